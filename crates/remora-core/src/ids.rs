@@ -1,0 +1,31 @@
+//! Row ids as types, so that a session cannot be taken for a project.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! row_id {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+row_id! {
+    ProjectId
+    SessionId
+    PromptId
+    /// A stored event: its trace and, until it is confirmed, its payload in the queue.
+    EventId
+    ObservationId
+    SummaryId
+    FactId
+}

@@ -1,0 +1,297 @@
+//! Follows `<private>` tags through text that arrives in pieces.
+//!
+//! Tags count in any case, with blanks or attributes, nested, and also where the text is itself escaped JSON or
+//! HTML (`\u003cprivate\u003e`, `&lt;private&gt;`). A tag that is never closed makes everything after it
+//! private, and a closing tag that was never opened everything before it: the opening may stand in a part of
+//! the file that the tool did not show.
+
+use super::find::find_any;
+
+const NAME: &[u8] = b"private";
+/// Longer than any tag we recognise; what has not become a tag by then is text.
+const LONGEST_TAG: usize = 64;
+
+/// Where the public part of a text goes.
+pub(super) trait PublicText {
+    fn keep(&mut self, bytes: &[u8]);
+    /// What was kept of this text so far turned out to be private.
+    fn forget(&mut self);
+}
+
+#[derive(Debug, Default)]
+pub(super) struct PrivateTags {
+    depth: usize,
+    /// The beginning of what may become a tag, held back until it is decided.
+    pending: Vec<u8>,
+    /// Whether anything private was seen since the last reset.
+    seen: bool,
+}
+
+impl PrivateTags {
+    /// Starts afresh; says whether anything private was seen since the last time.
+    pub(super) fn reset(&mut self) -> bool {
+        self.depth = 0;
+        self.pending.clear();
+        std::mem::take(&mut self.seen)
+    }
+
+    pub(super) fn push(&mut self, mut bytes: &[u8], out: &mut impl PublicText) {
+        while !bytes.is_empty() {
+            if self.pending.is_empty() {
+                let start = find_any([b'<', b'\\', b'&'], bytes);
+                self.emit(&bytes[..start], out);
+                bytes = &bytes[start..];
+                if bytes.is_empty() {
+                    return;
+                }
+            }
+            self.pending.push(bytes[0]);
+            bytes = &bytes[1..];
+            self.decide(More::MayFollow, out);
+        }
+    }
+
+    /// The text ends here; an open tag stays open for the texts that belong with it.
+    pub(super) fn end_of_text(&mut self, out: &mut impl PublicText) {
+        while !self.pending.is_empty() {
+            self.decide(More::Never, out);
+        }
+    }
+
+    fn decide(&mut self, more: More, out: &mut impl PublicText) {
+        loop {
+            match classify(&self.pending, more) {
+                Verdict::Undecided => return,
+                Verdict::Text => {
+                    let held = std::mem::take(&mut self.pending);
+                    self.emit(&held[..1], out);
+                    // Another tag may begin inside what was held back.
+                    let rest = &held[1..];
+                    let start = find_any([b'<', b'\\', b'&'], rest);
+                    self.emit(&rest[..start], out);
+                    self.pending.extend_from_slice(&rest[start..]);
+                }
+                Verdict::Tag(tag, length) => {
+                    let held = std::mem::take(&mut self.pending);
+                    self.apply(tag, out);
+                    self.push(&held[length..], out);
+                    return;
+                }
+            }
+            if self.pending.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn apply(&mut self, tag: Tag, out: &mut impl PublicText) {
+        match tag {
+            Tag::Empty => {}
+            Tag::Open => {
+                self.seen = true;
+                self.depth += 1;
+            }
+            Tag::Close if self.depth == 0 => {
+                self.seen = true;
+                out.forget();
+            }
+            Tag::Close => self.depth -= 1,
+        }
+    }
+
+    fn emit(&self, bytes: &[u8], out: &mut impl PublicText) {
+        if self.depth == 0 && !bytes.is_empty() {
+            out.keep(bytes);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum More {
+    MayFollow,
+    Never,
+}
+
+#[derive(Clone, Copy)]
+enum Tag {
+    Open,
+    Close,
+    /// `<private/>` encloses nothing.
+    Empty,
+}
+
+enum Verdict {
+    Undecided,
+    Text,
+    Tag(Tag, usize),
+}
+
+/// Whether `held` begins with a tag. Needs to see one character behind the name to know that the name ended.
+fn classify(held: &[u8], more: More) -> Verdict {
+    let undecided =
+        if more == More::Never || held.len() > LONGEST_TAG { Verdict::Text } else { Verdict::Undecided };
+    let mut cursor = Cursor { bytes: held, at: 0 };
+    match cursor.one_of(&[b"<", b"\\u003c", b"&lt;"]) {
+        Step::Matched => {}
+        Step::Differs => return Verdict::Text,
+        Step::Short => return undecided,
+    }
+    cursor.skip_blanks();
+    let closing = match cursor.one_of(&[b"/", b"\\/"]) {
+        Step::Matched => true,
+        Step::Differs => false,
+        Step::Short => return undecided,
+    };
+    cursor.skip_blanks();
+    match cursor.one_of(&[NAME]) {
+        Step::Matched => {}
+        Step::Differs => return Verdict::Text,
+        Step::Short => return undecided,
+    }
+    let after_name = cursor.at;
+    let tag = if closing { Tag::Close } else { Tag::Open };
+    let may_wait = more == More::MayFollow && held.len() <= LONGEST_TAG;
+    cursor.skip_blanks();
+    let blanks = cursor.at > after_name;
+    if !closing {
+        match cursor.one_of(&[b"/>", b"/\\u003e", b"/&gt;"]) {
+            Step::Matched => return Verdict::Tag(Tag::Empty, cursor.at),
+            Step::Short if may_wait => return Verdict::Undecided,
+            Step::Short | Step::Differs => {}
+        }
+    }
+    match cursor.one_of(&[b">", b"\\u003e", b"&gt;"]) {
+        Step::Matched => Verdict::Tag(tag, cursor.at),
+        Step::Short if may_wait => Verdict::Undecided,
+        Step::Short => Verdict::Tag(tag, after_name),
+        Step::Differs if blanks || cursor.peek() == Some(b'/') => Verdict::Tag(tag, after_name),
+        Step::Differs => Verdict::Text,
+    }
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+enum Step {
+    Matched,
+    Differs,
+    /// The bytes end before it is clear.
+    Short,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// Passes over the first of `choices` that stands here, in any case.
+    fn one_of(&mut self, choices: &[&[u8]]) -> Step {
+        let rest = &self.bytes[self.at..];
+        let mut step = Step::Differs;
+        for choice in choices {
+            let shared = rest.len().min(choice.len());
+            if !rest[..shared].eq_ignore_ascii_case(&choice[..shared]) {
+                continue;
+            }
+            if shared == choice.len() {
+                self.at += shared;
+                return Step::Matched;
+            }
+            step = Step::Short;
+        }
+        step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept(Vec<u8>);
+
+    impl PublicText for Kept {
+        fn keep(&mut self, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+        fn forget(&mut self) {
+            self.0.clear();
+        }
+    }
+
+    fn public(text: &str) -> String {
+        let whole = public_in_pieces(text, text.len().max(1));
+        for size in [1, 2, 3, 7] {
+            assert_eq!(public_in_pieces(text, size), whole, "pieces of {size} bytes");
+        }
+        whole
+    }
+
+    fn public_in_pieces(text: &str, size: usize) -> String {
+        let mut tags = PrivateTags::default();
+        let mut kept = Kept::default();
+        for piece in text.as_bytes().chunks(size) {
+            tags.push(piece, &mut kept);
+        }
+        tags.end_of_text(&mut kept);
+        String::from_utf8(kept.0).unwrap()
+    }
+
+    #[test]
+    fn private_parts_go_whatever_the_tag_looks_like() {
+        for text in [
+            "a <private>SECRET</private>b",
+            "a <PRIVATE>SECRET</Private>b",
+            "a <private reason=\"x\">SECRET</private>b",
+            "a < private >SECRET< / private >b",
+            "a <private\n>SECRET</private\n>b",
+            "a <private>x<private>SECRET</private>SECRET</private>b",
+            "a \\u003cprivate\\u003eSECRET\\u003c/private\\u003eb",
+            "a \\u003Cprivate\\u003ESECRET\\u003C\\/private\\u003Eb",
+            "a &lt;private&gt;SECRET&lt;/private&gt;b",
+            "a <private>SECRET<\\/private>b",
+            "a <private>SECRET <b> </private>b",
+            "a <private></private><private>SECRET</private>b",
+            "a <private/ SECRET</private>b",
+        ] {
+            assert_eq!(public(text), "a b", "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unclosed_tag_takes_everything_after_it() {
+        for text in ["a <private>SECRET", "a <private", "a <private SECRET", "a <private>x</privateSECRET"] {
+            assert_eq!(public(text), "a ", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_closing_tag_alone_takes_everything_before_it() {
+        assert_eq!(public("SECRET</private> b"), " b");
+        assert_eq!(public("SECRET</private"), "");
+    }
+
+    #[test]
+    fn other_text_stays_as_it_is() {
+        for text in [
+            "<privateer>",
+            "<private_key>",
+            "a < b && c > d \\u003 \\u003cdiv",
+            "<private/>x",
+            "<privat",
+            "<<<<<&&&&\\\\\\<",
+            "visibility: <private|public>",
+        ] {
+            let expected = text.replace("<private/>", "");
+            assert_eq!(public(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The domain of Remora: what an agent did ([`event`]), what was learned from it ([`memory`]), whose it is
+//! ([`project`]), and what must never be kept ([`privacy`]).
+//!
+//! In goes whatever a host wrote to a hook, byte by byte ([`intake`]); out comes a [`privacy::Captured`] event
+//! that is bounded, free of private text and secrets, and fit to be stored. Everything here is a pure function
+//! of its input: this crate opens no file, no socket and no database, and knows no host's wire format.
+
+pub mod capture;
+pub mod event;
+pub mod host;
+pub mod ids;
+pub mod intake;
+pub mod memory;
+pub mod privacy;
+pub mod project;
+pub mod settings;
+pub mod text;
+pub mod time;

@@ -1,0 +1,125 @@
+//! What was learned: the records that outlive the conversation.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of knowledge an observation is. An unknown word becomes a discovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", from = "String")]
+pub enum ObservationType {
+    Bugfix,
+    Feature,
+    Refactor,
+    Change,
+    Discovery,
+    Decision,
+}
+
+impl ObservationType {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bugfix => "bugfix",
+            Self::Feature => "feature",
+            Self::Refactor => "refactor",
+            Self::Change => "change",
+            Self::Discovery => "discovery",
+            Self::Decision => "decision",
+        }
+    }
+}
+
+impl From<&str> for ObservationType {
+    fn from(word: &str) -> Self {
+        match word.trim().to_ascii_lowercase().as_str() {
+            "bugfix" => Self::Bugfix,
+            "feature" => Self::Feature,
+            "refactor" => Self::Refactor,
+            "change" => Self::Change,
+            "decision" => Self::Decision,
+            _ => Self::Discovery,
+        }
+    }
+}
+
+impl From<String> for ObservationType {
+    fn from(word: String) -> Self {
+        word.as_str().into()
+    }
+}
+
+impl fmt::Display for ObservationType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One piece of knowledge, before it has an id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    #[serde(rename = "type")]
+    pub kind: ObservationType,
+    pub title: String,
+    #[serde(default)]
+    pub subtitle: String,
+    #[serde(default)]
+    pub narrative: String,
+    #[serde(default)]
+    pub facts: Vec<String>,
+    /// Words of the observer's choice; those we do not know are kept as they are.
+    #[serde(default)]
+    pub concepts: Vec<String>,
+    #[serde(default)]
+    pub files_read: Vec<String>,
+    #[serde(default)]
+    pub files_modified: Vec<String>,
+    /// Estimated tokens of the tool inputs and outputs behind it.
+    #[serde(default)]
+    pub discovery_tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+}
+
+/// What a stretch of a session was about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub request: String,
+    #[serde(default)]
+    pub investigated: String,
+    #[serde(default)]
+    pub learned: String,
+    #[serde(default)]
+    pub completed: String,
+    #[serde(default)]
+    pub next_steps: String,
+    #[serde(default)]
+    pub notes: String,
+    #[serde(default)]
+    pub files_read: Vec<String>,
+    #[serde(default)]
+    pub files_edited: Vec<String>,
+}
+
+/// Everything one batch of events was turned into. Empty is a valid outcome: nothing was worth keeping.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub observations: Vec<Observation>,
+    pub summary: Option<Summary>,
+    /// Who made it: `builtin`, or a provider and its model.
+    pub provider: String,
+    #[serde(default)]
+    pub model: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_type_is_a_discovery_and_unknown_concepts_stay() {
+        let text = r#"{"type":"Epiphany","title":"t","concepts":["gotcha","zeitgeist"]}"#;
+        let observation: Observation = serde_json::from_str(text).unwrap();
+        assert_eq!(observation.kind, ObservationType::Discovery);
+        assert_eq!(observation.concepts, ["gotcha", "zeitgeist"]);
+    }
+}

@@ -1,0 +1,114 @@
+//! Nothing private is ever written: this is the gate every event passes before storage.
+//!
+//! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
+//! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`secrets`]), and only then is
+//! the event cut to size, so that no cut can split a secret and hide it from the rules.
+
+mod fit;
+mod rules;
+pub mod secrets;
+pub mod tags;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::event::{Event, TextVisitor};
+use crate::text::Excerpt;
+
+/// An event that may be stored: redacted and bounded. Only [`clean`] makes one (and the spool, which holds
+/// nothing else).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Captured(Event);
+
+impl Captured {
+    pub fn event(&self) -> &Event {
+        &self.0
+    }
+}
+
+/// Makes an event fit to be stored.
+pub fn clean(mut event: Event) -> Captured {
+    event.body.visit(&mut Redact);
+    fit::shrink(&mut event.body);
+    Captured(event)
+}
+
+/// A text without reminders and secrets.
+pub fn clean_text(text: &str) -> String {
+    Excerpt::map(text, |part| secrets::redact(&tags::strip(part)).into_owned())
+}
+
+struct Redact;
+
+impl TextVisitor for Redact {
+    fn prose(&mut self, text: &mut String) {
+        *text = clean_text(text);
+    }
+
+    fn output(&mut self, text: &mut String) {
+        self.prose(text);
+    }
+
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.prose(text),
+            Value::Array(items) => self.items(items),
+            Value::Object(members) => self.members(members),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+impl Redact {
+    /// A secret may span several items, as a key does in an array of lines.
+    fn items(&mut self, items: &mut Vec<Value>) {
+        if items.len() > 1 && items.iter().all(Value::is_string) {
+            let lines: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            let joined = lines.join("\n");
+            let cleaned = clean_text(&joined);
+            if cleaned != joined {
+                *items = cleaned.split('\n').map(Value::from).collect();
+            }
+            return;
+        }
+        for item in items {
+            self.value(item);
+        }
+    }
+
+    fn members(&mut self, members: &mut Map<String, Value>) {
+        let renamed: Vec<(String, String)> = members
+            .keys()
+            .map(|key| (key.clone(), clean_text(key)))
+            .filter(|(key, cleaned)| key != cleaned)
+            .collect();
+        for (key, cleaned) in renamed {
+            if let Some(value) = members.remove(&key) {
+                members.insert(cleaned, value);
+            }
+        }
+        for (key, value) in members {
+            if secrets::names_a_secret(key) {
+                withhold(value);
+            } else {
+                self.value(value);
+            }
+        }
+    }
+}
+
+/// The value of a member whose name says that it is a secret.
+fn withhold(value: &mut Value) {
+    match value {
+        Value::String(text) if text.is_empty() => {}
+        Value::String(text) => *text = "[redacted:named-secret]".to_owned(),
+        // A small number is a count, such as `"pass": 12`.
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() >= 1000.0) => {
+            *value = Value::from("[redacted:named-secret]");
+        }
+        Value::Array(items) => items.iter_mut().for_each(withhold),
+        Value::Object(members) => members.values_mut().for_each(withhold),
+        Value::Number(_) | Value::Null | Value::Bool(_) => {}
+    }
+}

@@ -1,0 +1,423 @@
+//! Secrets that are given away by the name they are assigned to: `password = "…"`, `DB_PASSWORD=…`,
+//! `"client_secret": "…"`, `--token …`, `Authorization: Bearer …`.
+//!
+//! Everything starts at a keyword such as `pass` or `token`. Most of these stand in prose and in longer names,
+//! so the cheapest question comes first: does an assignment follow the name?
+
+use std::ops::Range;
+
+use super::header::{authorization, cookies};
+use super::literal::{Ends, bare, ends_line, gap_length, quote_length, quoted, typed, wrapped};
+use super::names::{Class, classify, is_in, last_word};
+use super::value::{Place, is_secret};
+use super::{REACH, Secret, end_of_token, is_token, is_word};
+
+/// Names longer than this are not looked at.
+const LONGEST_NAME: usize = 64;
+
+/// How much may be said between a password and the colon before it.
+const LONGEST_REMARK: usize = 48;
+
+/// How far before a name its line is looked at.
+const LONGEST_LEAD: usize = 160;
+
+/// Random values with a last word such as these in their name are public: `HEROKU_APP_ID`, `SENTRY_RELEASE`.
+const PUBLIC: &str = "arn build checksum commit digest domain endpoint etag hash host id image integrity org \
+                      project release rev revision sha sha1 sha256 site tag url version zone";
+
+/// What may stand between the start of a line and the name that is set there.
+const LEADS: &str = "# ## $ % * + - -- / // < > | -x $env: ARG ENV SET declare env export global local readonly set \
+                     setx typeset";
+
+/// Reads the assignment to the name around `keyword`, if there is one. Says where that name ends, so that its
+/// other keywords need not be looked at.
+pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) -> Option<usize> {
+    let name = Name::around(text, keyword)?;
+    let operator = Operator::after(&name)?;
+    let class = name.class()?;
+    let is_header = matches!(operator.sign, Sign::Equals | Sign::Colon | Sign::Comma);
+    match class {
+        Class::Authorization if is_header => authorization(text, name.lead(), operator.value, found),
+        Class::Cookie if is_header => cookies(text, operator.value, found),
+        Class::Authorization | Class::Cookie => {}
+        _ => {
+            if let Some((value, place)) = value_at(&name, &operator, class)
+                && is_secret(class, place, &text[value.clone()])
+            {
+                let is_cut = value.len() + 4 > REACH;
+                let end = if is_cut { end_of_token(text.as_bytes(), value.end) } else { value.end };
+                found.push(Secret { range: value.start..end, kind: class.kind() });
+            }
+        }
+    }
+    Some(name.end)
+}
+
+/// The value that is assigned to the name around `keyword`, whatever that name is, unless the name says that
+/// the value is public.
+pub(super) fn value_of_name(text: &str, keyword: &Range<usize>) -> Option<Range<usize>> {
+    let name = Name::around(text, keyword)?;
+    let operator = Operator::after(&name)?;
+    // `arn:aws:iam`
+    let is_path = operator.sign == Sign::Colon && !operator.gap_after && !operator.name_quoted;
+    if is_path || is_in(PUBLIC, &last_word(name.word())) {
+        return None;
+    }
+    let bare = || {
+        let length =
+            text.as_bytes()[operator.value..].iter().take(REACH).take_while(|byte| is_token(**byte)).count();
+        operator.value..operator.value + length
+    };
+    let value = quoted(text, operator.value).unwrap_or_else(bare);
+    (!value.is_empty()).then_some(value)
+}
+
+/// A name around a keyword.
+#[derive(Debug)]
+struct Name<'t> {
+    text: &'t str,
+    start: usize,
+    end: usize,
+    /// How many dashes were before it: one may be the mark of a difference, two make it a flag.
+    dashes: usize,
+}
+
+impl<'t> Name<'t> {
+    fn around(text: &'t str, keyword: &Range<usize>) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let after = bytes[keyword.end..].iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
+        let before = bytes[..keyword.start].iter().rev().take(LONGEST_NAME);
+        let before = before.take_while(|byte| is_word(**byte)).count();
+        if after == LONGEST_NAME || before == LONGEST_NAME {
+            return None;
+        }
+        let mut start = keyword.start - before;
+        let mut end = keyword.end + after;
+        while bytes[end - 1] == b'-' {
+            end -= 1;
+        }
+        // The `n` of an escaped line break is not part of the name behind it.
+        if start < keyword.start && start > 0 && bytes[start - 1] == b'\\' && b"nrt".contains(&bytes[start]) {
+            start += 1;
+        }
+        let dashes = bytes[start..keyword.start].iter().take_while(|byte| **byte == b'-').count();
+        Some(Name { text, start: start + dashes, end, dashes })
+    }
+
+    fn word(&self) -> &'t str {
+        &self.text[self.start..self.end]
+    }
+
+    /// What the name says about its value. In prose a name may have a space in it: `API key`.
+    fn class(&self) -> Option<Class> {
+        if !self.word().eq_ignore_ascii_case("key") {
+            return classify(self.word());
+        }
+        let owner = self.lead().strip_suffix(' ')?.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
+        classify(&format!("{owner}_key"))
+    }
+
+    fn is_shouted(&self) -> bool {
+        self.word().len() > 3 && !self.word().bytes().any(|byte| byte.is_ascii_lowercase())
+    }
+
+    /// What is before the name on its line, without the name's dashes. An escaped line break begins a line as
+    /// well.
+    fn lead(&self) -> &'t str {
+        let end = self.start - self.dashes;
+        let start = self.text.floor_char_boundary(end.saturating_sub(LONGEST_LEAD));
+        let lead = &self.text[start..end];
+        let line = lead.rfind('\n').map_or(0, |at| at + 1);
+        let escaped = lead.rfind("\\n").map_or(0, |at| at + 2);
+        &lead[line.max(escaped)..]
+    }
+}
+
+/// What connects a name and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Equals,
+    Colon,
+    /// The opening bracket of a call.
+    Call,
+    /// The name and the value are neighbours in a list of strings.
+    Comma,
+    /// The name is the tag of an element.
+    Tag,
+    /// Nothing but white space.
+    Gap,
+    /// `is`, an arrow, the border of a table: the value must look like a secret itself.
+    Prose,
+}
+
+#[derive(Debug)]
+struct Operator {
+    sign: Sign,
+    /// Where the value begins.
+    value: usize,
+    /// Whether there is white space before it.
+    gap_before: bool,
+    /// Whether there is white space behind it.
+    gap_after: bool,
+    name_quoted: bool,
+}
+
+impl Operator {
+    fn after(name: &Name) -> Option<Self> {
+        let bytes = name.text.as_bytes();
+        let mut at = name.end;
+        let closing_quote = quote_length(&bytes[at..]);
+        let name_quoted = closing_quote > 0;
+        at += closing_quote;
+        at += suffix_length(&bytes[at..], name_quoted);
+        let gap = gap_length(&bytes[at..]);
+        at += gap;
+        let (sign, length) = match &bytes[at..] {
+            [b':', b':', ..] => return None,
+            // The last is a here-string of the shell: `--with-token <<< "…"`.
+            [b'=' | b'!', b'=', b'=', ..] | [b'?' | b'|', b'?' | b'|', b'=', ..] | [b'<', b'<', b'<', ..] => {
+                (Sign::Equals, 3)
+            }
+            [b'=', b'>' | b'=', ..] | [b':' | b'+' | b'?' | b'!', b'=', ..] | [b'<', b'-', ..] => {
+                (Sign::Equals, 2)
+            }
+            [b'=', ..] => (Sign::Equals, 1),
+            [b':', ..] => (Sign::Colon, 1),
+            [b'(', ..] if gap == 0 && !name_quoted => (Sign::Call, 1),
+            rest if let Some(length) = value_member(rest) => (Sign::Equals, length),
+            [b',', ..] => (Sign::Comma, 1),
+            [b'>', ..] if gap == 0 && name.lead().ends_with('<') => (Sign::Tag, 1),
+            [b'i', b's', b' ', ..] if gap == 1 && !name_quoted => (Sign::Prose, 3),
+            [b'-', b'>', ..] if gap > 0 => (Sign::Prose, 2),
+            [b'|', b' ', ..] if gap > 0 => (Sign::Prose, 1),
+            // `var password string = "…"`
+            [b's', b't', b'r', b'i', b'n', b'g', b' ', b'=', ..] if gap == 1 => (Sign::Equals, 8),
+            [_, ..] if gap > 0 && !name_quoted => (Sign::Gap, 0),
+            _ => return None,
+        };
+        at += length;
+        if bytes[at..].starts_with(b"** ") {
+            // `**Password:** x`
+            at += 2;
+        }
+        let gap_after = gap_length(&bytes[at..]);
+        at += gap_after;
+        // A value may stand on the next line, if it is a string.
+        if sign == Sign::Equals && matches!(bytes.get(at), Some(b'\n' | b'\r')) {
+            at += bytes[at..].iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
+            if quote_length(&bytes[at..]) == 0 {
+                return None;
+            }
+        }
+        let operator =
+            Operator { sign, value: at, gap_before: gap > 0, gap_after: gap_after > 0, name_quoted };
+        (at < bytes.len()).then_some(operator)
+    }
+}
+
+/// How far it is to the value of a name that is a value itself: `{"name": "PASSWORD", "value": "x"}`,
+/// `- name: PASSWORD` and on the next line `value: x`, `<add key="Password" value="x"/>`.
+fn value_member(rest: &[u8]) -> Option<usize> {
+    let gap = rest
+        .iter()
+        .take(48)
+        .take_while(|byte| byte.is_ascii_whitespace() || b",+-\\\"'".contains(byte))
+        .count();
+    // The `n` of an escaped line break.
+    let gap = if gap > 0 && rest[gap - 1] == b'\\' && rest.get(gap) == Some(&b'n') {
+        gap + 1 + gap_length(&rest[gap + 1..])
+    } else {
+        gap
+    };
+    let member = rest[gap..].get(..5)?;
+    if !member.eq_ignore_ascii_case(b"value") {
+        return None;
+    }
+    let mut at = gap + 5;
+    at += quote_length(&rest[at..]);
+    at += gap_length(&rest[at..]);
+    matches!(rest.get(at), Some(b':' | b'=')).then_some(at + 1)
+}
+
+/// What belongs to a name without being part of it: `config["password"]`, `char password[32]`, `password?:`,
+/// `**Password**:`.
+fn suffix_length(bytes: &[u8], name_quoted: bool) -> usize {
+    match bytes {
+        [b']', ..] if name_quoted => 1,
+        [b'?' | b'!', b':', ..] => 1,
+        [b'*', b'*', b':', ..] => 2,
+        [b'[', size @ ..] => {
+            let digits = size.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
+            if size.get(digits) == Some(&b']') { digits + 2 } else { 0 }
+        }
+        _ => 0,
+    }
+}
+
+/// The value of an assignment, and where it stands.
+fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usize>, Place)> {
+    let Name { text, .. } = *name;
+    let at = operator.value;
+    let is_chosen = matches!(class, Class::Password | Class::Secret);
+    match operator.sign {
+        Sign::Equals | Sign::Colon => {
+            if let Some(value) = quoted(text, at).or_else(|| wrapped(text, at)) {
+                let is_variable =
+                    name.is_shouted() && !is_chosen && text[value.clone()].contains(char::is_numeric);
+                return Some((value, if is_variable { Place::Variable } else { Place::Quoted }));
+            }
+            if operator.sign == Sign::Colon
+                && let Some(value) = typed(text, at)
+            {
+                return Some((value, Place::Quoted));
+            }
+            Some(bare_value(name, operator, class))
+        }
+        // `test.pass("…")`, `get_secret("…")`
+        Sign::Call if !is_chosen || name.word().ends_with("pass") || is_fetching(name.word()) => None,
+        // `assert_eq!(password, "…")`
+        Sign::Comma if !is_chosen && !operator.name_quoted => None,
+        Sign::Call | Sign::Comma => Some((quoted(text, at)?, Place::Listed)),
+        Sign::Tag => {
+            let rest = &text.as_bytes()[at..];
+            let length = rest.iter().take(512).take_while(|byte| !b"<\n".contains(byte)).count();
+            rest[length..].starts_with(b"</").then_some((at..at + length, Place::Quoted))
+        }
+        Sign::Gap => after_gap(name, operator, class),
+        Sign::Prose => {
+            Some(remarked(name, at, class).unwrap_or_else(|| (bare(text, at, Ends::Prose), Place::Loose)))
+        }
+    }
+}
+
+/// Whether a call takes the name of a secret, rather than the secret.
+fn is_fetching(call: &str) -> bool {
+    ["get", "read", "load", "fetch", "find", "delete", "list", "describe", "resolve"]
+        .iter()
+        .any(|verb| call.starts_with(verb))
+}
+
+/// What prose says about a password before it comes to it: `a password was generated for root: x`.
+fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place)> {
+    let rest = &name.text.as_bytes()[at..];
+    let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte);
+    let length = rest.iter().take(LONGEST_REMARK).take_while(|byte| is_remark(byte)).count();
+    (class == Class::Password && length > 0 && rest[length..].starts_with(b": "))
+        .then(|| (bare(name.text, at + length + 2, Ends::Prose), Place::Loose))
+}
+
+/// A flag and its value (`--password hunter2`), a line of `.netrc` (`login x password y`) or of `redis.conf`
+/// (`requirepass y`), or SQL (`PASSWORD 'y'`).
+fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usize>, Place)> {
+    let Name { text, .. } = *name;
+    let at = operator.value;
+    let lead = name.lead();
+    // Lists of options have more than one space between a flag and what is said about it.
+    let is_flag = at == name.end + 1
+        && (name.dashes > 1 || name.dashes == 1 && class == Class::Password)
+        && lead.bytes().next_back().is_none_or(|byte| b" \t\"'[`+".contains(&byte));
+    if is_flag {
+        let string = quoted(text, at).map(|value| (value, Place::Quoted));
+        return string.or_else(|| Some((bare(text, at, Ends::Shell), Place::Bare)));
+    }
+    let mut words = lead.split_ascii_whitespace().rev();
+    let in_netrc = words.next().is_some() && matches!(words.next(), Some("login" | "machine"));
+    let in_redis = matches!(name.word(), "requirepass" | "masterauth") && begins_line(lead);
+    // `npm config set //registry/:_authToken x`, `aws configure set aws_secret_access_key x`
+    let is_configured = lead.contains("config") && lead.contains(" set ");
+    if in_netrc || in_redis || is_configured {
+        return Some((bare(text, at, Ends::Shell), Place::Bare));
+    }
+    if matches!(lead.trim_matches(['+', '-', ' ', '\t']), "ENV" | "setx") && name.is_shouted() {
+        return Some((bare(text, at, Ends::Line), Place::Variable));
+    }
+    if lead.trim().ends_with("#define") {
+        return quoted(text, at).map(|value| (value, Place::Quoted));
+    }
+    let in_sql = name.word().eq_ignore_ascii_case("password") && text.as_bytes()[at] == b'\'';
+    if in_sql {
+        return quoted(text, at).map(|value| (value, Place::Quoted));
+    }
+    if class == Class::Password {
+        return remarked(name, at, class);
+    }
+    // `my API key x`
+    Some((bare(text, at, Ends::Prose), Place::Loose))
+}
+
+/// A value without quotes. It counts as one where values are written like that; anywhere else it is more likely
+/// a variable or prose, and must look like a secret itself.
+fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, Place) {
+    let Name { text, .. } = *name;
+    let at = operator.value;
+    let lead = name.lead();
+    let before = lead.bytes().next_back();
+    let equals = operator.sign == Sign::Equals;
+    if !equals && !operator.gap_after && before == Some(b':') {
+        // `arn:aws:secretsmanager:eu-west-1:1234:secret:name`
+        return (at..at, Place::Loose);
+    }
+    if equals && !operator.gap_before && !operator.gap_after {
+        match before {
+            Some(b'?' | b'&') => return (bare(text, at, Ends::Query), Place::Bare),
+            Some(b';') => return (bare(text, at, Ends::Connection), Place::Bare),
+            _ => {}
+        }
+        if name.is_shouted() && before.is_none_or(|byte| b" \t\"'`(+:".contains(&byte)) {
+            return (bare(text, at, Ends::Shell), Place::Variable);
+        }
+        let (earlier, own_word) = lead.split_at(lead.rfind([' ', '\t']).map_or(0, |space| space + 1));
+        let last_word = earlier.split_ascii_whitespace().next_back().unwrap_or("");
+        let is_flag = own_word.starts_with('-') || last_word.starts_with('-') || name.dashes > 1;
+        // `host=db password=x`
+        let is_pair = own_word.is_empty() && last_word.contains('=') && !last_word.ends_with([',', '(', '{']);
+        if is_flag || is_pair {
+            return (bare(text, at, Ends::Shell), Place::Bare);
+        }
+        if matches!(before, Some(b'"' | b'\'')) {
+            return (bare(text, at, Ends::Connection), Place::Loose);
+        }
+        if begins_line(lead) {
+            return (bare(text, at, Ends::Shell), Place::Bare);
+        }
+    }
+    if !equals && !operator.name_quoted && matches!(before, Some(b'"' | b'\'')) {
+        // `-H "X-Api-Key: x"`
+        return (
+            bare(text, at, Ends::Connection),
+            if class == Class::Password { Place::Loose } else { Place::Bare },
+        );
+    }
+    if equals && class != Class::Token && lead.trim_end().ends_with(';') {
+        // `Server=x; Password=y;`
+        return (bare(text, at, Ends::Connection), Place::Bare);
+    }
+    let is_setting = equals || operator.gap_after;
+    if is_setting && begins_line(lead) {
+        let value = bare(text, at, Ends::Line);
+        if ends_line(&text.as_bytes()[value.end..]) {
+            return (value, Place::Bare);
+        }
+    }
+    (bare(text, at, Ends::Prose), Place::Loose)
+}
+
+/// Whether a name stands where a line of settings begins: indented, exported, listed, added or removed by a
+/// difference, commented out, numbered, or behind the path it belongs to (`spring.datasource.password`).
+fn begins_line(lead: &str) -> bool {
+    let lead = lead.trim_end_matches(['"', '\'', '\\']);
+    let glued = !lead.ends_with([' ', '\t']);
+    let mut words = lead.split_ascii_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let is_last = words.peek().is_none();
+        let is_object = matches!(word, "self." | "this." | "cls.");
+        let is_path = is_last && glued && !is_object && word.ends_with(['.', ':', '/', '$']);
+        let is_number =
+            word.trim_end_matches(['\u{2192}', '|', ':', '-']).bytes().all(|byte| byte.is_ascii_digit());
+        let is_file = !is_last && word.ends_with(':') && word.contains(['.', '/']);
+        if !(is_path || is_number || is_file || is_in(LEADS, word)) {
+            return false;
+        }
+    }
+    true
+}

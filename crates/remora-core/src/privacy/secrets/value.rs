@@ -1,0 +1,356 @@
+//! Whether the value of a secret's name is the secret itself, or a word, a type, a variable or a placeholder.
+//!
+//! The line drawn here: what a person may have chosen as a password goes even if it is a plain word, unless it
+//! is a word that source code puts there (`string`, `required`); what a machine made (tokens and keys) goes only
+//! if it looks made by a machine. So `password = "letmein"` goes and `token = "identifier"` stays. What is
+//! spelled like a variable stays (`password: dbPassword`, `password: "$ecret"`), and so does a token of letters
+//! only: losing these is the price of leaving code alone.
+
+use super::names::{Class, is_in};
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Between quotes, or between the tags of an element.
+    Quoted,
+    /// After the name in a list of strings or as the argument of a call, where names and values look alike.
+    Listed,
+    /// The value of an environment variable. Shouted names are seldom given to anything but values.
+    Variable,
+    /// Bare, but where values are bare: YAML, a flag, a query, a connection string.
+    Bare,
+    /// Bare where code or prose is as likely.
+    Loose,
+}
+
+/// Whether the value is a secret.
+pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
+    if is_placeholder(value) || is_location(value) {
+        return false;
+    }
+    let traits = Traits::of(value);
+    let is_word = !traits.spaces && !is_code(value, &traits);
+    match (class, place) {
+        (Class::Password | Class::Secret, Place::Quoted) => is_chosen(value, &traits),
+        (Class::Password | Class::Secret, Place::Listed) => {
+            let is_name = traits.lower == 0 || value.contains(['-', '_']) && is_numbered_words(value);
+            value.len() >= 6
+                && !is_name
+                && is_word
+                && traits.digits + traits.symbols > 0
+                && is_chosen(value, &traits)
+        }
+        (Class::Password | Class::Secret, Place::Bare)
+        | (Class::Password | Class::Secret | Class::Token | Class::Key, Place::Variable) => {
+            is_word && is_chosen(value, &traits)
+        }
+        (Class::Password, Place::Loose) => {
+            value.len() >= 6
+                && is_word
+                && traits.digits > 0
+                && traits.letters > 0
+                && is_chosen(value, &traits)
+        }
+        (Class::Token | Class::Key, Place::Quoted) => !traits.spaces && is_made(value, &traits),
+        (Class::Token | Class::Key, Place::Bare) => is_word && is_made(value, &traits),
+        (Class::Token | Class::Key, Place::Listed) => is_random(value),
+        (Class::Secret | Class::Token | Class::Key, Place::Loose) => is_word && is_random(value),
+        (Class::Login, _) => is_login(value),
+        (Class::Authorization | Class::Cookie, _) => {
+            traits.digits > 0 && traits.letters > 0 && value.len() >= 8
+        }
+    }
+}
+
+/// What the bytes of a value are.
+#[derive(Debug, Default)]
+struct Traits {
+    letters: usize,
+    lower: usize,
+    upper: usize,
+    digits: usize,
+    /// What is neither in a word, nor between the words of a name.
+    symbols: usize,
+    spaces: bool,
+    /// How often upper case, lower case and digits take turns.
+    turns: usize,
+    /// How many letters stand in a row of at least three in lower case.
+    in_words: usize,
+}
+
+impl Traits {
+    fn of(value: &str) -> Self {
+        let mut traits = Self::default();
+        let mut previous = None;
+        let mut row = 0;
+        for byte in value.bytes() {
+            row = if byte.is_ascii_lowercase() { row + 1 } else { 0 };
+            traits.in_words += match row {
+                0..=2 => 0,
+                3 => 3,
+                _ => 1,
+            };
+            let case = (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+            if byte.is_ascii_alphanumeric() {
+                traits.turns += usize::from(previous.is_some_and(|previous| previous != case));
+                previous = Some(case);
+            }
+            match byte {
+                b'a'..=b'z' => traits.lower += 1,
+                b'A'..=b'Z' => traits.upper += 1,
+                b'0'..=b'9' => traits.digits += 1,
+                b' ' | b'\t' => traits.spaces = true,
+                b'_' | b'-' | b'.' => {}
+                _ => traits.symbols += 1,
+            }
+        }
+        traits.letters = traits.lower + traits.upper;
+        traits
+    }
+}
+
+/// What a person may have chosen.
+fn is_chosen(value: &str, traits: &Traits) -> bool {
+    if value.len() < 4 || is_common(value) {
+        return false;
+    }
+    if traits.spaces {
+        return is_passphrase(value);
+    }
+    if traits.digits > 0 || traits.symbols > 0 {
+        return !is_type(value);
+    }
+    // Letters only. What is written as names are in code is a name; a plain word is a weak password.
+    let separated = value.contains(['_', '.']);
+    let shouted = traits.lower == 0;
+    let humped = value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    !separated && !shouted && !humped
+}
+
+/// Words without the ones that make a sentence, as of a label or a message.
+fn is_passphrase(value: &str) -> bool {
+    let is_of_words = value
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b" -'".contains(&byte));
+    let is_mixed =
+        value.contains(char::is_numeric) && value.contains(['!', '@', '#', '$', '%', '^', '&', '*']);
+    let mut words = value.split_ascii_whitespace();
+    (is_of_words || is_mixed)
+        && words.clone().count() <= 12
+        && !words.any(|word| is_in(SENTENCE_WORDS, word) || is_of_words && is_common(word))
+}
+
+/// What a machine may have made.
+fn is_made(value: &str, traits: &Traits) -> bool {
+    if value.len() < 6 || is_common(value) || is_type(value) {
+        return false;
+    }
+    if !value.bytes().all(|byte| super::is_token(byte) || b":|@!$&#^".contains(&byte)) {
+        return false;
+    }
+    if traits.letters == 0 {
+        return traits.digits >= 8 && traits.symbols == 0;
+    }
+    if traits.digits > 0 {
+        return !is_numbered_words(value);
+    }
+    // Letters only, or nearly so: a word, or a name of words, unless the case changes all the time.
+    let is_unbroken = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    traits.symbols > 0 && value.len() >= 8 && !value.contains([':', '|'])
+        || is_unbroken && value.len() >= 24 && traits.turns * 20 >= value.len() * 9
+}
+
+/// Whether a value is long and mixed enough to be a secret whatever its name is. Upper case, lower case and
+/// digits take turns much more often in random values than in words, and in names such as `Ed25519PrivateKey`
+/// most letters belong to words.
+pub(super) fn is_random(value: &str) -> bool {
+    let traits = Traits::of(value);
+    value.len() >= 16
+        && traits.digits > 0
+        && traits.letters > 0
+        && traits.turns * 5 >= value.len()
+        && !(traits.upper > 0 && traits.in_words * 2 >= value.len())
+        && value.bytes().all(super::is_token)
+        && !is_numbered_words(value)
+        && !is_placeholder(value)
+        && !is_location(value)
+}
+
+/// Words with numbers between or behind them: `oauth-2`, `utf8`, `my-service-2024`, `token1`.
+fn is_numbered_words(value: &str) -> bool {
+    value.split(['-', '_', '.', '/', ' ']).all(|part| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits = part.len() - word.len();
+        word.bytes().all(|byte| byte.is_ascii_alphabetic()) && (digits <= 2 || word.is_empty() && digits <= 4)
+    })
+}
+
+/// Types and algorithms that have digits in their names.
+fn is_type(value: &str) -> bool {
+    let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    if word.len() == value.len() || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
+    is_in(TYPES_WITH_DIGITS, &word.to_ascii_lowercase())
+}
+
+/// Bare values that are expressions: calls, fields, paths of modules, names of types and variables.
+fn is_code(value: &str, traits: &Traits) -> bool {
+    let first = value.as_bytes()[0];
+    let last = value.as_bytes()[value.len() - 1];
+    if b"([{<\\\"'`,;:=>.-".contains(&first) || b"({[<\\,;".contains(&last) {
+        return true;
+    }
+    if last == b')' && !value.contains('(') {
+        return true;
+    }
+    // A pointer, a reference, a tag of YAML.
+    let bare = value.trim_start_matches(['&', '*', '!', '@', '|']);
+    if bare.len() < value.len() && traits.digits == 0 && is_path(bare) {
+        return true;
+    }
+    if value.contains("::") || value.contains("->") || value.contains("()") || value.contains("=>") {
+        return true;
+    }
+    // A call, a macro, an index, a list or a generic type: an opening bracket, alone or right after a name.
+    if let Some(bracket) = bare.find(['(', '[', '{', '<'])
+        && (bracket == 0 || is_path(bare[..bracket].trim_end_matches('!')))
+    {
+        return true;
+    }
+    // A field of something: `config.secret`, `self.token2`.
+    if value.contains('.') && is_path(value) && value.split('.').all(|part| part.len() <= 24) {
+        return traits.digits == 0 || value.split('.').all(is_numbered_words);
+    }
+    false
+}
+
+/// Names with dots between them.
+fn is_path(value: &str) -> bool {
+    !value.is_empty()
+        && value.split(['.', ':']).all(|part| {
+            part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$')
+                && part.bytes().next().is_none_or(|first| !first.is_ascii_digit())
+        })
+}
+
+/// `user:password` in base64.
+fn is_login(value: &str) -> bool {
+    let body = value.trim_end_matches('=');
+    let mut bits: u32 = 0;
+    let mut bytes = Vec::with_capacity(body.len());
+    for (count, letter) in body.bytes().enumerate() {
+        let six = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return false,
+        };
+        bits = bits << 6 | u32::from(six);
+        // Three of four letters complete a byte.
+        let left = [6, 4, 2, 0][count % 4];
+        if count % 4 > 0 {
+            bytes.push((bits >> left).to_le_bytes()[0]);
+        }
+    }
+    bytes.len() >= 3 && bytes.contains(&b':') && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// What stands for a secret without being one: variables, templates, masks, and advice to fill in something.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let value = value.trim();
+    value.is_empty() || is_variable(value) || is_template(value) || is_mask(value) || is_advice(value)
+}
+
+/// `$TOKEN`, `${TOKEN}`, `%TOKEN%`, `:token`, `<token>`, `[token]`, `{token}`.
+fn is_variable(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    match (bytes[0], bytes[bytes.len() - 1]) {
+        (b'<', b'>') | (b'[', b']') | (b'{', b'}') => true,
+        (b'@', b'@') => is_plain(&value[1..]),
+        (b'$' | b'%' | b':', _) => {
+            bytes.len() < 3 || is_plain(value[1..].trim_matches(['{', '}', '(', ')', '%']))
+        }
+        _ => false,
+    }
+}
+
+/// A string that is put together at run time.
+fn is_template(value: &str) -> bool {
+    if ["${", "#{", "{{", "$(", "<%", "{}", "%s", "%v", "\" +", "' +"].iter().any(|part| value.contains(part))
+    {
+        return true;
+    }
+    let Some(open) = value.find('{') else { return false };
+    let Some(length) = value[open..].find('}') else { return false };
+    is_plain(value[open + 1..open + length].trim_matches(['!', '?', '#', '<', '>']))
+}
+
+fn is_mask(value: &str) -> bool {
+    value.chars().all(|c| "*xX.-_?#0\u{2022}\u{2026}".contains(c))
+        || ["...", "\u{2026}", "***", "xxxx", "XXXX"].iter().any(|part| value.contains(part))
+}
+
+fn is_advice(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let first_word = lower.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
+    matches!(first_word, "your" | "insert" | "enter" | "replace" | "todo" | "fixme" | "dummy" | "fake")
+        || ["placeholder", "changeme", "change_me", "change-me", "change_this", "change-this", "example"]
+            .iter()
+            .any(|part| lower.contains(part))
+}
+
+/// Made of what names, indices and formats are made of.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| super::is_word(byte) || b".: []'\"".contains(&byte))
+}
+
+/// Where a secret is, or what it is called: URLs, paths of files and modules, names with dots, labels.
+fn is_location(value: &str) -> bool {
+    if value.contains("://") || value.contains("::") || value.ends_with([':', '?']) {
+        return true;
+    }
+    // A version, an address, a colour.
+    let is_number = value.contains('.') && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_colour = value.strip_prefix('#').is_some_and(|hex| {
+        matches!(hex.len(), 3 | 4 | 6 | 8) && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
+    if is_number || is_colour {
+        return true;
+    }
+    let is_name =
+        |part: &str| part.bytes().all(super::is_word) && !part.bytes().any(|byte| byte.is_ascii_digit());
+    if value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../") {
+        let plain = value.bytes().all(|byte| super::is_word(byte) || b"./~ ".contains(&byte));
+        return plain && (value[1..].contains(['/', '.']) || is_name(&value[1..]));
+    }
+    value.contains(['.', '/', '\\'])
+        && value.split(['.', '/', '\\']).all(|part| !part.is_empty() && is_name(part))
+}
+
+fn is_common(value: &str) -> bool {
+    is_in(COMMON, &value.to_ascii_lowercase())
+}
+
+/// Types, variables and labels that stand where a value is expected.
+const COMMON: &str = "\
+    any api-key api_key apikey args array async await bar basic baz bearer body bool boolean buffer \
+    bytes char compat config const context credentials data date default disabled email empty \
+    enabled encrypted false field file files fixed float foo foobar form func function getpass hash \
+    header hidden hide identifier include inherit input int integer invalid issuer json key keys \
+    label lambda line list literal login long masked match missing name never new nil none null \
+    number object off omit option optional options params pass passphrase passwd password passwords \
+    plain plaintext private prompt pwd random read redacted req request required res result return \
+    same-origin secret secrets self session settings show some static str string strings struct \
+    symbol systemd test testing text this token tokens true type undefined unknown unset user \
+    userdata username value values varchar void with word write wrong yes";
+
+const SENTENCE_WORDS: &str = "\
+    a an and are as at be by can do does enter for from has if in is it may must not of on or \
+    please should that the this to too use used was when will with you your";
+
+const TYPES_WITH_DIGITS: &str = "\
+    aes argon ascii base blake ed ed25519 es f float hs http i int ipv iso latin md oauth p ps rfc \
+    rs rsa s sha socks ssl tls u uint utf uuid v vec x x509";

@@ -1,0 +1,90 @@
+//! Text that hosts and Remora itself put between the lines: it was never the user's or the agent's.
+
+use std::borrow::Cow;
+
+/// Encloses what Remora injects. When it comes back as input it is not remembered again.
+pub const CONTEXT_TAG: &str = "remora-context";
+
+const ENCLOSED_BY_OTHERS: &[&str] = &[
+    CONTEXT_TAG,
+    "system-reminder",
+    "system_reminder",
+    "system-instruction",
+    "system_instruction",
+    "persisted-output",
+    "ide_opened_file",
+    "ide_selection",
+    "local-command-caveat",
+];
+
+/// Removes host reminders and our own context. A tag without its end is ordinary text: unlike private text,
+/// nothing is at stake.
+pub fn strip(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    if !text.contains('<') {
+        return text;
+    }
+    for tag in ENCLOSED_BY_OTHERS {
+        while let Some((start, end)) = enclosed(&text, tag) {
+            let mut rest = text[..start].to_owned();
+            rest.push_str(&text[end..]);
+            text = Cow::Owned(rest);
+        }
+    }
+    text
+}
+
+/// The first `<tag …>` that has an end, to the end that belongs to it.
+fn enclosed(text: &str, tag: &str) -> Option<(usize, usize)> {
+    let mut from = 0;
+    loop {
+        let start = from + find_tag(&text[from..], "<", tag)?;
+        let inside = start + 1 + tag.len();
+        let end = inside + find_tag(&text[inside..], "</", tag)?;
+        // Of two openings before one end, the inner one belongs to it.
+        if let Some(inner) = find_tag(&text[inside..end], "<", tag) {
+            from = inside + inner;
+            continue;
+        }
+        let close = text[end..].find('>').map_or(text.len(), |at| end + at + 1);
+        return Some((start, close));
+    }
+}
+
+fn find_tag(text: &str, bracket: &str, tag: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find(bracket)?;
+        let name = at + bracket.len();
+        let named = text.get(name..name + tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
+        let ends = text[(name + tag.len()).min(text.len())..]
+            .starts_with(|c: char| c == '>' || c.is_ascii_whitespace());
+        if named && ends {
+            return Some(at);
+        }
+        from = name;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reminders_and_our_own_context_go() {
+        for (text, kept) in [
+            ("a <system-reminder>x\ny</system-reminder>b", "a b"),
+            ("<System-Reminder source=\"x\">x</SYSTEM-REMINDER >b", "b"),
+            ("<remora-context>old memory</remora-context>\nfix it", "\nfix it"),
+            ("<remora-context>a<remora-context>b</remora-context>c</remora-context>d", "d"),
+            ("<system-reminder>1</system-reminder>a<system-reminder>2</system-reminder>", "a"),
+            ("an open <system-reminder> is text", "an open <system-reminder> is text"),
+            (
+                "</system-reminder> so is an end, <b>é</b> too",
+                "</system-reminder> so is an end, <b>é</b> too",
+            ),
+        ] {
+            assert_eq!(strip(text), kept, "{text}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Cutting long text so that what remains says how much is missing.
+
+/// Head and tail of a text whose middle was left out.
+///
+/// Between intake and storage a cut text is one `String` with the number of missing bytes between two Unicode
+/// noncharacters, which exist for such use inside a process and are replaced when they come from outside. So
+/// every text can be redacted and shortened by the same code whether or not it was cut before.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Excerpt<'a> {
+    pub head: &'a str,
+    pub cut: usize,
+    pub tail: &'a str,
+}
+
+const GAP_START: char = '\u{FDD0}';
+const GAP_END: char = '\u{FDD1}';
+
+impl<'a> Excerpt<'a> {
+    /// A text of which nothing is missing.
+    pub fn whole(text: &str) -> String {
+        without_gap_marks(text)
+    }
+
+    /// A text of which `cut` bytes between `head` and `tail` are missing.
+    pub fn cut(head: &str, cut: usize, tail: &str) -> String {
+        format!("{}{GAP_START}{cut}{GAP_END}{}", without_gap_marks(head), without_gap_marks(tail))
+    }
+
+    pub fn of(text: &'a str) -> Self {
+        let parts = text.split_once(GAP_START).and_then(|(head, rest)| {
+            let (count, tail) = rest.split_once(GAP_END)?;
+            Some(Self { head, cut: count.parse().ok()?, tail })
+        });
+        parts.unwrap_or(Self { head: text, cut: 0, tail: "" })
+    }
+
+    /// Applies `change` to head and tail apart.
+    pub fn map(text: &str, change: impl Fn(&str) -> String) -> String {
+        let excerpt = Excerpt::of(text);
+        if excerpt.cut == 0 {
+            return change(text);
+        }
+        Self::cut(&change(excerpt.head), excerpt.cut, &change(excerpt.tail))
+    }
+
+    /// Shortens `text` to at most `head` and `tail` bytes and says in words what is missing.
+    pub fn shorten(text: &str, head: usize, tail: usize) -> String {
+        let parts = Excerpt::of(text);
+        if parts.cut == 0 && text.len() <= head + tail {
+            return text.to_owned();
+        }
+        let (kept_head, kept_tail) = if parts.cut == 0 {
+            (prefix(text, head), suffix(text, tail))
+        } else {
+            (prefix(parts.head, head), suffix(parts.tail, tail))
+        };
+        let seen = if parts.cut == 0 { text.len() } else { parts.head.len() + parts.tail.len() };
+        let missing = parts.cut + seen - kept_head.len() - kept_tail.len();
+        format!("{kept_head}\n[… {missing} bytes cut …]\n{kept_tail}")
+    }
+}
+
+/// The longest beginning of `text` of at most `limit` bytes.
+pub fn prefix(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The longest end of `text` of at most `limit` bytes.
+pub fn suffix(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+/// One line of at most `limit` characters, for people.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.chars().count() > limit {
+            let mut short: String = line.chars().take(limit.saturating_sub(1)).collect();
+            short.truncate(short.trim_end().len());
+            short.push('…');
+            return short;
+        }
+    }
+    line
+}
+
+fn without_gap_marks(text: &str) -> String {
+    if text.contains([GAP_START, GAP_END]) {
+        text.replace([GAP_START, GAP_END], "\u{FFFD}")
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortening_counts_what_was_cut_before_too() {
+        let text = Excerpt::cut("aaaaaaaaaa", 1000, "bbbbbbbbbb");
+        assert_eq!(Excerpt::shorten(&text, 4, 2), "aaaa\n[… 1014 bytes cut …]\nbb");
+        assert_eq!(Excerpt::shorten("0123456789", 4, 2), "0123\n[… 4 bytes cut …]\n89");
+        assert_eq!(Excerpt::shorten("012345", 4, 2), "012345");
+    }
+
+    #[test]
+    fn nobody_outside_can_forge_a_gap() {
+        let forged = Excerpt::whole("a\u{FDD0}5\u{FDD1}b");
+        assert_eq!(Excerpt::of(&forged).cut, 0);
+    }
+
+    #[test]
+    fn a_cut_never_halves_a_character() {
+        assert_eq!(prefix("ééé", 3), "é");
+        assert_eq!(suffix("ééé", 3), "é");
+        assert_eq!(one_line("a\nb\t\u{7}c  d", 80), "a b c d");
+        assert_eq!(one_line("alpha beta gamma", 12), "alpha beta…");
+    }
+}

@@ -1,0 +1,55 @@
+//! Times are milliseconds since 1970 in UTC; people and JSON see ISO 8601 beside them.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub i64);
+
+impl Time {
+    pub fn now() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    #[must_use]
+    pub fn before(self, delay: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// `2026-03-10T09:12:00Z`, with milliseconds where there are any.
+    pub fn iso(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |time| time.to_string())
+    }
+
+    pub fn from_iso(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_millisecond()))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.iso())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iso_and_epoch_agree() {
+        let time = Time(1_773_134_520_000);
+        assert_eq!(time.iso(), "2026-03-10T09:22:00Z");
+        assert_eq!(Time::from_iso("2026-03-10T09:22:00Z"), Some(time));
+        assert_eq!(Time(i64::MAX).iso(), i64::MAX.to_string());
+    }
+}
