@@ -1,0 +1,80 @@
+//! Claude Code, as recorded from version 2.1.325.
+
+mod tools;
+mod wire;
+
+use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
+use remora_core::host::Host;
+use remora_core::intake::Document;
+
+use crate::Reading;
+use wire::Wire;
+
+/// How prompts begin that Claude Code submits to itself.
+const SYNTHETIC: &[&str] = &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
+
+pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
+    let Some(mut wire) = Wire::new(document) else {
+        return Reading::Malformed("the message is not a JSON object");
+    };
+    let name = event.map_or_else(|| wire.text("hook_event_name"), str::to_owned);
+    let body = match name.as_str() {
+        "SessionStart" => Body::SessionStarted { source: wire.text("source") },
+        "UserPromptSubmit" => match prompt(&mut wire) {
+            Some(body) => body,
+            None => return synthetic(&mut wire),
+        },
+        "PostToolUse" | "PostToolUseFailure" => match tools::tool_use(&mut wire) {
+            Some(tool) => Body::ToolUsed(tool),
+            None => return Reading::Malformed("a tool call without the tool's name"),
+        },
+        "Stop" => Body::TurnEnded { message: wire.text("last_assistant_message"), error: None },
+        "StopFailure" => {
+            Body::TurnEnded { error: Some(wire.text("error")), message: wire.text("last_assistant_message") }
+        }
+        "SubagentStop" => {
+            let agent_type = wire.text("agent_type");
+            // `/compact` runs as a subagent without a type; its result comes as PostCompact.
+            if agent_type.is_empty() {
+                return Reading::Nothing;
+            }
+            Body::SubagentEnded { agent_type, message: wire.text("last_assistant_message") }
+        }
+        "PostCompact" => {
+            Body::Compacted { trigger: wire.text("trigger"), summary: wire.text("compact_summary") }
+        }
+        "SessionEnd" => Body::SessionEnded { reason: wire.text("reason") },
+        _ => return Reading::Nothing,
+    };
+    let Some(session) = session(&mut wire) else {
+        return Reading::Malformed("an event without session_id");
+    };
+    let agent = wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") });
+    let origin = origin(&mut wire);
+    Reading::Event(Box::new(Event { session, cwd: wire.text("cwd"), origin, agent, body }))
+}
+
+fn prompt(wire: &mut Wire) -> Option<Body> {
+    let private = wire.had_private("prompt");
+    let text = wire.text("prompt");
+    if SYNTHETIC.iter().any(|beginning| text.trim_start().starts_with(beginning)) {
+        return None;
+    }
+    let withheld = private && text.trim().is_empty();
+    Some(if withheld { Body::PromptWithheld } else { Body::PromptSubmitted { text } })
+}
+
+fn synthetic(wire: &mut Wire) -> Reading {
+    match session(wire) {
+        Some(session) => Reading::Synthetic { session, origin: origin(wire) },
+        None => Reading::Nothing,
+    }
+}
+
+fn session(wire: &mut Wire) -> Option<SessionRef> {
+    wire.id("session_id").map(|id| SessionRef { host: Host::ClaudeCode, id })
+}
+
+fn origin(wire: &mut Wire) -> Origin {
+    Origin { call: wire.id("tool_use_id"), turn: wire.id("prompt_id"), timestamp: None }
+}

@@ -1,0 +1,33 @@
+//! One module a host: its wire format in, Remora's domain events out.
+//!
+//! In goes the JSON document a host wrote to a hook, already bounded and free of private text; out comes a
+//! [`Reading`]. An event or field we do not know is no error: hosts add some with every release. This crate
+//! never touches storage, the network or the file system.
+
+mod claude_code;
+
+use remora_core::event::{Event, Origin, SessionRef};
+use remora_core::host::Host;
+use remora_core::intake::Document;
+
+/// What a host's message means to us.
+#[derive(Debug, PartialEq)]
+pub enum Reading {
+    Event(Box<Event>),
+    /// A prompt nobody typed, such as a notification; it belongs to the turn before it.
+    Synthetic {
+        session: SessionRef,
+        origin: Origin,
+    },
+    /// Not for us.
+    Nothing,
+    /// An event we would want, without what it takes to keep it.
+    Malformed(&'static str),
+}
+
+/// Reads one message. `event` names it where the host does not say it itself, and wins where it does.
+pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {
+    match host {
+        Host::ClaudeCode => claude_code::read(event, document),
+    }
+}

@@ -1,0 +1,5 @@
+//! Remora reads what real hosts sent.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod claude_code;
