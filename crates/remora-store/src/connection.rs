@@ -1,0 +1,73 @@
+//! The one place that opens connections.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use remora_core::settings::Sync;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::StoreError;
+
+// Older versions can corrupt a WAL that two processes write and checkpoint.
+const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
+
+/// How long a hook waits for the database in all before it turns to the spool.
+pub(crate) const HOOK_PATIENCE: Duration = Duration::from_millis(150);
+const OWNER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A hook empties the log above this size: the first process to open the database reads all of it.
+pub(crate) const LARGEST_WAL: u64 = 100 * 4096;
+/// When SQLite copies the log back by itself, for processes that stay.
+const OWNER_WAL_PAGES: u32 = 250;
+
+/// For a hook: an existing database, little patience, no work on closing. No statement runs here: the first
+/// one reads the whole schema, and that belongs into the hook's one transaction.
+pub(crate) fn open_for_hook(path: &Path, sync: Sync) -> Result<Connection, StoreError> {
+    let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_handler(Some(wait_a_little))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // NORMAL is what our SQLite is built with; one built without our flags is slower, and as safe.
+    if sync == Sync::Full {
+        connection.pragma_update(None, "synchronous", "FULL")?;
+    }
+    Ok(connection)
+}
+
+/// Asks again after a millisecond or two, so that many hooks at once take turns without long pauses.
+fn wait_a_little(attempts: i32) -> bool {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let first = FIRST.get_or_init(Instant::now);
+    if first.elapsed() >= HOOK_PATIENCE {
+        return false;
+    }
+    let spread = u64::from(std::process::id() % 8) * 125;
+    let step = if attempts < 8 { 500 } else { 2_000 };
+    std::thread::sleep(Duration::from_micros(step + spread));
+    true
+}
+
+/// For commands and the daemon.
+pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(OWNER_PATIENCE)?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", OWNER_WAL_PAGES)?;
+    Ok(connection)
+}
+
+/// For a file that nobody else knows yet; whoever builds it brings it to the disk in the end.
+pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    Ok(connection)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(StoreError::in_database(path))
+}

@@ -1,0 +1,71 @@
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Whether the database was made by an older or a newer Remora.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaAge {
+    Older,
+    Newer,
+}
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("cannot use the data directory {}: {reason}", path.display())]
+    DataDir { path: PathBuf, reason: String },
+    #[error("the data directory {} is on a network file system ({kind}), where SQLite's WAL is unsafe", path.display())]
+    NetworkFileSystem { path: PathBuf, kind: &'static str },
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("the database is busy: another process holds it")]
+    Busy,
+    #[error("the database {} is damaged: {reason}", path.display())]
+    Damaged { path: PathBuf, reason: String },
+    #[error("the disk is full")]
+    DiskFull,
+    #[error("the database has schema {found}, this program knows {known}")]
+    Schema { age: SchemaAge, found: i64, known: i64 },
+    #[error("the claim on this batch was lost to another process")]
+    ClaimLost,
+    #[error("database: {0}")]
+    Sqlite(rusqlite::Error),
+    #[error("a stored record cannot be read: {0}")]
+    Record(#[from] serde_json::Error),
+}
+
+impl StoreError {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| {
+            if source.kind() == io::ErrorKind::StorageFull {
+                Self::DiskFull
+            } else {
+                Self::File { path, source }
+            }
+        }
+    }
+
+    /// Names what SQLite reports, with the database's path where that helps.
+    pub(crate) fn in_database(path: impl Into<PathBuf>) -> impl FnOnce(rusqlite::Error) -> Self {
+        let path = path.into();
+        move |error| match Self::from(error) {
+            Self::Damaged { reason, .. } => Self::Damaged { path, reason },
+            other => other,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseBusy | DatabaseLocked) => Self::Busy,
+            Some(DatabaseCorrupt | NotADatabase) => {
+                Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
+            }
+            Some(DiskFull) => Self::DiskFull,
+            _ => Self::Sqlite(error),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The gate between what happened and what may be stored: settings, pauses, private turns, redaction.
+
+use std::path::Path;
+
+use remora_core::capture::{self, LeftOut};
+use remora_core::event::{Body, Event, Origin, SessionRef};
+use remora_core::privacy;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+
+use crate::data_dir::DataDir;
+use crate::private_turns::{self, Turn};
+use crate::{Record, StoreError, pause};
+
+/// What the gate makes of an event.
+#[derive(Debug, PartialEq)]
+pub enum Admission {
+    Admitted(Box<Record>),
+    LeftOut(Reason),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    ExcludedProject,
+    SkippedTool,
+    EmptyPrompt,
+    Paused,
+    PrivateTurn,
+}
+
+/// Lets an event through, clean and ready to be stored, or says why not. When it cannot be told whether an
+/// event is private, that is an error: nothing is captured on a guess.
+pub fn admit(
+    dir: &DataDir,
+    settings: &Settings,
+    home: Option<&Path>,
+    event: Event,
+    at: Time,
+) -> Result<Admission, StoreError> {
+    if let Some(reason) = capture::left_out(&event, &settings.capture, home) {
+        return Ok(Admission::LeftOut(reason.into()));
+    }
+    if pause::read(dir)?.covers(Path::new(&event.cwd)) {
+        return Ok(Admission::LeftOut(Reason::Paused));
+    }
+    if is_private(dir, &event).map_err(StoreError::file(dir.private_turns()))? {
+        return Ok(Admission::LeftOut(Reason::PrivateTurn));
+    }
+    let captured = privacy::clean(event);
+    // What was only a reminder or our own context is no prompt.
+    if matches!(&captured.event().body, Body::PromptSubmitted { text } if text.trim().is_empty()) {
+        return Ok(Admission::LeftOut(Reason::EmptyPrompt));
+    }
+    Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
+}
+
+/// Notes a prompt that nobody typed: its turn is as private as the one before it.
+pub fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
+    private_turns::begin(dir, session, origin, Turn::Continued).map_err(StoreError::file(dir.private_turns()))
+}
+
+fn is_private(dir: &DataDir, event: &Event) -> std::io::Result<bool> {
+    let Event { session, origin, .. } = event;
+    match event.body {
+        Body::PromptWithheld => private_turns::begin(dir, session, origin, Turn::Private).map(|()| false),
+        Body::PromptSubmitted { .. } => {
+            private_turns::begin(dir, session, origin, Turn::Public).map(|()| false)
+        }
+        // They say nothing of what was said.
+        Body::SessionStarted { .. } | Body::SessionEnded { .. } => Ok(false),
+        // A digest of the whole session tells of its private turns too.
+        Body::Compacted { .. } => private_turns::had_any(dir, session),
+        Body::ToolUsed(_) | Body::TurnEnded { .. } | Body::SubagentEnded { .. } => {
+            private_turns::contains(dir, session, origin)
+        }
+    }
+}
+
+impl From<LeftOut> for Reason {
+    fn from(reason: LeftOut) -> Self {
+        match reason {
+            LeftOut::ExcludedProject => Self::ExcludedProject,
+            LeftOut::SkippedTool => Self::SkippedTool,
+            LeftOut::EmptyPrompt => Self::EmptyPrompt,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The only crate with SQL: everything Remora knows, in one SQLite file.
+//!
+//! In goes a [`Record`] (a captured event with its id and time) and, later, the memory that was made of it;
+//! out come batches of events to work on and the records people and agents ask for. Beside the database the
+//! data directory holds what must work without it: the [`spool`], the [`problems`] log and the
+//! [`private_turns`] ledger. This crate knows no host's wire format and no network.
+
+mod connection;
+pub mod data_dir;
+mod error;
+pub mod gate;
+mod hex;
+mod idempotency;
+pub mod pause;
+pub mod private_turns;
+pub mod problems;
+mod project;
+mod queue;
+mod reading;
+mod record;
+mod schema;
+pub mod spool;
+mod store;
+mod writing;
+
+pub use data_dir::DataDir;
+pub use error::{SchemaAge, StoreError};
+pub use project::{Place, locate};
+pub use queue::{Batch, Failure, Queued};
+pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
+pub use record::Record;
+pub use schema::VERSION as SCHEMA_VERSION;
+pub use store::{Enqueued, Store};

@@ -1,0 +1,83 @@
+//! Capture switched off for a while, everywhere or in some projects.
+//!
+//! A file and not a table, because a hook that cannot reach the database must know it too.
+
+use std::fs;
+use std::path::Path;
+
+use remora_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+use crate::data_dir::{DataDir, is_absent, private_file};
+use crate::project::Place;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    #[serde(default)]
+    pub everywhere_since: Option<Time>,
+    #[serde(default)]
+    pub projects: Vec<PausedProject>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PausedProject {
+    pub since: Time,
+    pub name: String,
+    /// Every directory the project is known by.
+    pub paths: Vec<String>,
+    #[serde(default)]
+    pub origin: Option<String>,
+}
+
+impl Pause {
+    pub fn is_empty(&self) -> bool {
+        self.everywhere_since.is_none() && self.projects.is_empty()
+    }
+
+    /// Whether anything at `directory` is to be left alone. Looks the directory up only if it has to.
+    pub fn covers(&self, directory: &Path) -> bool {
+        if self.everywhere_since.is_some() {
+            return true;
+        }
+        if self.projects.is_empty() {
+            return false;
+        }
+        let place = crate::locate(directory);
+        self.projects.iter().any(|project| project.is_at(&place))
+    }
+}
+
+impl PausedProject {
+    pub fn is_at(&self, place: &Place) -> bool {
+        let same_origin = place.origin.is_some() && self.origin == place.origin;
+        same_origin || self.paths.contains(&place.path)
+    }
+}
+
+/// What is paused now.
+pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
+    match fs::read(dir.pause()) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+        Err(error) if is_absent(&error) => Ok(Pause::default()),
+        Err(error) => Err(StoreError::file(dir.pause())(error)),
+    }
+}
+
+/// Replaces what is paused, in one step.
+pub fn write(dir: &DataDir, pause: &Pause) -> Result<(), StoreError> {
+    let path = dir.pause();
+    if pause.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(error) if !is_absent(&error) => Err(StoreError::file(path)(error)),
+            _ => Ok(()),
+        };
+    }
+    let new = path.with_extension("new");
+    let write = || {
+        let file = private_file().create(true).truncate(true).write(true).open(&new)?;
+        serde_json::to_writer_pretty(file, pause)?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(StoreError::file(&new))
+}

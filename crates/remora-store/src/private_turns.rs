@@ -1,0 +1,106 @@
+//! Remembers which turns are private, so that nothing of them is captured.
+//!
+//! A prompt that is entirely private makes its whole turn private, and the turn's later events come in other
+//! processes. They must know even when the database cannot be read, so this is a small file for each session
+//! that had a private turn: a line `private ID` or `public ID` for every prompt since. Most sessions have none.
+
+use std::fs;
+use std::hash::Hasher;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use remora_core::event::{Origin, SessionRef};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::data_dir::{DataDir, create_private_dir, is_absent, private_file};
+use crate::hex::hex;
+
+/// A ledger nobody has written to for this long belongs to a session that is over.
+const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    Private,
+    Public,
+    /// Whatever the turn before it was: nobody typed its prompt.
+    Continued,
+}
+
+/// Notes a prompt. Costs nothing for sessions that never had a private turn.
+pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -> io::Result<()> {
+    let path = ledger(dir, session);
+    let known = read(&path)?;
+    let is_private = match turn {
+        Turn::Private => true,
+        Turn::Public => false,
+        Turn::Continued => known.last().is_some_and(|line| line.is_private),
+    };
+    if known.is_empty() && !is_private {
+        return Ok(());
+    }
+    create_private_dir(&dir.private_turns())?;
+    let mut file = private_file().create(true).append(true).open(&path)?;
+    let word = if is_private { "private" } else { "public" };
+    writeln!(file, "{word} {}", id(origin))
+}
+
+/// Whether an event belongs to a private turn.
+pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> io::Result<bool> {
+    let lines = read(&ledger(dir, session))?;
+    let id = id(origin);
+    let own = lines.iter().rev().find(|line| !id.is_empty() && line.id == id);
+    Ok(own.or(lines.last()).is_some_and(|line| line.is_private))
+}
+
+/// Whether the session had a private turn at all.
+pub fn had_any(dir: &DataDir, session: &SessionRef) -> io::Result<bool> {
+    Ok(read(&ledger(dir, session))?.iter().any(|line| line.is_private))
+}
+
+/// Removes ledgers of sessions that are long over.
+pub fn prune(dir: &DataDir) -> io::Result<()> {
+    let entries = match fs::read_dir(dir.private_turns()) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let age = SystemTime::now().duration_since(entry.metadata()?.modified()?).unwrap_or_default();
+        if age > STALE_AFTER {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+struct Line {
+    is_private: bool,
+    id: String,
+}
+
+fn read(path: &PathBuf) -> io::Result<Vec<Line>> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let parse = |line: &str| {
+        let (word, id) = line.split_once(' ')?;
+        Some(Line { is_private: word == "private", id: id.to_owned() })
+    };
+    Ok(text.lines().filter_map(parse).collect())
+}
+
+fn id(origin: &Origin) -> String {
+    origin.turn.as_deref().unwrap_or_default().replace(|c: char| c.is_whitespace(), "_")
+}
+
+fn ledger(dir: &DataDir, session: &SessionRef) -> PathBuf {
+    let mut hash = SipHasher24::new();
+    hash.write(session.host.name().as_bytes());
+    hash.write_u8(0);
+    hash.write(session.id.as_bytes());
+    dir.private_turns().join(hex(&hash.finish128().as_bytes()))
+}

@@ -1,0 +1,110 @@
+//! What the file system says about a directory. Runs in hooks: a few small reads, never a git process.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use remora_core::project::{normalise_origin, origin_in_git_config};
+use serde::{Deserialize, Serialize};
+
+/// A directory as far as it matters for telling projects apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The git common directory, which all worktrees share, or the directory itself.
+    pub path: String,
+    /// What a person would call the project's directory.
+    pub root: String,
+    pub origin: Option<String>,
+    pub identity: Option<Identity>,
+}
+
+/// Survives a rename, unlike a path; the time of birth tells a reused inode apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pub device: i64,
+    pub inode: i64,
+    pub born_at: i64,
+}
+
+impl Place {
+    pub fn name(&self) -> String {
+        let name = Path::new(&self.root).file_name().unwrap_or(self.root.as_ref()).to_string_lossy();
+        name.strip_suffix(".git").unwrap_or(&name).to_owned()
+    }
+}
+
+/// Looks `directory` up. One that does not exist is its own place, by the path as given.
+pub fn locate(directory: &Path) -> Place {
+    let Ok(directory) = directory.canonicalize() else {
+        return Place { path: text(directory), root: text(directory), origin: None, identity: None };
+    };
+    let repository =
+        directory.ancestors().find_map(|ancestor| common_directory(ancestor).map(|c| (ancestor, c)));
+    let Some((worktree, common)) = repository else {
+        return Place {
+            path: text(&directory),
+            root: text(&directory),
+            origin: None,
+            identity: identity(&directory),
+        };
+    };
+    // A linked worktree is called by its repository, not by its own directory.
+    let is_main = common.parent() == Some(worktree);
+    let root = match common.parent() {
+        Some(parent) if !is_main && common.file_name().is_some_and(|name| name == ".git") => parent,
+        _ if is_main => worktree,
+        _ if is_submodule(&common) => worktree,
+        _ => &common,
+    };
+    Place {
+        path: text(&common),
+        root: text(root),
+        origin: origin(&common, root),
+        identity: identity(&common),
+    }
+}
+
+/// The common git directory of a worktree at `root`, if there is one.
+fn common_directory(root: &Path) -> Option<PathBuf> {
+    let dot_git = root.join(".git");
+    let git_directory = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let link = fs::read_to_string(&dot_git).ok()?;
+        root.join(link.trim().strip_prefix("gitdir:")?.trim())
+    };
+    let common = match fs::read_to_string(git_directory.join("commondir")) {
+        Ok(relative) => git_directory.join(relative.trim()),
+        Err(_) => git_directory,
+    };
+    common.join("HEAD").exists().then(|| common.canonicalize().ok()).flatten()
+}
+
+fn is_submodule(common: &Path) -> bool {
+    common.ancestors().skip(1).any(|ancestor| ancestor.file_name().is_some_and(|name| name == "modules"))
+}
+
+fn origin(common: &Path, root: &Path) -> Option<String> {
+    let config = fs::read_to_string(common.join("config")).ok()?;
+    let url = origin_in_git_config(&config)?;
+    if url.starts_with("./") || url.starts_with("../") {
+        let path = root.join(&url);
+        return normalise_origin(&text(&path.canonicalize().unwrap_or(path)));
+    }
+    normalise_origin(&url)
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    let metadata = fs::metadata(path).ok()?;
+    let born = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(Identity {
+        device: metadata.dev().cast_signed(),
+        inode: metadata.ino().cast_signed(),
+        born_at: i64::try_from(born.as_nanos()).ok()?,
+    })
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

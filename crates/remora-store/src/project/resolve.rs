@@ -1,0 +1,143 @@
+//! Settles which project a place is, inside the transaction that needs to know.
+
+use std::path::Path;
+
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use super::locate::{Identity, Place};
+
+/// Finds or makes the project of `place`: a known directory, a known directory that was moved here, a clone
+/// of a known origin, or a new project. Projects are never re-keyed.
+pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
+    if let Some(alias) = living_alias(db, &place.path)? {
+        if !is_another_directory(&alias, place) {
+            return Ok(alias.project);
+        }
+        retire(db, &alias, now)?;
+    }
+    let project = match moved_here(db, place)? {
+        Some(alias) => {
+            retire(db, &alias, now)?;
+            Some(alias.project)
+        }
+        None => match known_as_plain_directory(db, place)? {
+            Some(project) => Some(project),
+            None => with_same_origin(db, place)?,
+        },
+    };
+    let project = match project {
+        Some(project) => project,
+        None => create(db, place, now)?,
+    };
+    add_alias(db, project, place, now)?;
+    Ok(project)
+}
+
+struct Alias {
+    id: i64,
+    project: ProjectId,
+    path: String,
+    identity: Option<Identity>,
+    origin: Option<String>,
+}
+
+const ALIAS: &str = "SELECT id, project_id, path, device, inode, born_at, origin FROM project_aliases";
+
+fn read_alias(row: &rusqlite::Row<'_>) -> rusqlite::Result<Alias> {
+    let numbers: [Option<i64>; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
+    let identity = match numbers {
+        [Some(device), Some(inode), Some(born_at)] => Some(Identity { device, inode, born_at }),
+        _ => None,
+    };
+    let project = ProjectId(row.get(1)?);
+    Ok(Alias { id: row.get(0)?, project, path: row.get(2)?, identity, origin: row.get(6)? })
+}
+
+fn living_alias(db: &Connection, path: &str) -> rusqlite::Result<Option<Alias>> {
+    db.query_row(&format!("{ALIAS} WHERE path = ?1 AND gone_at IS NULL"), [path], read_alias).optional()
+}
+
+/// Another repository in the place of an old one. A directory restored from a backup has a new inode but the
+/// same origin, and one whose origin was changed has the same inode: both remain the project they were.
+fn is_another_directory(alias: &Alias, place: &Place) -> bool {
+    let other_inode = matches!((alias.identity, place.identity), (Some(old), Some(new)) if old != new);
+    let other_origin = matches!((&alias.origin, &place.origin), (Some(old), Some(new)) if old != new);
+    other_inode && other_origin
+}
+
+fn moved_here(db: &Connection, place: &Place) -> rusqlite::Result<Option<Alias>> {
+    let Some(Identity { device, inode, born_at }) = place.identity else { return Ok(None) };
+    let found = db
+        .query_row(
+            &format!(
+                "{ALIAS} WHERE inode = ?1 AND device = ?2 AND born_at = ?3 ORDER BY seen_at DESC, id DESC"
+            ),
+            params![inode, device, born_at],
+            read_alias,
+        )
+        .optional()?;
+    Ok(found.filter(|alias| alias.path == place.path || !Path::new(&alias.path).exists()))
+}
+
+/// `git init` in a directory that already has a memory.
+fn known_as_plain_directory(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
+    if place.root == place.path {
+        return Ok(None);
+    }
+    Ok(living_alias(db, &place.root)?.map(|alias| alias.project))
+}
+
+fn with_same_origin(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
+    let Some(origin) = &place.origin else { return Ok(None) };
+    db.query_row("SELECT id FROM projects WHERE origin = ?1 ORDER BY id", [origin], |row| {
+        row.get(0).map(ProjectId)
+    })
+    .optional()
+}
+
+fn create(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
+    let key = match &place.origin {
+        Some(origin) => format!("git:{origin}"),
+        None => format!("dir:{}", place.path),
+    };
+    let uuid = Uuid::now_v7();
+    // Another project may have had this key before it moved away.
+    let taken = db.prepare("SELECT 1 FROM projects WHERE key = ?1")?.exists([&key])?;
+    let key = if taken { format!("{key}#{}", uuid.simple()) } else { key };
+    db.execute(
+        "INSERT INTO projects (uuid, key, name, root, origin, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![uuid.as_bytes(), key, place.name(), place.root, place.origin, now.0],
+    )?;
+    Ok(ProjectId(db.last_insert_rowid()))
+}
+
+fn add_alias(db: &Connection, project: ProjectId, place: &Place, now: Time) -> rusqlite::Result<()> {
+    let Identity { device, inode, born_at } =
+        place.identity.unwrap_or(Identity { device: 0, inode: 0, born_at: 0 });
+    let known = place.identity.is_some();
+    db.execute(
+        "INSERT INTO project_aliases (project_id, path, device, inode, born_at, origin, seen_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            project.0,
+            place.path,
+            known.then_some(device),
+            known.then_some(inode),
+            known.then_some(born_at),
+            place.origin,
+            now.0
+        ],
+    )?;
+    Ok(())
+}
+
+fn retire(db: &Connection, alias: &Alias, now: Time) -> rusqlite::Result<()> {
+    db.execute(
+        "UPDATE project_aliases SET gone_at = ?2 WHERE id = ?1 AND gone_at IS NULL",
+        params![alias.id, now.0],
+    )?;
+    Ok(())
+}

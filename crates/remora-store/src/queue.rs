@@ -1,0 +1,193 @@
+//! From event to memory, exactly once.
+//!
+//! `claim` hands out one turn of one session, in order; `confirm` stores what was made of it and removes the
+//! payloads in one transaction; `release` gives it back. A claim whose owner died is reclaimed. Nothing that
+//! fails is thrown away: after its last attempt an event stays, failed, with the reason.
+
+use std::time::Duration;
+
+use remora_core::event::Body;
+use remora_core::ids::{EventId, SessionId};
+use remora_core::memory::Memory;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+
+use crate::{Store, StoreError, writing};
+
+/// Bad answers to a batch before its events count as failed.
+const MOST_ATTEMPTS: i64 = 3;
+/// Deaths of the owner before a batch is halved, to find the event that kills.
+const CRASHES_PER_HALVING: i64 = 10;
+/// A claim without a sign of life for this long is void.
+const CLAIM_LIFETIME: Duration = Duration::from_mins(1);
+const LONGEST_BACKOFF: i64 = 10;
+
+/// Events of one session's turn, claimed by one owner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    pub session: SessionId,
+    pub prompt_number: i64,
+    pub owner: String,
+    pub events: Vec<Queued>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Queued {
+    pub id: EventId,
+    pub at: Time,
+    pub body: Body,
+}
+
+/// Why a batch is given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The answer was no good. Counts.
+    BadAnswer(String),
+    /// There was no answer, or none was asked for: an outage, a limit, a missing login. Does not count.
+    NoAnswer { reason: String, retry_after: Duration },
+}
+
+impl Store {
+    /// Claims the oldest turn that has ended, of a session nobody is working on; at most `most` events.
+    ///
+    /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
+    /// session in the same project, or `silence`.
+    pub fn claim(
+        &mut self,
+        owner: &str,
+        most: u32,
+        silence: Duration,
+        now: Time,
+    ) -> Result<Option<Batch>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let turn: Option<(i64, i64)> = transaction
+            .prepare_cached(
+                "SELECT session_id, prompt_number FROM (
+                     SELECT session_id, min(prompt_number) AS prompt_number, max(ifnull(retry_at, 0)) AS retry_at,
+                         min(created_at) AS created_at, min(id) AS id
+                     FROM pending_messages WHERE status = 'pending' GROUP BY session_id
+                 ) AS turn JOIN sessions AS s ON s.id = turn.session_id
+                 WHERE turn.retry_at <= ?1
+                 AND NOT EXISTS (SELECT 1 FROM pending_messages
+                                 WHERE status = 'processing' AND session_id = turn.session_id)
+                 AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
+                      OR EXISTS (SELECT 1 FROM pending_messages AS ended
+                                 WHERE ended.status = 'pending' AND ended.session_id = turn.session_id
+                                 AND ended.prompt_number = turn.prompt_number AND ended.kind = 'turn_ended')
+                      OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
+                                 AND later.started_at > s.last_activity_at))
+                 ORDER BY turn.created_at, turn.id LIMIT 1",
+            )?
+            .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((session, prompt_number)) = turn else { return Ok(None) };
+        let mut rows: Vec<(i64, i64, String, i64)> = transaction
+            .prepare_cached(
+                "SELECT id, created_at, payload, crashes FROM pending_messages
+                 WHERE status = 'pending' AND session_id = ?1 AND prompt_number = ?2
+                 ORDER BY created_at, id LIMIT ?3",
+            )?
+            .query_map(params![session, prompt_number, most], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?
+            .collect::<Result<_, _>>()?;
+        let halvings = rows.iter().map(|row| row.3).max().unwrap_or_default() / CRASHES_PER_HALVING;
+        let size = rows.len().checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0).max(1);
+        rows.truncate(size);
+        let mut events = Vec::with_capacity(rows.len());
+        for (id, at, payload, _) in rows {
+            transaction
+                .prepare_cached(
+                    "UPDATE pending_messages SET status = 'processing', claimed_by = ?2, claimed_at = ?3 WHERE id = ?1",
+                )?
+                .execute(params![id, owner, now.0])?;
+            events.push(Queued { id: EventId(id), at: Time(at), body: serde_json::from_str(&payload)? });
+        }
+        transaction.commit()?;
+        Ok(Some(Batch { session: SessionId(session), prompt_number, owner: owner.to_owned(), events }))
+    }
+
+    /// Stores what the batch became and removes its payloads: both or neither.
+    pub fn confirm(&mut self, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        writing::insert(&transaction, batch, memory, now)?;
+        for event in &batch.events {
+            let removed = transaction.execute(
+                "DELETE FROM pending_messages WHERE id = ?1 AND status = 'processing' AND claimed_by = ?2",
+                params![event.id.0, batch.owner],
+            )?;
+            if removed == 0 {
+                return Err(StoreError::ClaimLost);
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Gives a batch back, to be tried again later or, after too many bad answers, to be kept as failed.
+    pub fn release(&mut self, batch: &Batch, failure: &Failure, now: Time) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for event in &batch.events {
+            let mine = params![event.id.0, batch.owner];
+            let attempts: Option<i64> = transaction
+                .query_row(
+                    "SELECT attempts FROM pending_messages
+                     WHERE id = ?1 AND claimed_by = ?2 AND status = 'processing'",
+                    mine,
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let attempts = attempts.ok_or(StoreError::ClaimLost)?;
+            let (attempts, retry_at, reason) = match failure {
+                Failure::BadAnswer(reason) => {
+                    let backoff = Duration::from_secs(1 << attempts.clamp(0, LONGEST_BACKOFF));
+                    (attempts + 1, now.after(backoff), reason)
+                }
+                Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
+            };
+            let status = if attempts >= MOST_ATTEMPTS { "failed" } else { "pending" };
+            transaction.execute(
+                "UPDATE pending_messages SET status = ?2, attempts = ?3, retry_at = ?4, last_error = ?5,
+                     claimed_by = NULL, claimed_at = NULL WHERE id = ?1",
+                params![event.id.0, status, attempts, retry_at.0, reason],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Shows that the owner of a batch is alive.
+    pub fn heartbeat(&mut self, batch: &Batch, now: Time) -> Result<(), StoreError> {
+        let alive = self.writable()?.execute(
+            "UPDATE pending_messages SET claimed_at = ?3
+             WHERE session_id = ?1 AND claimed_by = ?2 AND status = 'processing'",
+            params![batch.session.0, batch.owner, now.0],
+        )?;
+        if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
+    }
+
+    /// Returns claims of the dead to the queue: everybody's but `owner`'s, who holds the data directory's lock
+    /// and so is alone, and those without a heartbeat. An event that kills its owner even alone fails.
+    pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let dead: Vec<(i64, i64, bool)> = transaction
+            .prepare(
+                "SELECT id, crashes + 1, count(*) OVER (PARTITION BY session_id) = 1 FROM pending_messages
+                 WHERE status = 'processing' AND (claimed_by <> ?1 OR claimed_at < ?2)",
+            )?
+            .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?
+            .collect::<Result<_, _>>()?;
+        for (id, crashes, alone) in &dead {
+            let status = if *alone && *crashes >= CRASHES_PER_HALVING { "failed" } else { "pending" };
+            transaction.execute(
+                "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
+                     last_error = 'the process working on it ended' WHERE id = ?1",
+                params![id, status, crashes],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(dead.len())
+    }
+}

@@ -1,0 +1,415 @@
+//! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
+
+use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::memory::{Observation, Summary};
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, Row, ToSql};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{Store, StoreError, spool, store};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub sessions: i64,
+    pub prompts: i64,
+    pub observations: i64,
+    pub summaries: i64,
+    pub facts: i64,
+    /// Events that wait, those in the spool included.
+    pub pending: i64,
+    pub processing: i64,
+    pub failed: i64,
+    /// Turns of which nothing was kept because their prompt was private.
+    pub private_turns: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProjectRow {
+    pub id: ProjectId,
+    pub name: String,
+    pub key: String,
+    pub root: String,
+    /// Every directory it is known by.
+    pub paths: Vec<String>,
+    pub origin: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub host: String,
+    pub content_session_id: String,
+    pub memory_session_id: Option<String>,
+    pub project: String,
+    pub project_id: ProjectId,
+    pub status: String,
+    pub prompts: i64,
+    pub private_turns: i64,
+    pub events: i64,
+    pub pending: i64,
+    /// The first prompt: what the session was for.
+    pub title: Option<String>,
+    #[serde(flatten, serialize_with = "times::started")]
+    pub started_at: Time,
+    #[serde(flatten, serialize_with = "times::last_activity")]
+    pub last_activity_at: Time,
+    #[serde(flatten, serialize_with = "times::completed")]
+    pub completed_at: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PromptRow {
+    pub id: PromptId,
+    pub session_id: SessionId,
+    pub prompt_number: i64,
+    pub text: String,
+    pub closing_message: Option<String>,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+/// An event as it is now: its trace and, while it waits, its payload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventRow {
+    pub id: EventId,
+    pub session_id: SessionId,
+    pub prompt_number: i64,
+    pub kind: String,
+    pub tool: Option<String>,
+    pub files: Vec<String>,
+    pub outcome: Option<String>,
+    pub agent_id: Option<String>,
+    /// `pending`, `processing`, `failed`, or `done` when only the trace is left.
+    pub status: String,
+    pub attempts: i64,
+    pub last_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ObservationRow {
+    pub id: ObservationId,
+    pub session_id: SessionId,
+    pub project: String,
+    pub prompt_number: i64,
+    #[serde(flatten)]
+    pub observation: Observation,
+    pub provider: String,
+    pub model: String,
+    pub source_event_ids: Vec<i64>,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SummaryRow {
+    pub id: SummaryId,
+    pub session_id: SessionId,
+    pub project: String,
+    pub prompt_number: i64,
+    #[serde(flatten)]
+    pub summary: Summary,
+    pub provider: String,
+    pub model: String,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+const SESSION: &str =
+    "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
+    s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
+    (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending'),
+    (SELECT text FROM user_prompts WHERE session_id = s.id ORDER BY prompt_number LIMIT 1),
+    s.started_at, s.last_activity_at, s.completed_at
+    FROM sessions AS s JOIN projects AS p ON p.id = s.project_id";
+
+const PROMPT: &str =
+    "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts";
+
+const EVENT: &str =
+    "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
+    ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
+    FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
+
+impl Store {
+    pub fn counts(&self) -> Result<Counts, StoreError> {
+        let mut counts = self.db.query_row(
+            "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts),
+                 (SELECT count(*) FROM observations), (SELECT count(*) FROM session_summaries),
+                 (SELECT count(*) FROM facts),
+                 (SELECT count(*) FROM pending_messages WHERE status = 'pending'),
+                 (SELECT count(*) FROM pending_messages WHERE status = 'processing'),
+                 (SELECT count(*) FROM pending_messages WHERE status = 'failed'),
+                 (SELECT ifnull(sum(private_turns), 0) FROM sessions)",
+            [],
+            |row| {
+                Ok(Counts {
+                    sessions: row.get(0)?,
+                    prompts: row.get(1)?,
+                    observations: row.get(2)?,
+                    summaries: row.get(3)?,
+                    facts: row.get(4)?,
+                    pending: row.get(5)?,
+                    processing: row.get(6)?,
+                    failed: row.get(7)?,
+                    private_turns: row.get(8)?,
+                })
+            },
+        )?;
+        counts.pending += self.spooled()?;
+        Ok(counts)
+    }
+
+    /// Records in the spool that are not in the database yet.
+    fn spooled(&self) -> Result<i64, StoreError> {
+        let contents = spool::peek(self.dir()).map_err(StoreError::file(self.dir().spool()))?;
+        let waiting = store::not_stored(&self.db, &contents.records)?.len();
+        Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
+    }
+
+    pub fn projects(&self) -> Result<Vec<ProjectRow>, StoreError> {
+        self.rows(
+            "SELECT id, name, key, root, origin,
+                 (SELECT json_group_array(path) FROM project_aliases WHERE project_id = projects.id AND gone_at IS NULL)
+             FROM projects ORDER BY id",
+            &[],
+            |row| {
+                Ok(ProjectRow {
+                    id: ProjectId(row.get(0)?),
+                    name: row.get(1)?,
+                    key: row.get(2)?,
+                    root: row.get(3)?,
+                    origin: row.get(4)?,
+                    paths: list(row, 5)?,
+                })
+            },
+        )
+    }
+
+    /// The project of a directory, if it is known.
+    pub fn project_at(&self, place: &crate::Place) -> Result<Option<ProjectRow>, StoreError> {
+        let projects = self.projects()?;
+        let by_path = |project: &ProjectRow| project.paths.contains(&place.path);
+        let by_origin = |project: &ProjectRow| place.origin.is_some() && project.origin == place.origin;
+        Ok(projects
+            .iter()
+            .find(|project| by_path(project))
+            .or_else(|| projects.iter().find(|p| by_origin(p)))
+            .cloned())
+    }
+
+    /// The latest sessions first, of one project or of all.
+    pub fn sessions(&self, project: Option<ProjectId>, most: u32) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = format!(
+            "{SESSION} WHERE ?1 IS NULL OR s.project_id = ?1 ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
+        );
+        self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
+    }
+
+    /// Sessions whose host's id begins with `beginning`.
+    pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = format!(
+            "{SESSION} WHERE substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20"
+        );
+        self.rows(&sql, &[&beginning], read_session)
+    }
+
+    /// The directory of the session's project, from which its paths are told.
+    pub fn session_root(&self, session: SessionId) -> Result<String, StoreError> {
+        let sql =
+            "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
+        Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
+    }
+
+    pub fn prompts(&self, session: SessionId) -> Result<Vec<PromptRow>, StoreError> {
+        let sql = format!("{PROMPT} WHERE session_id = ?1 ORDER BY prompt_number");
+        self.rows(&sql, &[&session.0], read_prompt)
+    }
+
+    /// A turn: a prompt with the agent's closing message.
+    pub fn prompt(&self, id: PromptId) -> Result<Option<PromptRow>, StoreError> {
+        Ok(self.db.query_row(&format!("{PROMPT} WHERE id = ?1"), [id.0], read_prompt).optional()?)
+    }
+
+    pub fn session_events(&self, session: SessionId) -> Result<Vec<EventRow>, StoreError> {
+        let sql = format!("{EVENT} WHERE t.session_id = ?1 ORDER BY t.created_at, t.id");
+        self.rows(&sql, &[&session.0], read_event)
+    }
+
+    pub fn event(&self, id: EventId) -> Result<Option<EventRow>, StoreError> {
+        Ok(self.db.query_row(&format!("{EVENT} WHERE t.id = ?1"), [id.0], read_event).optional()?)
+    }
+
+    /// What waits, oldest first.
+    pub fn queue(&self, most: u32) -> Result<Vec<EventRow>, StoreError> {
+        let sql = format!("{EVENT} WHERE q.id IS NOT NULL ORDER BY t.created_at, t.id LIMIT ?1");
+        self.rows(&sql, &[&most], read_event)
+    }
+
+    pub fn observation(&self, id: ObservationId) -> Result<Option<ObservationRow>, StoreError> {
+        let sql = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle, o.narrative,
+                 o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
+                 o.model, o.source_event_ids, o.created_at
+             FROM observations AS o JOIN projects AS p ON p.id = o.project_id WHERE o.id = ?1";
+        Ok(self.db.query_row(sql, [id.0], read_observation).optional()?)
+    }
+
+    pub fn summary(&self, id: SummaryId) -> Result<Option<SummaryRow>, StoreError> {
+        let sql = "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
+                 s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
+             FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
+        Ok(self.db.query_row(sql, [id.0], read_summary).optional()?)
+    }
+
+    /// What SQLite finds wrong with its file; empty when it is sound.
+    pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
+        let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;
+        Ok(found.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: &[&dyn ToSql],
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.db.prepare(sql)?;
+        let rows = statement.query_map(parameters, read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: SessionId(row.get(0)?),
+        host: row.get(1)?,
+        content_session_id: row.get(2)?,
+        memory_session_id: row.get(3)?,
+        project: row.get(4)?,
+        project_id: ProjectId(row.get(5)?),
+        status: row.get(6)?,
+        prompts: row.get(7)?,
+        private_turns: row.get(8)?,
+        events: row.get(9)?,
+        pending: row.get(10)?,
+        title: row.get(11)?,
+        started_at: Time(row.get(12)?),
+        last_activity_at: Time(row.get(13)?),
+        completed_at: row.get::<_, Option<i64>>(14)?.map(Time),
+    })
+}
+
+fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
+    Ok(PromptRow {
+        id: PromptId(row.get(0)?),
+        session_id: SessionId(row.get(1)?),
+        prompt_number: row.get(2)?,
+        text: row.get(3)?,
+        closing_message: row.get(4)?,
+        created_at: Time(row.get(5)?),
+    })
+}
+
+fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+    let payload: Option<String> = row.get(11)?;
+    Ok(EventRow {
+        id: EventId(row.get(0)?),
+        session_id: SessionId(row.get(1)?),
+        prompt_number: row.get(2)?,
+        kind: row.get(3)?,
+        tool: row.get(4)?,
+        files: list(row, 5)?,
+        outcome: row.get(6)?,
+        agent_id: row.get(7)?,
+        status: row.get(8)?,
+        attempts: row.get(9)?,
+        last_error: row.get(10)?,
+        payload: payload.and_then(|json| serde_json::from_str(&json).ok()),
+        created_at: Time(row.get(12)?),
+    })
+}
+
+fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
+    let kind: String = row.get(4)?;
+    Ok(ObservationRow {
+        id: ObservationId(row.get(0)?),
+        session_id: SessionId(row.get(1)?),
+        project: row.get(2)?,
+        prompt_number: row.get(3)?,
+        observation: Observation {
+            kind: kind.into(),
+            title: row.get(5)?,
+            subtitle: row.get(6)?,
+            narrative: row.get(7)?,
+            facts: list(row, 8)?,
+            concepts: list(row, 9)?,
+            files_read: list(row, 10)?,
+            files_modified: list(row, 11)?,
+            discovery_tokens: row.get::<_, i64>(12)?.unsigned_abs(),
+            tool_name: row.get(13)?,
+        },
+        provider: row.get(14)?,
+        model: row.get(15)?,
+        source_event_ids: list(row, 16)?,
+        created_at: Time(row.get(17)?),
+    })
+}
+
+fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
+    Ok(SummaryRow {
+        id: SummaryId(row.get(0)?),
+        session_id: SessionId(row.get(1)?),
+        project: row.get(2)?,
+        prompt_number: row.get(3)?,
+        summary: Summary {
+            request: row.get(4)?,
+            investigated: row.get(5)?,
+            learned: row.get(6)?,
+            completed: row.get(7)?,
+            next_steps: row.get(8)?,
+            notes: row.get(9)?,
+            files_read: list(row, 10)?,
+            files_edited: list(row, 11)?,
+        },
+        provider: row.get(12)?,
+        model: row.get(13)?,
+        created_at: Time(row.get(14)?),
+    })
+}
+
+/// A list kept as JSON text; one that is missing is empty.
+fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
+    let Some(json) = row.get::<_, Option<String>>(column)? else { return Ok(Vec::new()) };
+    serde_json::from_str(&json).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+    })
+}
+
+/// Writes `name_at` (ISO 8601) and `name_at_epoch` (milliseconds).
+mod times {
+    use super::{Serializer, Time};
+    use serde::ser::SerializeMap;
+
+    macro_rules! time_members {
+        ($($function:ident($time:ty) $iso:literal $epoch:literal;)*) => {$(
+            pub(super) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+                let time: Option<Time> = (*time).into();
+                let mut members = serializer.serialize_map(Some(2))?;
+                members.serialize_entry($iso, &time.map(Time::iso))?;
+                members.serialize_entry($epoch, &time)?;
+                members.end()
+            }
+        )*};
+    }
+
+    time_members! {
+        created(Time) "created_at" "created_at_epoch";
+        started(Time) "started_at" "started_at_epoch";
+        last_activity(Time) "last_activity_at" "last_activity_at_epoch";
+        completed(Option<Time>) "completed_at" "completed_at_epoch";
+    }
+}

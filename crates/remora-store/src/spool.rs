@@ -1,0 +1,149 @@
+//! Where events go when the database cannot take them: one append-only file of checksummed lines.
+//!
+//! A line is `CRC32 JSON`. Every append begins with a line break too, so that a line cut short by a full disk
+//! or a killed process spoils itself alone. Whoever opens the store next, unless it is a hook, moves the file
+//! aside and takes its records in; their uuids make that happen once however often it is tried.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use crate::data_dir::{DataDir, is_absent, lock_file, private_file};
+use crate::{Record, StoreError};
+
+/// Caps what can pile up while nobody takes the records in.
+const LARGEST_SPOOL: u64 = 256 << 20;
+const LOCK_PATIENCE: Duration = Duration::from_millis(50);
+
+/// Appends one record. When this returns, the record survives the death of every process.
+pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
+    let path = dir.spool();
+    let json = serde_json::to_string(record)?;
+    let line = format!("\n{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+    append_line(&path, line.as_bytes()).map_err(StoreError::file(path))
+}
+
+fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        let mut file = private_file().create(true).append(true).open(path)?;
+        lock_before(&file, deadline)?;
+        // Between opening and locking the file may have been moved aside to be taken in.
+        let still_there =
+            fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()));
+        if !still_there {
+            continue;
+        }
+        if file.metadata()?.len() > LARGEST_SPOOL {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
+        }
+        return file.write_all(line);
+    }
+}
+
+fn lock_before(file: &File, deadline: Instant) -> io::Result<()> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+            Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"));
+            }
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// What the spool holds, not yet taken in.
+#[derive(Debug, Default)]
+pub struct Contents {
+    pub records: Vec<Record>,
+    /// Lines that a crash or a full disk cut short.
+    pub damaged: usize,
+}
+
+/// A file of records that nobody appends to any more.
+#[derive(Debug)]
+pub(crate) struct TakenAside {
+    path: PathBuf,
+    /// Held so that two processes do not take in the same file.
+    _lock: File,
+    pub(crate) contents: Contents,
+}
+
+/// Moves the spool aside and reads it; one that an earlier process did not finish comes first.
+/// `None` when there is nothing to take in or somebody else is at it.
+pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
+    let spool = dir.spool();
+    let aside = aside_of(&spool);
+    if !spool.exists() && !aside.exists() {
+        return Ok(None);
+    }
+    let lock = lock_file(&dir.spool_lock())?;
+    if lock.try_lock().is_err() {
+        return Ok(None);
+    }
+    if !aside.exists() {
+        match File::open(&spool) {
+            Ok(file) => {
+                // Whoever is appending finishes first.
+                file.lock()?;
+                fs::rename(&spool, &aside)?;
+            }
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    let contents = read(&aside)?;
+    Ok(Some(TakenAside { path: aside, _lock: lock, contents }))
+}
+
+impl TakenAside {
+    /// The records are in the database.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+/// Everything in the spool, for counting and showing.
+pub fn peek(dir: &DataDir) -> io::Result<Contents> {
+    let mut all = read(&aside_of(&dir.spool()))?;
+    let newer = read(&dir.spool())?;
+    all.damaged += newer.damaged;
+    all.records.extend(newer.records);
+    let mut seen: HashSet<Uuid> = HashSet::new();
+    all.records.retain(|record| seen.insert(record.uuid));
+    Ok(all)
+}
+
+fn aside_of(spool: &Path) -> PathBuf {
+    spool.with_extension("ingesting")
+}
+
+fn read(path: &Path) -> io::Result<Contents> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(mut file) => file.read_to_end(&mut bytes)?,
+        Err(error) if is_absent(&error) => return Ok(Contents::default()),
+        Err(error) => return Err(error),
+    };
+    let mut contents = Contents::default();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        match parse(line) {
+            Some(record) => contents.records.push(record),
+            None => contents.damaged += 1,
+        }
+    }
+    Ok(contents)
+}
+
+fn parse(line: &[u8]) -> Option<Record> {
+    let (sum, json) = line.split_at_checked(9)?;
+    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
+    (crc32fast::hash(json) == sum).then(|| serde_json::from_slice(json).ok()).flatten()
+}

@@ -1,0 +1,333 @@
+//! Opening the store and putting events into it.
+
+use std::collections::HashSet;
+
+use remora_core::event::{Body, Event, SessionRef};
+use remora_core::ids::{EventId, SessionId};
+use remora_core::settings::Sync;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use uuid::Uuid;
+
+use crate::data_dir::DataDir;
+use crate::{
+    Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
+};
+
+/// The database of one data directory.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) db: Connection,
+    dir: DataDir,
+    /// Set when a newer Remora made the database: this one may only read it.
+    newer_schema: Option<i64>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    Stored(EventId),
+    /// It is there already.
+    Duplicate,
+}
+
+impl Store {
+    /// For a hook: quick, and never a migration. Anything unusual is an error, and the caller turns to the
+    /// spool.
+    pub fn open_for_hook(dir: &DataDir, sync: Sync) -> Result<Self, StoreError> {
+        if !dir.database().exists() {
+            dir.create()?;
+            schema::create(dir)?;
+        }
+        let db = connection::open_for_hook(&dir.database(), sync)?;
+        Ok(Self { db, dir: dir.clone(), newer_schema: None })
+    }
+
+    /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
+    /// the spool.
+    pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
+        dir.create()?;
+        dir.tighten().map_err(StoreError::file(dir.path()))?;
+        if !dir.database().exists() {
+            schema::create(dir)?;
+        }
+        let mut db = connection::open_for_owner(&dir.database())?;
+        let mut newer_schema = None;
+        match schema::check(&db).map_err(|error| named(error, dir)) {
+            Ok(()) => {}
+            Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
+            Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
+            Err(error) => return Err(error),
+        }
+        let mut store = Self { db, dir: dir.clone(), newer_schema };
+        if store.newer_schema.is_none() {
+            store.take_in_spool();
+            private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;
+        }
+        Ok(store)
+    }
+
+    pub fn dir(&self) -> &DataDir {
+        &self.dir
+    }
+
+    /// The schema of a newer Remora, if that is what made the database.
+    pub fn newer_schema(&self) -> Option<i64> {
+        self.newer_schema
+    }
+
+    pub(crate) fn writable(&mut self) -> Result<&mut Connection, StoreError> {
+        match self.newer_schema {
+            None => Ok(&mut self.db),
+            Some(found) => Err(StoreError::Schema { age: SchemaAge::Newer, found, known: schema::VERSION }),
+        }
+    }
+
+    /// Stores one event. When this returns, it survives the death of every process.
+    pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+        if let Some(enqueued) = self.try_enqueue(record)? {
+            return Ok(enqueued);
+        }
+        // The session is new. Looking its directory up means reading files: not while others wait for the
+        // database.
+        let located = record.clone().located();
+        self.try_enqueue(&located)?.ok_or(StoreError::Busy)
+    }
+
+    /// `None` when the event's place has to be looked up first.
+    fn try_enqueue(&mut self, record: &Record) -> Result<Option<Enqueued>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        if record.place.is_none() && session(&transaction, record.captured.event())?.is_none() {
+            return Ok(None);
+        }
+        let enqueued = enqueue(&transaction, record)?;
+        transaction.commit()?;
+        Ok(Some(enqueued))
+    }
+
+    /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, whose event is
+    /// safe already: when others are at work the next one tries again.
+    pub fn empty_large_wal(&self) -> Result<(), StoreError> {
+        let wal = self.dir.database().with_extension("db-wal");
+        if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
+            self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// A spool that cannot be taken in now stays where it is; `counts` sees it there too.
+    fn take_in_spool(&mut self) {
+        if let Err(error) = self.try_take_in_spool() {
+            problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
+        }
+    }
+
+    fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
+        while let Some(aside) = spool::take_aside(&self.dir).map_err(StoreError::file(self.dir.spool()))? {
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for record in not_stored(&transaction, &aside.contents.records)? {
+                enqueue(&transaction, record)?;
+            }
+            transaction.commit()?;
+            if aside.contents.damaged > 0 {
+                let reason = format!("{} damaged lines in the spool were left out", aside.contents.damaged);
+                problems::report(Some(&self.dir), &reason);
+            }
+            aside.remove().map_err(StoreError::file(self.dir.spool()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that
+/// stored its record at the last moment after all.
+pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite::Result<Vec<&'a Record>> {
+    let mut uuids = db.prepare(
+        "SELECT t.uuid FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id
+         WHERE s.host = ?1 AND s.content_session_id = ?2",
+    )?;
+    let sessions: HashSet<&SessionRef> =
+        records.iter().map(|record| &record.captured.event().session).collect();
+    let mut stored: HashSet<[u8; 16]> = HashSet::new();
+    for session in sessions {
+        for uuid in uuids.query_map(params![session.host.name(), session.id], |row| row.get(0))? {
+            stored.insert(uuid?);
+        }
+    }
+    Ok(records.iter().filter(|record| !stored.contains(record.uuid.as_bytes())).collect())
+}
+
+fn named(error: StoreError, dir: &DataDir) -> StoreError {
+    match error {
+        StoreError::Damaged { reason, .. } => StoreError::Damaged { path: dir.database(), reason },
+        other => other,
+    }
+}
+
+struct Session {
+    id: SessionId,
+    /// Keys the hashes of idempotency keys; the same for all sessions.
+    hash_key: [u8; 16],
+    prompt_counter: i64,
+    turn_open: bool,
+}
+
+fn session(db: &Connection, event: &Event) -> rusqlite::Result<Option<Session>> {
+    db.prepare_cached(
+        "SELECT id, prompt_counter, turn_open, (SELECT value FROM meta WHERE key = 'hash_key') FROM sessions
+         WHERE host = ?1 AND content_session_id = ?2",
+    )?
+    .query_row(params![event.session.host.name(), event.session.id], |row| {
+        Ok(Session {
+            id: SessionId(row.get(0)?),
+            prompt_counter: row.get(1)?,
+            turn_open: row.get(2)?,
+            hash_key: row.get(3)?,
+        })
+    })
+    .optional()
+}
+
+fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
+    let event = record.captured.event();
+    let session = match session(db, event)? {
+        Some(session) => session,
+        None => begin_session(db, record)?,
+    };
+    let payload = serde_json::to_string(&event.body)?;
+    let ordinal = idempotency::ordinal(&event.body, session.prompt_counter, session.turn_open);
+    let key = idempotency::key(&session.hash_key, event, &payload, ordinal);
+    let prompt_number = match event.body {
+        Body::PromptSubmitted { .. } | Body::PromptWithheld => session.prompt_counter + 1,
+        _ => session.prompt_counter,
+    };
+    update_session(db, &session, &event.body, record.at)?;
+    let Some(id) = insert_trace(db, record, &session, prompt_number, &key)? else {
+        return Ok(Enqueued::Duplicate);
+    };
+    match &event.body {
+        Body::PromptSubmitted { text } => begin_turn(db, &session, prompt_number, Some(text), record.at)?,
+        Body::PromptWithheld => begin_turn(db, &session, prompt_number, None, record.at)?,
+        Body::TurnEnded { message, .. } => end_turn(db, &session, message)?,
+        _ => {}
+    }
+    if event.body != Body::PromptWithheld {
+        db.prepare_cached(
+            "INSERT INTO pending_messages (id, session_id, prompt_number, kind, payload, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            id.0,
+            session.id.0,
+            prompt_number,
+            event.body.kind(),
+            payload,
+            record.at.0
+        ])?;
+    }
+    Ok(Enqueued::Stored(id))
+}
+
+fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError> {
+    let event = record.captured.event();
+    let place = record.place.clone().unwrap_or_else(|| project::locate(event.cwd.as_ref()));
+    let project = project::resolve(db, &place, record.at)?;
+    db.execute(
+        "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+        params![
+            Uuid::now_v7().as_bytes(),
+            event.session.host.name(),
+            event.session.id,
+            project.0,
+            record.at.0
+        ],
+    )?;
+    session(db, event)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
+}
+
+/// Any sign of life makes a session active again, except its end.
+fn update_session(db: &Connection, session: &Session, body: &Body, at: Time) -> rusqlite::Result<()> {
+    let completed = matches!(body, Body::SessionEnded { .. });
+    db.prepare_cached(
+        "UPDATE sessions SET last_activity_at = max(last_activity_at, ?2),
+             status = CASE WHEN ?3 THEN 'completed' ELSE 'active' END,
+             completed_at = CASE WHEN ?3 THEN ?2 END
+         WHERE id = ?1",
+    )?
+    .execute(params![session.id.0, at.0, completed])?;
+    Ok(())
+}
+
+fn insert_trace(
+    db: &Connection,
+    record: &Record,
+    session: &Session,
+    prompt_number: i64,
+    key: &[u8; 16],
+) -> Result<Option<EventId>, StoreError> {
+    let event = record.captured.event();
+    let tool = event.body.tool();
+    let files: Vec<&str> = tool
+        .into_iter()
+        .flat_map(|tool| tool.changes.iter().map(|change| &change.path).chain(&tool.files_read))
+        .map(String::as_str)
+        .collect();
+    let files = if files.is_empty() { None } else { Some(serde_json::to_string(&files)?) };
+    let inserted = db
+        .prepare_cached(
+            "INSERT INTO event_traces
+                 (uuid, session_id, prompt_number, kind, tool, files, outcome, agent_id, created_at, idempotency_key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            record.uuid.as_bytes(),
+            session.id.0,
+            prompt_number,
+            event.body.kind(),
+            tool.map(|tool| &tool.tool),
+            files,
+            event.body.outcome(),
+            event.agent.as_ref().map(|agent| &agent.id),
+            record.at.0,
+            key,
+        ])?;
+    Ok((inserted > 0).then(|| EventId(db.last_insert_rowid())))
+}
+
+fn begin_turn(
+    db: &Connection,
+    session: &Session,
+    number: i64,
+    text: Option<&str>,
+    at: Time,
+) -> rusqlite::Result<()> {
+    // No event of a private turn will come, not even its end.
+    db.execute(
+        "UPDATE sessions SET prompt_counter = ?2, turn_open = NOT ?3, private_turns = private_turns + ?3
+         WHERE id = ?1",
+        params![session.id.0, number, text.is_none()],
+    )?;
+    if let Some(text) = text {
+        db.execute(
+            "INSERT INTO user_prompts (session_id, prompt_number, text, created_at) VALUES (?1, ?2, ?3, ?4)",
+            params![session.id.0, number, text, at.0],
+        )?;
+    }
+    Ok(())
+}
+
+fn end_turn(db: &Connection, session: &Session, message: &str) -> rusqlite::Result<()> {
+    db.execute("UPDATE sessions SET turn_open = 0 WHERE id = ?1", [session.id.0])?;
+    // A turn ends more than once when an agent in the background ends after it; every message counts.
+    if !message.is_empty() {
+        db.execute(
+            "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3)
+             WHERE session_id = ?1 AND prompt_number = ?2",
+            params![session.id.0, session.prompt_counter, message],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Writing memory, inside the transaction that removes its events.
+
+use std::time::Duration;
+
+use remora_core::ids::SessionId;
+use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::time::Time;
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::hex::hex;
+use crate::{Batch, StoreError};
+
+/// The same observation again within this time is the same one, whatever session it comes from.
+const ECHO: Duration = Duration::from_secs(30);
+
+pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
+    let project: i64 =
+        db.query_row("SELECT project_id FROM sessions WHERE id = ?1", [batch.session.0], |row| row.get(0))?;
+    let sources: Vec<i64> = batch.events.iter().map(|event| event.id.0).collect();
+    let sources = serde_json::to_string(&sources)?;
+    for observation in &memory.observations {
+        insert_observation(db, batch, project, observation, memory, &sources, now)?;
+    }
+    if let Some(summary) = &memory.summary {
+        insert_summary(db, batch, project, summary, memory, &sources, now)?;
+    }
+    Ok(())
+}
+
+fn insert_observation(
+    db: &Connection,
+    batch: &Batch,
+    project: i64,
+    observation: &Observation,
+    memory: &Memory,
+    sources: &str,
+    now: Time,
+) -> Result<(), StoreError> {
+    let hash = content_hash(batch.session, observation);
+    let echo = db
+        .prepare_cached(
+            "SELECT 1 FROM observations WHERE project_id = ?1 AND created_at >= ?2 AND title = ?3 AND narrative = ?4",
+        )?
+        .exists(params![project, now.before(ECHO).0, observation.title, observation.narrative])?;
+    if echo {
+        return Ok(());
+    }
+    db.prepare_cached(
+        "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
+             facts, concepts, files_read, files_modified, discovery_tokens, tool_name, content_hash,
+             source_event_ids, provider, model, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+         ON CONFLICT (session_id, content_hash) DO NOTHING",
+    )?
+    .execute(params![
+        Uuid::now_v7().as_bytes(),
+        batch.session.0,
+        project,
+        batch.prompt_number,
+        observation.kind.name(),
+        observation.title,
+        observation.subtitle,
+        observation.narrative,
+        serde_json::to_string(&observation.facts)?,
+        serde_json::to_string(&observation.concepts)?,
+        serde_json::to_string(&observation.files_read)?,
+        serde_json::to_string(&observation.files_modified)?,
+        i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
+        observation.tool_name,
+        hash,
+        sources,
+        memory.provider,
+        memory.model,
+        now.0,
+    ])?;
+    Ok(())
+}
+
+fn insert_summary(
+    db: &Connection,
+    batch: &Batch,
+    project: i64,
+    summary: &Summary,
+    memory: &Memory,
+    sources: &str,
+    now: Time,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, request, investigated,
+             learned, completed, next_steps, notes, files_read, files_edited, source_event_ids, provider, model,
+             created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+    )?
+    .execute(params![
+        Uuid::now_v7().as_bytes(),
+        batch.session.0,
+        project,
+        batch.prompt_number,
+        summary.request,
+        summary.investigated,
+        summary.learned,
+        summary.completed,
+        summary.next_steps,
+        summary.notes,
+        serde_json::to_string(&summary.files_read)?,
+        serde_json::to_string(&summary.files_edited)?,
+        sources,
+        memory.provider,
+        memory.model,
+        now.0,
+    ])?;
+    Ok(())
+}
+
+fn content_hash(session: SessionId, observation: &Observation) -> String {
+    let text = format!("{session}\0{}\0{}", observation.title, observation.narrative);
+    hex(&Sha256::digest(text)[..8])
+}

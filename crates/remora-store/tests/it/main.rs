@@ -1,0 +1,10 @@
+//! The store on real files.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod gate;
+mod idempotency;
+mod projects;
+mod queue;
+mod spool;
+mod support;

@@ -1,0 +1,215 @@
+use std::time::Duration;
+
+use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::time::Time;
+use remora_store::{Batch, EventRow, Failure, Store, StoreError};
+
+use crate::support::{World, bash, call, prompt, record_with, stop, turn};
+
+/// A session with two turns.
+fn two_turns(world: &World, session: &str) {
+    for number in 1..=2 {
+        let id = format!("{session}-p{number}");
+        world.hook(&record_with(session, turn(&id), prompt(&format!("task {number}"))));
+        world.hook(&record_with(session, call(&format!("{session}-c{number}")), bash("make")));
+        world.hook(&record_with(session, turn(&id), stop(&format!("done {number}"))));
+    }
+}
+
+fn memory(title: &str) -> Memory {
+    let observation = Observation {
+        kind: ObservationType::Bugfix,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: "Because.".into(),
+        facts: vec!["a fact".into()],
+        concepts: vec!["gotcha".into(), "of-my-own".into()],
+        files_read: vec![],
+        files_modified: vec!["src/lib.rs".into()],
+        discovery_tokens: 12,
+        tool_name: None,
+    };
+    let summary = Summary { request: "task".into(), ..Summary::default() };
+    Memory {
+        observations: vec![observation],
+        summary: Some(summary),
+        provider: "test".into(),
+        model: String::new(),
+    }
+}
+
+fn claim(store: &mut Store, now: Time) -> Option<Batch> {
+    store.claim("me", 100, Duration::ZERO, now).unwrap()
+}
+
+fn statuses(store: &Store) -> Vec<String> {
+    store.queue(100).unwrap().into_iter().map(|event| event.status).collect()
+}
+
+#[test]
+fn a_batch_is_one_turn_of_one_session_in_order() {
+    let world = World::new();
+    two_turns(&world, "a");
+    two_turns(&world, "b");
+    let mut store = world.open();
+    let now = Time::now();
+    let first = claim(&mut store, now).unwrap();
+    let second = claim(&mut store, now).unwrap();
+    assert_ne!(first.session, second.session);
+    for batch in [&first, &second] {
+        assert_eq!(batch.prompt_number, 1);
+        let kinds: Vec<&str> = batch.events.iter().map(|event| event.body.kind()).collect();
+        assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
+    }
+    assert_eq!(claim(&mut store, now), None, "both sessions are being worked on");
+    store.confirm(&first, &Memory::default(), now).unwrap();
+    assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2);
+}
+
+#[test]
+fn a_turn_waits_for_its_end() {
+    let world = World::new();
+    let silence = Duration::from_mins(5);
+    let ready = |store: &mut Store, now| {
+        store.claim("me", 100, silence, now).unwrap().map(|batch| batch.prompt_number)
+    };
+    let now = Time::now();
+    world.hook(&record_with("a", turn("p1"), prompt("task")));
+    world.hook(&record_with("a", call("c1"), bash("make")));
+    let mut store = world.open();
+    assert_eq!(ready(&mut store, now), None, "it goes on");
+    assert_eq!(ready(&mut store, now.after(Duration::from_mins(6))), Some(1), "silence ends it");
+
+    world.hook(&record_with("b", turn("p1"), prompt("task")));
+    world.hook(&record_with("b", turn("p1"), stop("done")));
+    assert_eq!(ready(&mut store, now), Some(1), "its closing message ends it");
+
+    world.hook(&record_with("c", turn("p1"), prompt("task")));
+    world.hook(&record_with("c", turn("p2"), prompt("another")));
+    assert_eq!(ready(&mut store, now), Some(1), "the next prompt ends it");
+}
+
+#[test]
+fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    let batch = claim(&mut store, Time::now()).unwrap();
+    store.confirm(&batch, &memory("Fixed the build"), Time::now()).unwrap();
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.observations, counts.summaries, counts.pending), (1, 1, 3));
+    let event: EventRow = store.event(batch.events[1].id).unwrap().unwrap();
+    assert_eq!((event.status.as_str(), event.tool.as_deref(), event.payload), ("done", Some("Bash"), None));
+    let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
+    assert_eq!(row.prompt_number, 1);
+    assert_eq!(row.observation.concepts, ["gotcha", "of-my-own"]);
+    assert_eq!(row.source_event_ids, batch.events.iter().map(|event| event.id.0).collect::<Vec<_>>());
+    let json = serde_json::to_value(&row).unwrap();
+    assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()).unwrap().0, json["created_at_epoch"]);
+    assert!(matches!(store.confirm(&batch, &memory("Again"), Time::now()), Err(StoreError::ClaimLost)));
+    assert_eq!(store.counts().unwrap().observations, 1, "a lost claim stores nothing");
+}
+
+#[test]
+fn the_same_observation_is_stored_once_a_session() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    for minutes in [0, 10] {
+        let now = Time::now().after(Duration::from_mins(minutes));
+        let batch = claim(&mut store, now).unwrap();
+        store.confirm(&batch, &memory("Fixed the build"), now).unwrap();
+    }
+    assert_eq!(store.counts().unwrap().observations, 1);
+}
+
+#[test]
+fn three_bad_answers_make_a_batch_fail_and_an_outage_none() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    let mut now = Time::now();
+    for _ in 0..5 {
+        let batch = claim(&mut store, now).unwrap();
+        let outage = Failure::NoAnswer { reason: "offline".into(), retry_after: Duration::from_mins(1) };
+        store.release(&batch, &outage, now).unwrap();
+        assert_eq!(claim(&mut store, now), None, "it waits");
+        now = now.after(Duration::from_secs(61));
+    }
+    for attempt in 1..=3 {
+        let batch = claim(&mut store, now).unwrap();
+        store.release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), now).unwrap();
+        now = now.after(Duration::from_secs(10));
+    }
+    let failed: Vec<EventRow> =
+        store.queue(100).unwrap().into_iter().filter(|event| event.status == "failed").collect();
+    assert_eq!(failed.len(), 3);
+    assert!(
+        failed.iter().all(|event| event.last_error.as_deref() == Some("bad 3") && event.payload.is_some())
+    );
+    assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2, "the next turn goes on");
+}
+
+#[test]
+fn claims_of_the_dead_return_and_heartbeats_keep_the_living() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    let now = Time::now();
+    let batch = store.claim("dead", 100, Duration::ZERO, now).unwrap().unwrap();
+    assert_eq!(store.reclaim("me", now).unwrap(), 3);
+    assert!(matches!(store.heartbeat(&batch, now), Err(StoreError::ClaimLost)));
+
+    let mine = claim(&mut store, now).unwrap();
+    let later = now.after(Duration::from_secs(50));
+    store.heartbeat(&mine, later).unwrap();
+    assert_eq!(store.reclaim("me", later.after(Duration::from_secs(50))).unwrap(), 0);
+    assert_eq!(store.reclaim("me", later.after(Duration::from_secs(70))).unwrap(), 3);
+}
+
+#[test]
+fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
+    let world = World::new();
+    for number in 0..8 {
+        world.hook(&record_with("a", call(&format!("c{number}")), bash(&format!("step {number}"))));
+    }
+    let mut store = world.open();
+    let now = Time::now();
+    let poison = store.queue(100).unwrap()[5].id;
+    let mut crashes = 0;
+    while let Some(batch) = claim(&mut store, now) {
+        if batch.events.iter().any(|event| event.id == poison) {
+            crashes += 1;
+            assert!(crashes < 100, "it never ends");
+            store.reclaim("the next process", now).unwrap();
+        } else {
+            store.confirm(&batch, &Memory::default(), now).unwrap();
+        }
+    }
+    assert_eq!(statuses(&store), ["failed"]);
+    assert_eq!(store.queue(1).unwrap()[0].id, poison);
+}
+
+#[test]
+fn a_newer_schema_is_read_and_never_written() {
+    let world = World::new();
+    two_turns(&world, "a");
+    raise_schema(&world);
+    let mut store = world.open();
+    assert_eq!(store.newer_schema(), Some(99));
+    assert_eq!(store.counts().unwrap().pending, 6);
+    assert!(matches!(
+        store.claim("me", 1, Duration::ZERO, Time::now()),
+        Err(StoreError::Schema { found: 99, .. })
+    ));
+    let record = record_with("a", call("late"), bash("make"));
+    assert!(matches!(store.enqueue(&record), Err(StoreError::Schema { .. })));
+    let mut hook = Store::open_for_hook(&world.dir, remora_core::settings::Sync::Normal).unwrap();
+    assert!(matches!(hook.enqueue(&record), Err(StoreError::Schema { .. })));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test plays a newer program")]
+fn raise_schema(world: &World) {
+    let connection = rusqlite::Connection::open(world.dir.database()).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+}

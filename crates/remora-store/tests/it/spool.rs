@@ -1,0 +1,67 @@
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+
+use remora_store::{Enqueued, spool};
+
+use crate::support::{World, bash, call, prompt, record, record_with, stop};
+
+#[test]
+fn spooled_records_count_at_once_and_are_taken_in_once() {
+    let world = World::new();
+    world.dir.create().unwrap();
+    let records: Vec<_> = (0..20).map(|n| record_with("s", call(&format!("c{n}")), bash("make"))).collect();
+    for record in &records {
+        spool::append(&world.dir, record).unwrap();
+    }
+    assert_eq!(spool::peek(&world.dir).unwrap().records.len(), 20);
+    assert_eq!(world.open().counts().unwrap().pending, 20);
+    assert_eq!(world.open().counts().unwrap().pending, 20);
+    assert!(spool::peek(&world.dir).unwrap().records.is_empty());
+    for record in &records {
+        assert_eq!(world.hook(record), Enqueued::Duplicate);
+    }
+}
+
+#[test]
+fn a_crash_between_taking_in_and_removing_the_file_doubles_nothing() {
+    let world = World::new();
+    world.dir.create().unwrap();
+    // Without ids from the host, only the record's own uuid can tell.
+    for _ in 0..2 {
+        for body in [prompt("continue"), bash("make"), stop("done")] {
+            spool::append(&world.dir, &record("s", body)).unwrap();
+        }
+    }
+    let spooled = fs::read(world.dir.path().join("spool.jsonl")).unwrap();
+    assert_eq!(world.open().counts().unwrap().pending, 6);
+    fs::write(world.dir.path().join("spool.ingesting"), &spooled).unwrap();
+    assert_eq!(world.open().counts().unwrap().pending, 6);
+    assert_eq!(world.open().counts().unwrap().prompts, 2);
+}
+
+#[test]
+fn a_line_cut_short_spoils_itself_alone() {
+    let world = World::new();
+    world.dir.create().unwrap();
+    spool::append(&world.dir, &record_with("s", call("a"), bash("make"))).unwrap();
+    let path = world.dir.path().join("spool.jsonl");
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\n1234abcd {\"uuid\":\"tru").unwrap();
+    spool::append(&world.dir, &record_with("s", call("b"), bash("make"))).unwrap();
+    let contents = spool::peek(&world.dir).unwrap();
+    assert_eq!((contents.records.len(), contents.damaged), (2, 1));
+    assert_eq!(world.open().counts().unwrap().pending, 2);
+    let log = fs::read_to_string(world.dir.log()).unwrap();
+    assert!(log.contains("1 damaged lines"), "{log}");
+}
+
+#[test]
+fn records_keep_their_order_and_their_time() {
+    let world = World::new();
+    world.dir.create().unwrap();
+    for body in [prompt("first"), bash("make"), stop("done"), prompt("second")] {
+        spool::append(&world.dir, &record("s", body)).unwrap();
+    }
+    let events = world.open().queue(10).unwrap();
+    let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
+    assert_eq!(turns, [1, 1, 1, 2]);
+}

@@ -1,0 +1,102 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolUse};
+use remora_core::host::Host;
+use remora_core::privacy::clean;
+use remora_core::settings::Sync;
+use remora_core::time::Time;
+use remora_store::{DataDir, Enqueued, Record, Store};
+use serde_json::{Value, json};
+
+/// A data directory and a place for projects, gone when the test ends.
+pub(crate) struct World {
+    temp: tempfile::TempDir,
+    pub(crate) dir: DataDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        Self { temp, dir }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    pub(crate) fn make_dir(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// A repository as git lays it out, made without git.
+    pub(crate) fn make_repository(&self, name: &str, origin: Option<&str>) -> PathBuf {
+        let root = self.make_dir(name);
+        write_git_directory(&root.join(".git"), origin);
+        root
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        Store::open(&self.dir).unwrap()
+    }
+
+    /// What a hook does with a record.
+    pub(crate) fn hook(&self, record: &Record) -> Enqueued {
+        Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()
+    }
+}
+
+pub(crate) fn write_git_directory(path: &Path, origin: Option<&str>) {
+    fs::create_dir_all(path).unwrap();
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    let remote = origin.map(|url| format!("[remote \"origin\"]\n\turl = {url}\n")).unwrap_or_default();
+    fs::write(path.join("config"), format!("[core]\n\tbare = false\n{remote}")).unwrap();
+}
+
+pub(crate) fn event(session: &str, cwd: &Path, origin: Origin, body: Body) -> Event {
+    let session = SessionRef { host: Host::ClaudeCode, id: session.to_owned() };
+    Event { session, cwd: cwd.to_string_lossy().into_owned(), origin, agent: None, body }
+}
+
+pub(crate) fn record(session: &str, body: Body) -> Record {
+    Record::new(clean(event(session, Path::new("/nowhere/app"), Origin::default(), body)), Time::now())
+}
+
+pub(crate) fn record_with(session: &str, origin: Origin, body: Body) -> Record {
+    Record::new(clean(event(session, Path::new("/nowhere/app"), origin, body)), Time::now())
+}
+
+pub(crate) fn prompt(text: &str) -> Body {
+    Body::PromptSubmitted { text: text.to_owned() }
+}
+
+pub(crate) fn bash(command: &str) -> Body {
+    tool("Bash", json!({ "command": command }), json!({"stdout": "done"}))
+}
+
+pub(crate) fn tool(name: &str, input: Value, output: Value) -> Body {
+    Body::ToolUsed(ToolUse {
+        tool: name.to_owned(),
+        input,
+        output,
+        outcome: Outcome::Ok,
+        changes: vec![],
+        files_read: vec![],
+        duration_ms: None,
+    })
+}
+
+pub(crate) fn stop(message: &str) -> Body {
+    Body::TurnEnded { message: message.to_owned(), error: None }
+}
+
+pub(crate) fn call(id: &str) -> Origin {
+    Origin { call: Some(id.to_owned()), ..Origin::default() }
+}
+
+pub(crate) fn turn(id: &str) -> Origin {
+    Origin { turn: Some(id.to_owned()), ..Origin::default() }
+}
