@@ -1,0 +1,78 @@
+//! What every command needs: the data directory, the settings, and how to answer.
+
+use std::fs;
+use std::io;
+
+use remora_core::settings::{Problem, Settings};
+use remora_store::{DataDir, ProjectRow, Store, locate};
+
+use crate::env;
+use crate::error::{CliError, Result};
+use crate::output;
+
+pub(crate) struct App {
+    pub(crate) dir: DataDir,
+    pub(crate) settings_problems: Vec<Problem>,
+    pub(crate) json: bool,
+}
+
+impl App {
+    pub(crate) fn new(json: bool) -> Result<Self> {
+        let path = env::data_dir().ok_or_else(|| {
+            CliError::internal("there is no home directory to keep the memory in")
+                .hint("give a directory: `REMORA_DATA_DIR=/path/to/dir remora status`")
+        })?;
+        let dir = DataDir::new(path);
+        let (_, settings_problems) = settings(&dir);
+        Ok(Self { dir, settings_problems, json })
+    }
+
+    /// Opens the store and says on stderr what the user should know about it.
+    pub(crate) fn open(&self) -> Result<Store> {
+        let store = Store::open(&self.dir)?;
+        for problem in &self.settings_problems {
+            output::talk(&format!("warning: {problem}; the default is used"));
+        }
+        if let Some(found) = store.newer_schema() {
+            output::talk(&format!(
+                "warning: the database has schema {found}, made by a newer Remora; reading only"
+            ));
+        }
+        Ok(store)
+    }
+}
+
+/// A project by its name, id, or a directory.
+pub(crate) fn project(store: &Store, wanted: &str) -> Result<ProjectRow> {
+    let projects = store.projects()?;
+    let by_name: Vec<&ProjectRow> =
+        projects.iter().filter(|p| p.name == wanted || p.id.to_string() == wanted).collect();
+    match by_name.as_slice() {
+        [project] => return Ok((*project).clone()),
+        [] => {}
+        several => {
+            let ids: Vec<String> = several.iter().map(|p| format!("{} ({})", p.id, p.root)).collect();
+            return Err(CliError::usage(format!("{} projects are called `{wanted}`", several.len()))
+                .hint(format!("name one by its id: {}", ids.join(", "))));
+        }
+    }
+    store.project_at(&locate(wanted.as_ref()))?.ok_or_else(|| {
+        CliError::not_found(format!("no project is known as `{wanted}`"))
+            .hint("see what there is: `remora sessions`")
+    })
+}
+
+/// The settings in force, and what could not be used of those given.
+pub(crate) fn settings(dir: &DataDir) -> (Settings, Vec<Problem>) {
+    match fs::read_to_string(dir.config()) {
+        Ok(text) => Settings::resolve(Some(&text), env::variable),
+        Err(error) => {
+            let (settings, mut problems) = Settings::resolve(None, env::variable);
+            // A data directory that is no directory is reported where it is used.
+            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                problems.push(Problem { place: "config.toml".to_owned(), reason: error.to_string() });
+            }
+            (settings, problems)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The command line: what can be typed, and what becomes of it.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::app::App;
+use crate::command::{completions, demo, doctor, pause, queue, sessions, show, status};
+use crate::error::Result;
+use crate::output::{self, BOLD, RED, paint};
+
+/// A memory that lasts for AI coding agents.
+///
+/// Remora attaches to the agent you already use (today Claude Code), watches what it does through its hooks,
+/// and keeps what was learned. Everything stays in one directory on this machine: `~/.remora`, or
+/// `REMORA_DATA_DIR`.
+#[derive(Parser)]
+#[command(name = "remora", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    /// Answer in JSON, for programs.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Replay a recorded story into a temporary directory and show what is captured.
+    Demo(demo::Demo),
+    /// What has been captured, what waits, and whether all is well.
+    Status,
+    /// The sessions Remora has seen, latest first.
+    Sessions(sessions::Sessions),
+    /// A session, turn, event, observation or summary, whole.
+    Show(show::Show),
+    /// Events that wait to become knowledge.
+    Queue(queue::Queue),
+    /// Stop capturing, everywhere or in one project, until `resume`.
+    Pause(pause::Which),
+    /// Capture again after `pause`.
+    Resume(pause::Which),
+    /// Look for anything wrong, and say how to put it right.
+    Doctor,
+    /// Print a completion script for your shell.
+    Completions(completions::Completions),
+    /// Take in one event from an agent's hook (JSON on standard input).
+    ///
+    /// Agents run this, not people. It always exits with 0 and never prints an error: what goes wrong is in
+    /// `remora doctor`.
+    Hook {
+        /// The agent program: claude-code.
+        #[arg(value_name = "HOST")]
+        _host: String,
+        /// The event's name, for hosts that do not send it; wins over the one in the message.
+        #[arg(long = "event", value_name = "NAME")]
+        _event: Option<String>,
+    },
+}
+
+pub(crate) fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(&cli) {
+        Ok(code) => code,
+        Err(error) => {
+            output::talk(&format!("{} {}", paint(RED.bold(), "error:"), error.message()));
+            if let Some(hint) = error.hint_text() {
+                output::talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
+            }
+            error.exit_code()
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<ExitCode> {
+    let app = App::new(cli.json)?;
+    match &cli.command {
+        Command::Demo(demo) => demo::run(&app, demo).map(done),
+        Command::Status => status::run(&app),
+        Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
+        Command::Show(show) => show::run(&app, show).map(done),
+        Command::Queue(queue) => queue::run(&app, queue).map(done),
+        Command::Pause(which) => pause::pause(&app, which).map(done),
+        Command::Resume(which) => pause::resume(&app, which).map(done),
+        Command::Doctor => doctor::run(&app),
+        Command::Completions(completions) => {
+            completions::run(completions);
+            Ok(ExitCode::SUCCESS)
+        }
+        // Handled before arguments are parsed.
+        Command::Hook { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
+}

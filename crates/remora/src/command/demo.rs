@@ -1,0 +1,238 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use remora_core::host::Host;
+use remora_core::intake::Intake;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_store::gate::Reason;
+use remora_store::{DataDir, Enqueued, EventRow, SessionRow, Store};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::app::App;
+use crate::capture::{self, Taken};
+use crate::error::{CliError, Result};
+use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, say};
+
+/// Two sessions of an agent at work, in Claude Code's wire format.
+const STORY: &str = include_str!("../demo/story.jsonl");
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Keep the demo's data in this directory, to look around in it afterwards.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    at: String,
+    #[serde(borrow)]
+    stdin: &'a RawValue,
+}
+
+/// What became of the story's messages.
+#[derive(Default)]
+struct Tally {
+    messages: i64,
+    stored: i64,
+    left_out: BTreeMap<&'static str, i64>,
+}
+
+pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
+    let temporary = Temporary::new(demo.keep.clone())?;
+    let dir = DataDir::new(temporary.path());
+    let mut store = Store::open(&dir)?;
+    let tally = replay(&dir, &mut store)?;
+    if app.json {
+        let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
+        return output::json(&json!({
+            "messages": tally.messages,
+            "stored": tally.stored,
+            "left_out": tally.left_out,
+            "counts": counts,
+            "sessions": sessions,
+        }));
+    }
+    print(&store, &tally, &temporary)
+}
+
+/// Sends the story through everything a hook would.
+fn replay(dir: &DataDir, store: &mut Store) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for line in STORY.lines() {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        let at = Time::from_iso(&line.at).ok_or_else(|| CliError::internal("the story has a bad time"))?;
+        let mut intake = Intake::default();
+        let document = intake.push(line.stdin.get().as_bytes()).and_then(|_| intake.finish());
+        let document = document.map_err(|error| CliError::internal(error.to_string()))?;
+        tally.messages += 1;
+        let taken = capture::take(dir, Settings::default, Host::ClaudeCode, None, document, at);
+        let left_out = match taken.map_err(CliError::internal)? {
+            Taken::Record(record) => {
+                if store.enqueue(&record)? != Enqueued::Duplicate {
+                    tally.stored += 1;
+                }
+                continue;
+            }
+            Taken::LeftOut(Reason::PrivateTurn) => "event of a private turn",
+            Taken::LeftOut(_) => "call of a skipped tool",
+            Taken::Synthetic => "notification nobody typed",
+            Taken::Nothing => "message of a kind Remora does not need",
+        };
+        *tally.left_out.entry(left_out).or_default() += 1;
+    }
+    Ok(tally)
+}
+
+fn print(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
+    say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
+    say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
+    let mut sessions = store.sessions(None, 10)?;
+    sessions.reverse();
+    for session in &sessions {
+        print_session(store, session)?;
+    }
+    let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
+    say(&paint(BOLD, "In all"));
+    say(&format!(
+        "  {} from the agent, {} stored, each in one transaction; {sound}.",
+        count(tally.messages, "message"),
+        count(tally.stored, "event")
+    ));
+    let left_out: Vec<String> = tally.left_out.iter().map(|(what, number)| plural(*number, what)).collect();
+    say(&format!("  Left out: {}.", left_out.join(", ")));
+    match place {
+        Temporary::Kept(path) => {
+            say(&format!("  Look around: `REMORA_DATA_DIR={} remora sessions`", path.display()));
+        }
+        Temporary::Removed(_) => say("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
+    }
+    Ok(())
+}
+
+fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
+    let time = |time, format| output::format_local(time, format);
+    say(&format!(
+        "{}  {}",
+        paint(BOLD, &format!("{} · {}", session.project, time(session.started_at, "%A %-d %B %Y"))),
+        paint(
+            DIM,
+            &format!(
+                "{} to {} · {} · {}",
+                time(session.started_at, "%H:%M"),
+                time(session.last_activity_at, "%H:%M"),
+                session.host,
+                count(session.events, "event")
+            )
+        )
+    ));
+    let events = store.session_events(session.id)?;
+    let prompts = store.prompts(session.id)?;
+    for number in 1..=session.prompts {
+        let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
+            say(&format!(
+                "  {}",
+                paint(YELLOW, "■ a private turn: nothing of it was kept, only that it was")
+            ));
+            continue;
+        };
+        say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, 96)));
+        for event in events.iter().filter(|event| event.prompt_number == number) {
+            if let Some(line) = describe(event, &session.project) {
+                say(&format!("      {line}"));
+            }
+        }
+        if let Some(message) = &turn.closing_message {
+            say(&format!("    {} {}", paint(GREEN, "✓"), brief(message, 96)));
+        }
+    }
+    say("");
+    Ok(())
+}
+
+/// A tool call in a few words.
+fn describe(event: &EventRow, project: &str) -> Option<String> {
+    let payload = event.payload.as_ref()?;
+    let text = |pointer: &str| payload.pointer(pointer).and_then(|value| value.as_str()).unwrap_or_default();
+    let file = |path: &str| {
+        let marker = format!("/{project}/");
+        path.split_once(&marker).map_or(path, |(_, inside)| inside).to_owned()
+    };
+    let line = match (event.kind.as_str(), event.tool.as_deref().unwrap_or_default()) {
+        ("tool_used", "Bash") if event.outcome.as_deref() == Some("ok") => {
+            format!("{:<7}{}", "ran", brief(text("/input/command"), 72))
+        }
+        ("tool_used", "Bash") => paint(RED, &format!("{:<7}{}", "failed", brief(text("/input/command"), 72))),
+        ("tool_used", "Read") => format!("{:<7}{}", "read", file(event.files.first()?)),
+        ("tool_used", "Edit" | "Write" | "MultiEdit") => {
+            let patch = text("/changes/0/patch");
+            if text("/changes/0/how") == "created" {
+                format!("{:<7}{} ({})", "wrote", file(event.files.first()?), lines(patch.lines().count()))
+            } else {
+                let marked = |mark: char| patch.lines().filter(|line| line.starts_with(mark)).count();
+                format!("{:<7}{} +{} −{}", "edited", file(event.files.first()?), marked('+'), marked('-'))
+            }
+        }
+        ("tool_used", tool) => format!("{:<7}{tool}", "used"),
+        ("subagent_ended", _) => format!("{:<7}{}", "agent", brief(text("/message"), 72)),
+        _ => return None,
+    };
+    let redacted = payload.to_string().matches("[redacted:").count();
+    let note = match redacted {
+        0 => String::new(),
+        1 => "  1 secret redacted".to_owned(),
+        number => format!("  {number} secrets redacted"),
+    };
+    Some(format!("{line}{}", paint(YELLOW, &note)))
+}
+
+fn lines(number: usize) -> String {
+    count(i64::try_from(number).unwrap_or(i64::MAX), "line")
+}
+
+/// `2 calls of a skipped tool`: the noun comes first.
+fn plural(number: i64, what: &str) -> String {
+    match (number, what.split_once(' ')) {
+        (1, _) | (_, None) => format!("{number} {what}"),
+        (_, Some((noun, rest))) => format!("{number} {noun}s {rest}"),
+    }
+}
+
+/// A directory that goes when the demo ends, unless it was asked for.
+enum Temporary {
+    Kept(PathBuf),
+    Removed(PathBuf),
+}
+
+impl Temporary {
+    fn new(keep: Option<PathBuf>) -> Result<Self> {
+        match keep {
+            Some(path) if path.join("remora.db").exists() => {
+                Err(CliError::usage(format!("{} already holds a memory", path.display()))
+                    .hint("give the demo a new directory"))
+            }
+            Some(path) => Ok(Self::Kept(path)),
+            None => {
+                Ok(Self::Removed(std::env::temp_dir().join(format!("remora-demo-{}", std::process::id()))))
+            }
+        }
+    }
+
+    fn path(&self) -> &PathBuf {
+        let (Self::Kept(path) | Self::Removed(path)) = self;
+        path
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Self::Removed(path) = self {
+            // Best effort: the system clears its temporary directory.
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::ExitCode;
+
+use remora_store::{Store, pause, problems, spool};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::env;
+use crate::error::{CliError, Result};
+use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
+
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+#[derive(Serialize, PartialEq, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Note,
+    Wrong,
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    checks: Vec<Check>,
+    recent_problems: Vec<String>,
+}
+
+/// Exit code 1 when something is wrong.
+pub(crate) fn run(app: &App) -> Result<ExitCode> {
+    let checks = vec![directory(app), database(app), settings(app), spooled(app), capture(app)];
+    let ok = checks.iter().all(|check| check.state != State::Wrong);
+    let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
+    if app.json {
+        output::json(&report)?;
+    } else {
+        print(&report);
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn good(name: &'static str, message: impl Into<String>) -> Check {
+    Check { name, state: State::Ok, message: message.into(), hint: None }
+}
+
+fn wrong(name: &'static str, error: &CliError) -> Check {
+    let hint = error.hint_text().map(str::to_owned);
+    Check { name, state: State::Wrong, message: error.message().to_owned(), hint }
+}
+
+fn directory(app: &App) -> Check {
+    let name = "data directory";
+    if let Err(error) = app.dir.create() {
+        return wrong(name, &error.into());
+    }
+    let probe = app.dir.path().join(".probe");
+    let path = app.dir.path().display();
+    if let Err(error) = fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe)) {
+        let error = CliError::internal(format!("{path} cannot be written: {error}"));
+        return wrong(name, &error.hint(format!("see its owner and mode: `ls -ld {path}`")));
+    }
+    let mode = fs::metadata(app.dir.path()).map_or(0, |dir| dir.mode() & 0o777);
+    good(name, format!("{path} (mode {mode:o})"))
+}
+
+fn database(app: &App) -> Check {
+    let name = "database";
+    let store = match Store::open(&app.dir) {
+        Ok(store) => store,
+        Err(error) => return wrong(name, &error.into()),
+    };
+    if let Some(found) = store.newer_schema() {
+        let message = format!("schema {found} was made by a newer Remora; reading only");
+        return Check {
+            name,
+            state: State::Wrong,
+            message,
+            hint: Some("update `remora`; events wait in the spool".into()),
+        };
+    }
+    match store.integrity_problems() {
+        Ok(problems) if problems.is_empty() => good(name, "sound"),
+        Ok(problems) => wrong(name, &CliError::internal(format!("damaged: {}", problems[0]))),
+        Err(error) => wrong(name, &error.into()),
+    }
+}
+
+fn settings(app: &App) -> Check {
+    let name = "settings";
+    match app.settings_problems.first() {
+        None => good(name, "fine"),
+        Some(problem) => {
+            let hint = format!("edit {}", app.dir.config().display());
+            wrong(name, &CliError::usage(problem.to_string()).hint(hint))
+        }
+    }
+}
+
+fn spooled(app: &App) -> Check {
+    let name = "spool";
+    match spool::peek(&app.dir) {
+        Ok(contents) if contents.records.is_empty() && contents.damaged == 0 => good(name, "empty"),
+        Ok(contents) => Check {
+            name,
+            state: State::Note,
+            message: format!(
+                "{} waiting for the database, {} damaged",
+                output::count(i64::try_from(contents.records.len()).unwrap_or(i64::MAX), "event"),
+                contents.damaged
+            ),
+            hint: None,
+        },
+        Err(error) => wrong(name, &error.into()),
+    }
+}
+
+fn capture(app: &App) -> Check {
+    let name = "capture";
+    let note =
+        |message: String, hint: &str| Check { name, state: State::Note, message, hint: Some(hint.into()) };
+    if env::disabled() {
+        return note(format!("off in this shell: {} is set", env::DISABLED), "unset it to capture");
+    }
+    match pause::read(&app.dir) {
+        Err(error) => wrong(name, &error.into()),
+        Ok(paused) if paused.everywhere_since.is_some() => {
+            note("paused everywhere".into(), "`remora resume`")
+        }
+        Ok(paused) if !paused.projects.is_empty() => {
+            let names: Vec<&str> = paused.projects.iter().map(|project| project.name.as_str()).collect();
+            note(format!("paused in {}", names.join(", ")), "`remora resume --project NAME`")
+        }
+        Ok(_) => good(name, "on"),
+    }
+}
+
+fn print(report: &Report) {
+    for check in &report.checks {
+        let mark = match check.state {
+            State::Ok => paint(GREEN, "ok   "),
+            State::Note => paint(YELLOW, "note "),
+            State::Wrong => paint(RED, "wrong"),
+        };
+        say(&format!("{mark}  {:<15} {}", check.name, check.message));
+        if let Some(hint) = &check.hint {
+            say(&format!("       {:<15} {} {hint}", "", paint(DIM, "hint:")));
+        }
+    }
+    if !report.recent_problems.is_empty() {
+        say("\nLately, hooks could not do their work:");
+        for line in &report.recent_problems {
+            say(&format!("  {}", paint(DIM, line)));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `remora hook HOST`: from a host's message to a durable row.
+//!
+//! Whatever happens here, the host notices nothing: exit code 0, nothing on stderr, and on stdout nothing or
+//! what the host understands. What goes wrong is told in the log and by `remora doctor`.
+
+use std::ffi::OsString;
+use std::mem::ManuallyDrop;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use remora_core::host::Host;
+use remora_core::settings::Sync;
+use remora_core::time::Time;
+use remora_store::{DataDir, Record, Store, StoreError, problems, spool};
+
+use crate::capture::{self, Taken};
+use crate::{app, env, stdin};
+
+/// From the last byte of input; what the database has not taken by then goes to the spool.
+const DEADLINE: Duration = Duration::from_millis(200);
+
+/// What was typed behind `hook`.
+pub(crate) struct Arguments {
+    host: String,
+    event: Option<String>,
+}
+
+/// The arguments, if this is a hook. `remora hook --help` is not.
+pub(crate) fn arguments() -> Option<Arguments> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != "hook" {
+        return None;
+    }
+    parse(words)
+}
+
+fn parse(words: impl Iterator<Item = OsString>) -> Option<Arguments> {
+    let mut arguments = Arguments { host: String::new(), event: None };
+    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-h" | "--help" => return None,
+            "--event" => arguments.event = words.next(),
+            _ => match word.strip_prefix("--event=") {
+                Some(event) => arguments.event = Some(event.to_owned()),
+                None if arguments.host.is_empty() => arguments.host = word,
+                None => {}
+            },
+        }
+    }
+    Some(arguments)
+}
+
+pub(crate) fn run(arguments: &Arguments) {
+    if env::disabled() {
+        return;
+    }
+    let dir = env::data_dir().map(DataDir::new);
+    report_panics(dir.clone());
+    let outcome = panic::catch_unwind(|| match &dir {
+        Some(dir) => capture(dir, arguments),
+        None => Err("there is no home directory and REMORA_DATA_DIR is not set".to_owned()),
+    });
+    if let Ok(Err(reason)) = outcome {
+        problems::report(dir.as_ref(), &format!("hook {}: {reason}", arguments.host));
+    }
+}
+
+/// A bug of ours is ours to know: the place goes to the log, never the message, which may quote the user.
+fn report_panics(dir: Option<DataDir>) {
+    panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or_else(String::new, ToString::to_string);
+        problems::report(dir.as_ref(), &format!("bug: panic at {place}"));
+    }));
+}
+
+fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
+    let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
+    let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
+    let mut sync = Sync::Normal;
+    let settings = || {
+        let (settings, problems) = app::settings(dir);
+        for problem in problems {
+            problems::report(Some(dir), &format!("settings: {problem}"));
+        }
+        sync = settings.capture.sync;
+        settings
+    };
+    match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
+        Taken::Record(record) => deliver(dir, sync, &record),
+        Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
+    }
+}
+
+/// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
+/// its uuid makes it one.
+fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<(), String> {
+    let stored = Arc::new(AtomicBool::new(false));
+    watch(dir.clone(), record.clone(), Arc::clone(&stored));
+    let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
+    let reason = match attempt {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "storing it hit a bug".to_owned(),
+    };
+    Err(spool(dir, record.clone(), &reason))
+}
+
+/// Ends the process when the deadline has passed, whatever the rest of it is waiting for.
+fn watch(dir: DataDir, record: Record, stored: Arc<AtomicBool>) {
+    let watcher = thread::Builder::new().spawn(move || {
+        thread::sleep(DEADLINE);
+        if !stored.load(Ordering::Acquire) {
+            let reason = spool(&dir, record, "the database took too long");
+            problems::report(Some(&dir), &reason);
+        }
+        std::process::exit(0);
+    });
+    if let Err(error) = watcher {
+        problems::report(None, &format!("hook: no thread to watch the time: {error}"));
+    }
+}
+
+fn store(dir: &DataDir, sync: Sync, record: &Record, stored: &AtomicBool) -> Result<(), StoreError> {
+    // The process is about to end, and the kernel closes files faster than SQLite does.
+    let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
+    store.enqueue(record)?;
+    stored.store(true, Ordering::Release);
+    if let Err(error) = store.empty_large_wal() {
+        problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
+    }
+    Ok(())
+}
+
+/// Says what happened, for the log.
+fn spool(dir: &DataDir, record: Record, reason: &str) -> String {
+    match spool::append(dir, &record.located()) {
+        Ok(()) => format!("{reason}; the event waits in the spool"),
+        Err(error) => format!("{reason}; the spool failed too, an event is lost: {error}"),
+    }
+}

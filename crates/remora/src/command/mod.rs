@@ -1,0 +1,11 @@
+//! One file a command: what it takes, what it answers.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod hook;
+pub(crate) mod pause;
+pub(crate) mod queue;
+pub(crate) mod sessions;
+pub(crate) mod show;
+pub(crate) mod status;

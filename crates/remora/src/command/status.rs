@@ -1,0 +1,188 @@
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use remora_core::time::Time;
+use remora_store::pause::{self, Pause};
+use remora_store::{Counts, SCHEMA_VERSION, spool};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, say};
+
+#[derive(Serialize)]
+struct Status {
+    version: &'static str,
+    data_dir: String,
+    counts: Counts,
+    projects: Vec<Project>,
+    capture: Capture,
+    database: Database,
+    spool: Spool,
+    daemon: Daemon,
+    bytes: Bytes,
+    last_activity_at: Option<String>,
+    last_activity_at_epoch: Option<Time>,
+}
+
+#[derive(Serialize)]
+struct Project {
+    id: remora_core::ids::ProjectId,
+    name: String,
+    root: String,
+}
+
+#[derive(Serialize)]
+struct Capture {
+    on: bool,
+    paused: Pause,
+}
+
+#[derive(Serialize)]
+struct Database {
+    ok: bool,
+    schema: i64,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Spool {
+    records: usize,
+    damaged: usize,
+}
+
+/// There is no background process yet; scripts find its place here.
+#[derive(Serialize)]
+struct Daemon {
+    running: bool,
+    pid: Option<u32>,
+    port: Option<u16>,
+    version: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Bytes {
+    database: u64,
+    backups: u64,
+    spool: u64,
+    log: u64,
+    total: u64,
+}
+
+/// A damaged database is part of the answer: what waits in the spool still counts.
+pub(crate) fn run(app: &App) -> Result<ExitCode> {
+    let (store, error) = match app.open() {
+        Ok(store) => (Some(store), None),
+        Err(error) => (None, Some(error)),
+    };
+    let spooled = spool::peek(&app.dir).unwrap_or_default();
+    let waiting = i64::try_from(spooled.records.len()).unwrap_or(i64::MAX);
+    let mut counts = Counts { pending: waiting, ..Counts::default() };
+    let mut projects = Vec::new();
+    let mut last_activity = None;
+    let mut schema = SCHEMA_VERSION;
+    if let Some(store) = &store {
+        counts = store.counts()?;
+        projects = store.projects()?;
+        last_activity = store.sessions(None, 1)?.first().map(|session| session.last_activity_at);
+        schema = store.newer_schema().unwrap_or(SCHEMA_VERSION);
+    }
+    let paused = pause::read(&app.dir).unwrap_or_default();
+    let status = Status {
+        version: env!("CARGO_PKG_VERSION"),
+        data_dir: app.dir.path().display().to_string(),
+        counts,
+        projects: projects.into_iter().map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
+        capture: Capture { on: paused.everywhere_since.is_none(), paused },
+        database: Database {
+            ok: error.is_none(),
+            schema,
+            error: error.as_ref().map(|error| error.message().to_owned()),
+        },
+        spool: Spool { records: spooled.records.len(), damaged: spooled.damaged },
+        daemon: Daemon { running: false, pid: None, port: None, version: None },
+        bytes: measure(app.dir.path()),
+        last_activity_at: last_activity.map(Time::iso),
+        last_activity_at_epoch: last_activity,
+    };
+    if app.json {
+        output::json(&status)?;
+    } else {
+        print(&status);
+    }
+    match error {
+        Some(error) => Err(error),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn print(status: &Status) {
+    let Counts {
+        sessions,
+        prompts,
+        observations,
+        summaries,
+        facts,
+        pending,
+        processing,
+        failed,
+        private_turns,
+    } = status.counts;
+    let line = |label: &str, text: String| say(&format!("  {}{text}", paint(DIM, &format!("{label:<11}"))));
+    say(&format!("{} {}", paint(BOLD, "Remora"), status.version));
+    say("");
+    let projects = count(i64::try_from(status.projects.len()).unwrap_or_default(), "project");
+    line("captured", format!("{}, {} in {projects}", count(sessions, "session"), count(prompts, "prompt")));
+    if private_turns > 0 {
+        line("", format!("{} left out", count(private_turns, "private turn")));
+    }
+    let mut waiting = vec![format!("{} pending", count(pending, "event"))];
+    if processing > 0 {
+        waiting.push(format!("{processing} processing"));
+    }
+    if failed > 0 {
+        waiting.push(paint(RED, &format!("{failed} failed")));
+    }
+    if status.spool.records > 0 {
+        waiting.push(format!("{} of them in the spool", status.spool.records));
+    }
+    line("queue", waiting.join(", "));
+    line(
+        "knowledge",
+        format!(
+            "{}, {}, {}",
+            count(observations, "observation"),
+            count(summaries, "summary"),
+            count(facts, "fact")
+        ),
+    );
+    line("capture", capture_text(&status.capture));
+    line("data", format!("{} ({})", status.data_dir, output::bytes(status.bytes.total)));
+    if let Some(time) = status.last_activity_at_epoch {
+        line("last event", output::local(time));
+    }
+    if sessions == 0 && status.database.ok {
+        say("");
+        say("Nothing captured yet. See what it looks like: `remora demo`");
+    }
+}
+
+fn capture_text(capture: &Capture) -> String {
+    if let Some(since) = capture.paused.everywhere_since {
+        return paint(YELLOW, &format!("paused since {}; `remora resume` goes on", output::local(since)));
+    }
+    let names: Vec<&str> = capture.paused.projects.iter().map(|project| project.name.as_str()).collect();
+    if names.is_empty() { "on".to_owned() } else { format!("on, paused in {}", names.join(", ")) }
+}
+
+fn measure(dir: &Path) -> Bytes {
+    let size = |name: &str| fs::metadata(dir.join(name)).map_or(0, |file| file.len());
+    let database = size("remora.db") + size("remora.db-wal") + size("remora.db-shm");
+    let backups = fs::read_dir(dir.join("backups")).map_or(0, |entries| {
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    });
+    let spool = size("spool.jsonl") + size("spool.ingesting");
+    let log = size("remora.log") + size("remora.log.1");
+    Bytes { database, backups, spool, log, total: database + backups + spool + log }
+}

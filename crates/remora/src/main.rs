@@ -1,0 +1,21 @@
+//! `remora`: a memory that lasts for AI coding agents.
+
+mod app;
+mod capture;
+mod cli;
+mod command;
+mod env;
+mod error;
+mod output;
+mod stdin;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Hosts start a hook for every tool call: it goes ahead of everything else, argument parser included.
+    if let Some(arguments) = command::hook::arguments() {
+        command::hook::run(&arguments);
+        return ExitCode::SUCCESS;
+    }
+    cli::run()
+}

@@ -1,0 +1,126 @@
+//! How answers look: stdout is data, stderr is talk; readable without colour.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use jiff::tz::TimeZone;
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use serde::Serialize;
+
+use crate::error::Result;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+pub(crate) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Writes data. Someone who closed the pipe has read enough.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stdout(), "{line}");
+}
+
+pub(crate) fn talk(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    say(&serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// `38 events`, `1 event`.
+pub(crate) fn count(number: i64, noun: &str) -> String {
+    let plural = match noun.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    };
+    format!("{number} {}", if number == 1 { noun } else { &plural })
+}
+
+pub(crate) fn bytes(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let power = (bytes.ilog2() / 10).min(4);
+    let whole = bytes >> (10 * power);
+    let tenths = (bytes >> (10 * (power - 1))) % 1024 * 10 / 1024;
+    format!("{whole}.{tenths} {}", units[power as usize - 1])
+}
+
+/// The user's local time, to the minute.
+pub(crate) fn local(time: Time) -> String {
+    format_local(time, "%Y-%m-%d %H:%M")
+}
+
+pub(crate) fn format_local(time: Time, format: &str) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(time.0).map(|time| time.to_zoned(TimeZone::system()));
+    zoned.map_or_else(|_| time.0.to_string(), |zoned| zoned.strftime(format).to_string())
+}
+
+/// Columns as wide as their widest cell; the last one takes the rest of the line.
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(header: &[&str]) -> Self {
+        Self { rows: vec![header.iter().map(ToString::to_string).collect()] }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    pub(crate) fn print(&self) {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for (number, row) in self.rows.iter().enumerate() {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                line.push_str(cell);
+                if column + 1 < columns {
+                    line.push_str(&" ".repeat(widths[column] + 2 - cell.chars().count()));
+                }
+            }
+            let line = line.trim_end();
+            say(&if number == 0 { paint(DIM, line) } else { line.to_owned() });
+        }
+    }
+}
+
+/// Free text for one line of a terminal.
+pub(crate) fn brief(text: &str, limit: usize) -> String {
+    one_line(text, limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_like_words() {
+        assert_eq!(count(1, "summary"), "1 summary");
+        assert_eq!(count(2, "summary"), "2 summaries");
+        assert_eq!(count(0, "event"), "0 events");
+        assert_eq!(
+            (bytes(12), bytes(1536), bytes(5 << 20)),
+            ("12 B".into(), "1.5 KiB".into(), "5.0 MiB".into())
+        );
+    }
+}

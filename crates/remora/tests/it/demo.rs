@@ -1,0 +1,30 @@
+use crate::support::{World, contains};
+
+#[test]
+fn the_demo_shows_what_is_captured_and_leaves_no_traces() {
+    let world = World::new();
+    let output = world.command(&["demo"]).env("TZ", "UTC").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    insta::assert_snapshot!(world.neutral(&output.stdout));
+    assert!(!world.data().exists());
+    let left: Vec<_> =
+        std::fs::read_dir(world.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn the_demo_can_be_kept_and_holds_no_secret() {
+    let world = World::new();
+    let kept = world.path("kept");
+    let kept_text = kept.to_string_lossy().into_owned();
+    world.text(&["demo", "--keep", &kept_text]);
+    let bytes = world.all_bytes();
+    for secret in ["harbour-lantern", "Jonas", "4150", "6.5 percent", "demo-7f3c9a51e2b84d06"] {
+        assert!(!contains(&bytes, secret), "{secret}");
+    }
+    let output = world.command(&["status", "--json"]).env("REMORA_DATA_DIR", &kept).output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["counts"]["sessions"], 2);
+    let again = world.remora(&["demo", "--keep", &kept_text]);
+    assert_eq!(again.status.code(), Some(2));
+}

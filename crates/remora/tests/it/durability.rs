@@ -1,0 +1,142 @@
+use std::collections::HashSet;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Ran, World, assert_harmless, feed, run_hook};
+
+/// The ids of all stored tool calls, in the order of the queue.
+fn stored_calls(world: &World) -> Vec<String> {
+    let queue = world.json(&["queue", "--limit", "100000"]);
+    let events = queue["events"].as_array().unwrap();
+    let command = |event: &Value| event["payload"]["input"]["command"].as_str().map(str::to_owned);
+    events.iter().filter_map(command).map(|command| command.replace("make ", "")).collect()
+}
+
+fn assert_sound(world: &World) {
+    let doctor = world.json(&["doctor"]);
+    assert_eq!(doctor["ok"], true, "{doctor}");
+}
+
+#[test]
+fn thirty_processes_at_once_from_a_cold_start_store_every_event_once() {
+    let world = World::new();
+    thread::scope(|scope| {
+        for process in 0..30 {
+            let world = &world;
+            scope.spawn(move || {
+                for number in 0..200 {
+                    world.hook(&world.tool(&format!("{process}-{number}")));
+                }
+            });
+        }
+    });
+    assert_eq!(world.count("pending"), 6000);
+    let calls = stored_calls(&world);
+    assert_eq!(calls.len(), 6000);
+    assert_eq!(calls.iter().collect::<HashSet<_>>().len(), 6000);
+    assert_sound(&world);
+}
+
+/// A small generator: the test needs spread, not quality.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[test]
+fn processes_killed_at_any_moment_lose_nothing_they_acknowledged() {
+    let world = World::new();
+    let mut dice = Dice(7);
+    let mut acknowledged = Vec::new();
+    for number in 0..300 {
+        let id = format!("k{number}");
+        let mut hook = feed(&mut world.hook_command(), world.tool(&id).to_string().as_bytes());
+        // Beside it, one that takes in the spool and one that writes.
+        let other_id = format!("o{number}");
+        let mut other = feed(&mut world.hook_command(), world.tool(&other_id).to_string().as_bytes());
+        let mut owner =
+            world.command(&["status"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_micros(dice.below(12_000)));
+        hook.kill().unwrap();
+        if dice.below(2) == 0 {
+            owner.kill().unwrap();
+        }
+        if hook.wait().unwrap().success() {
+            acknowledged.push(id);
+        }
+        assert!(other.wait().unwrap().success());
+        acknowledged.push(other_id);
+        owner.wait().unwrap();
+    }
+    let stored = stored_calls(&world);
+    let distinct: HashSet<&String> = stored.iter().collect();
+    assert_eq!(stored.len(), distinct.len(), "something is stored twice");
+    let lost: Vec<&String> = acknowledged.iter().filter(|id| !distinct.contains(id)).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    assert!(acknowledged.len() > 300, "some hooks must have ended before they were killed");
+    assert_sound(&world);
+}
+
+#[test]
+fn events_spooled_while_the_database_is_locked_are_taken_in_exactly_once() {
+    let world = World::new();
+    world.hook(&world.tool("before"));
+    let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let world = &world;
+            scope.spawn(move || world.hook(&world.tool(&format!("locked-{number}"))));
+        }
+    });
+    assert_eq!(world.count("pending"), 9, "the spool counts while it waits");
+    database.execute_batch("ROLLBACK").unwrap();
+    drop(database);
+    // Several processes find the spool at once.
+    let owners: Vec<_> =
+        (0..6).map(|_| world.command(&["status"]).stdout(Stdio::null()).spawn().unwrap()).collect();
+    for mut owner in owners {
+        assert!(owner.wait().unwrap().success());
+    }
+    let calls = stored_calls(&world);
+    assert_eq!(calls.len(), 9);
+    assert_eq!(calls.iter().collect::<HashSet<_>>().len(), 9);
+    assert_eq!(world.json(&["status"])["spool"]["records"], 0);
+}
+
+#[test]
+fn the_log_between_processes_does_not_grow_with_the_number_of_hooks() {
+    let world = World::new();
+    for number in 0..150 {
+        world.hook(&world.tool(&format!("t{number}")));
+    }
+    let wal = std::fs::metadata(world.data().join("remora.db-wal")).unwrap().len();
+    assert!(wal < 2 << 20, "{wal}");
+    assert_eq!(world.count("pending"), 150);
+}
+
+#[test]
+fn a_hook_waits_for_its_turn_without_an_error() {
+    let world = World::new();
+    let ran: Vec<Ran> = thread::scope(|scope| {
+        let hooks: Vec<_> = (0..8)
+            .map(|number| {
+                let world = &world;
+                scope.spawn(move || {
+                    let message = world.tool(&format!("t{number}")).to_string();
+                    run_hook(&mut world.hook_command(), message.as_bytes())
+                })
+            })
+            .collect();
+        hooks.into_iter().map(|hook| hook.join().unwrap()).collect()
+    });
+    ran.iter().for_each(assert_harmless);
+    assert_eq!(world.count("pending"), 8);
+}

@@ -1,0 +1,200 @@
+//! For every fault: exit 0, silence, soon, and afterwards the event is stored or the log says why.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::{Ran, World, assert_harmless, contains, run_hook};
+
+fn assert_soon(ran: &Ran) {
+    assert_harmless(ran);
+    assert!(ran.took < Duration::from_secs(1), "{:?}", ran.took);
+}
+
+fn send(command: &mut Command, input: &[u8]) {
+    assert_soon(&run_hook(command, input));
+}
+
+impl World {
+    fn log(&self) -> String {
+        let place = self.data().join("remora.log");
+        fs::read_to_string(place).unwrap_or_default()
+    }
+
+    /// Where the log goes when the data directory cannot take it.
+    fn fallback_log(&self) -> String {
+        let user = rustix::process::geteuid().as_raw();
+        fs::read_to_string(self.path(&format!("remora-{user}/remora.log"))).unwrap_or_default()
+    }
+}
+
+#[test]
+fn without_a_data_directory_one_is_made() {
+    let world = World::new();
+    let mut command = world.hook_command();
+    command.env("REMORA_DATA_DIR", world.path("not/there/yet"));
+    send(&mut command, world.tool("t1").to_string().as_bytes());
+    assert!(world.path("not/there/yet/remora.db").exists());
+}
+
+#[test]
+fn without_home_nothing_is_said() {
+    let world = World::new();
+    let mut command = world.hook_command();
+    // The system's user database names another home; this test must not write there.
+    command.env_remove("HOME").env("REMORA_DATA_DIR", world.path("data"));
+    send(&mut command, world.tool("t1").to_string().as_bytes());
+    assert!(world.path("data/remora.db").exists());
+}
+
+#[test]
+fn a_file_in_place_of_the_data_directory_is_reported_elsewhere() {
+    let world = World::new();
+    fs::write(world.data(), "I am a file").unwrap();
+    send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
+    assert!(world.fallback_log().contains("an event is lost"), "{}", world.fallback_log());
+    assert_eq!(fs::read_to_string(world.data()).unwrap(), "I am a file");
+    let doctor = world.remora(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(contains(&doctor.stdout, "an event is lost"), "{doctor:?}");
+    let status = world.remora(&["status"]);
+    assert_eq!(status.status.code(), Some(3));
+    assert!(contains(&status.stderr, "hint:"), "{status:?}");
+}
+
+#[test]
+fn a_damaged_database_sends_events_to_the_spool() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    assert_eq!(world.count("pending"), 1);
+    for name in ["remora.db-wal", "remora.db-shm"] {
+        let _ = fs::remove_file(world.data().join(name));
+    }
+    fs::write(world.data().join("remora.db"), vec![b'?'; 64 << 10]).unwrap();
+    send(&mut world.hook_command(), world.tool("t2").to_string().as_bytes());
+    assert!(world.log().contains("damaged"), "{}", world.log());
+    let status = world.remora(&["status", "--json"]);
+    assert_eq!(status.status.code(), Some(3));
+    let answer: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!((&answer["counts"]["pending"], &answer["database"]["ok"]), (&json!(1), &json!(false)));
+    assert!(contains(&status.stderr, "mv "), "{status:?}");
+    // As the hint says.
+    fs::rename(world.data().join("remora.db"), world.data().join("remora.db.damaged")).unwrap();
+    assert_eq!(world.count("pending"), 1);
+}
+
+#[test]
+fn a_database_locked_for_long_sends_events_to_the_spool() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    let holder = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    send(&mut world.hook_command(), world.tool("t2").to_string().as_bytes());
+    assert!(world.log().contains("busy"), "{}", world.log());
+    holder.execute_batch("ROLLBACK").unwrap();
+    drop(holder);
+    assert_eq!(world.count("pending"), 2);
+}
+
+#[test]
+fn bad_input_is_refused_in_silence_and_logged() {
+    let world = World::new();
+    let tool = world.tool("t1").to_string();
+    let deep = "[".repeat(10 << 20);
+    let cases: &[(&[u8], &str)] = &[
+        (b"", "the input is empty"),
+        (b"not json at all", "unexpected byte"),
+        (&tool.as_bytes()[..tool.len() / 2], "ends in the middle"),
+        (deep.as_bytes(), "nested more than"),
+        (b"[1, 2]", "not a JSON object"),
+        (br#"{"hook_event_name":"Stop"}"#, "without session_id"),
+        (b"\xff\xfe\x00", "unexpected byte"),
+    ];
+    for (input, reason) in cases {
+        send(&mut world.hook_command(), input);
+        assert!(world.log().contains(reason), "{reason}: {}", world.log());
+        fs::remove_file(world.data().join("remora.log")).unwrap_or_default();
+        fs::create_dir_all(world.data()).unwrap();
+    }
+    send(&mut world.command(&["hook", "emacs"]), b"{}");
+    assert!(world.log().contains("unknown host"), "{}", world.log());
+    send(&mut world.command(&["hook"]), b"{}");
+}
+
+#[test]
+fn unknown_events_are_nobodys_business() {
+    let world = World::new();
+    let message = world.message("QuantumLeap", &json!({"payload": [1, 2, 3]})).to_string();
+    send(&mut world.hook_command(), message.as_bytes());
+    assert_eq!(world.log(), "");
+}
+
+#[test]
+fn invalid_utf8_is_replaced_and_the_event_kept() {
+    let world = World::new();
+    let mut input = world.tool("t1").to_string().into_bytes();
+    let at = input.windows(4).position(|window| window == b"done").unwrap();
+    input[at] = 0xff;
+    send(&mut world.hook_command(), &input);
+    let event = world.json(&["show", "e1"]);
+    assert_eq!(event["payload"]["output"]["stdout"], "\u{FFFD}one");
+}
+
+/// Runs `script` with a small file system of its own at `$SMALL`, if this machine lets us mount one.
+fn on_small_disk(world: &World, options: &str, script: &str) -> Option<Ran> {
+    let small = world.path("small");
+    fs::create_dir_all(&small).unwrap();
+    let mut command = Command::new("unshare");
+    command.arg("--mount");
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    let script = format!("mount -t tmpfs -o {options} tmpfs \"$SMALL\" || exit 99\n{script}");
+    command.args(["sh", "-c", &script]).env("SMALL", &small).env("REMORA", env!("CARGO_BIN_EXE_remora"));
+    command.env("REMORA_DATA_DIR", small.join("data")).env("HOME", world.path("home"));
+    command.env("TMPDIR", world.path("home")).env("MESSAGE", world.tool("t1").to_string());
+    let started = std::time::Instant::now();
+    let output = command.output().ok()?;
+    // Without the right to mount there is nothing to test.
+    (output.status.code() != Some(99) && output.status.success())
+        .then(|| Ran { output, took: started.elapsed() })
+}
+
+#[test]
+fn a_full_disk_is_borne_in_silence_and_the_next_event_is_stored() {
+    let world = World::new();
+    let script = r#"
+        printf %s "$MESSAGE" | "$REMORA" hook claude-code
+        dd if=/dev/zero of="$SMALL/filler" bs=4k >/dev/null 2>&1
+        for n in 2 3 4 5 6 7 8 9; do
+            printf %s "$MESSAGE" | sed "s/t1/t$n/g" | "$REMORA" hook claude-code || exit 1
+        done
+        rm "$SMALL/filler"
+        printf %s "$MESSAGE" | sed "s/t1/after/g" | "$REMORA" hook claude-code || exit 1
+        "$REMORA" doctor >"$SMALL/doctor" || exit 1
+        "$REMORA" queue --json >"$SMALL/queue"
+        cp "$SMALL/queue" "$HOME/queue"
+    "#;
+    let Some(ran) = on_small_disk(&world, "size=2m", script) else { return };
+    assert!(ran.output.stdout.is_empty() && ran.output.stderr.is_empty(), "{:?}", ran.output);
+    let queue = fs::read_to_string(world.path("home/queue")).unwrap();
+    assert!(queue.contains("make t1") && queue.contains("make after"), "{queue}");
+}
+
+#[test]
+fn a_read_only_data_directory_is_reported_elsewhere() {
+    let world = World::new();
+    let script = r#"
+        mkdir "$SMALL/data"
+        mount -o remount,ro "$SMALL" || exit 99
+        printf %s "$MESSAGE" | "$REMORA" hook claude-code
+    "#;
+    let Some(ran) = on_small_disk(&world, "size=1m", script) else { return };
+    assert_soon(&ran);
+    let user = if rustix::process::geteuid().is_root() { rustix::process::geteuid().as_raw() } else { 0 };
+    let log = fs::read_to_string(world.path(&format!("home/remora-{user}/remora.log"))).unwrap();
+    assert!(log.contains("an event is lost"), "{log}");
+}

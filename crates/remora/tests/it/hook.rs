@@ -1,0 +1,133 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, assert_harmless, run_hook};
+
+const RECORDED: &str = include_str!("../../../remora-hosts/tests/fixtures/claude-code-2.1.325.jsonl");
+
+#[test]
+fn every_recorded_message_is_taken_in_silence() {
+    let world = World::new();
+    for line in RECORDED.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        world.hook(&line["stdin"]);
+    }
+    let counts = world.json(&["status"])["counts"].clone();
+    assert_eq!((counts["sessions"].as_i64(), counts["pending"].as_i64()), (Some(6), Some(22)));
+    // Replaying the same messages adds nothing.
+    for line in RECORDED.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        world.hook(&line["stdin"]);
+    }
+    assert_eq!(world.json(&["status"])["counts"], counts);
+}
+
+#[test]
+fn only_the_user_can_read_what_is_written() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    world.hook(&world.prompt("p1", "<private>x</private>"));
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&world.data()), 0o700);
+    for entry in fs::read_dir(world.data()).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+#[test]
+fn the_event_on_the_command_line_wins() {
+    let world = World::new();
+    let message = world.message("PreToolUse", &json!({"last_assistant_message": "done", "prompt_id": "p"}));
+    let mut command = world.command(&["hook", "claude-code", "--event", "Stop"]);
+    assert_harmless(&run_hook(&mut command, message.to_string().as_bytes()));
+    let queue = world.json(&["queue"]);
+    assert_eq!(queue["events"][0]["kind"], "turn_ended");
+}
+
+#[test]
+fn a_disabled_hook_does_nothing_at_all() {
+    let world = World::new();
+    let mut command = world.hook_command();
+    command.env("REMORA_DISABLED", "1");
+    assert_harmless(&run_hook(&mut command, world.tool("t1").to_string().as_bytes()));
+    assert!(!world.data().exists());
+}
+
+#[test]
+fn a_host_that_leaves_the_pipe_open_is_not_waited_for() {
+    let world = World::new();
+    let mut child = world.hook_command().stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, world.tool("t1").to_string().as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(stdin);
+    assert_eq!(world.count("pending"), 1);
+}
+
+#[test]
+fn a_message_that_never_ends_is_abandoned() {
+    let world = World::new();
+    let mut child = world.hook_command().stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, br#"{"session_id":"s","prompt":"and so on"#).unwrap();
+    let started = Instant::now();
+    assert!(child.wait().unwrap().success());
+    assert!(started.elapsed() < Duration::from_secs(10));
+    drop(stdin);
+    let log = fs::read_to_string(world.data().join("remora.log")).unwrap();
+    assert!(log.contains("did not finish its message"), "{log}");
+}
+
+#[test]
+fn skipped_tools_and_settings_are_respected() {
+    let world = World::new();
+    let grep = |id: &str| {
+        world.message(
+            "PostToolUse",
+            &json!({"tool_name": "Grep", "tool_use_id": id,
+        "tool_input": {"pattern": "x"}, "tool_response": {"filenames": []}}),
+        )
+    };
+    world.hook(&grep("g1"));
+    let failed = world.message(
+        "PostToolUseFailure",
+        &json!({"tool_name": "Grep", "tool_use_id": "g2",
+        "tool_input": {"pattern": "("}, "error": "bad pattern"}),
+    );
+    world.hook(&failed);
+    assert_eq!(world.count("pending"), 1);
+
+    fs::write(world.data().join("config.toml"), "[capture]\nskip_tools = [\"Bash\"]\n").unwrap();
+    world.hook(&world.tool("t1"));
+    world.hook(&grep("g3"));
+    assert_eq!(world.count("pending"), 2);
+    let mut command = world.hook_command();
+    command.env("REMORA_CAPTURE_EXCLUDE_PROJECTS", world.project());
+    assert_harmless(&run_hook(&mut command, grep("g4").to_string().as_bytes()));
+    assert_eq!(world.count("pending"), 2);
+}
+
+#[test]
+fn a_hundred_megabytes_of_output_become_one_small_event() {
+    let world = World::new();
+    let mut child = world.hook_command().stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut write = |bytes: &[u8]| std::io::Write::write_all(&mut stdin, bytes).unwrap();
+    write(br#"{"session_id":"s","cwd":"/","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cat"},"tool_response":{"stdout":"HEAD "#);
+    let block = vec![b'x'; 64 << 10];
+    for _ in 0..1600 {
+        write(&block);
+    }
+    write(br#" TAIL"}}"#);
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    let event = world.json(&["show", "e1"]);
+    let stdout = event["payload"]["output"]["stdout"].as_str().unwrap();
+    assert!(stdout.starts_with("HEAD ") && stdout.ends_with(" TAIL") && stdout.contains("bytes cut"));
+    assert!(event.to_string().len() < 64 << 10);
+}

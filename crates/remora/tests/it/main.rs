@@ -1,0 +1,13 @@
+//! The real binary, real processes, real files.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]
+
+mod commands;
+mod demo;
+mod docs;
+mod durability;
+mod faults;
+mod hook;
+mod privacy;
+mod support;

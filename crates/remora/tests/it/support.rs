@@ -1,0 +1,149 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// A new user: an empty home, an empty data directory, a project.
+pub(crate) struct World {
+    temp: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir_all(temp.path().join("home")).unwrap();
+        fs::create_dir_all(temp.path().join("project")).unwrap();
+        Self { temp }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path("home/.remora")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    /// The program with nothing in its environment but a home.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remora"));
+        command.args(arguments).env_clear().env("HOME", self.path("home")).env("TMPDIR", self.temp.path());
+        command.current_dir(self.project());
+        command
+    }
+
+    pub(crate) fn remora(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Stdout of a command that must succeed, with this world's paths made equal in every run.
+    pub(crate) fn text(&self, arguments: &[&str]) -> String {
+        let output = self.remora(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        self.neutral(&output.stdout)
+    }
+
+    pub(crate) fn neutral(&self, text: &[u8]) -> String {
+        String::from_utf8_lossy(text).replace(&*self.temp.path().to_string_lossy(), "[TEMP]")
+    }
+
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.remora(&[arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    pub(crate) fn count(&self, name: &str) -> i64 {
+        self.json(&["status"])["counts"][name].as_i64().unwrap()
+    }
+
+    /// Runs a hook and checks what every hook owes its host.
+    pub(crate) fn hook(&self, message: &Value) {
+        assert_harmless(&run_hook(&mut self.hook_command(), message.to_string().as_bytes()));
+    }
+
+    pub(crate) fn hook_command(&self) -> Command {
+        self.command(&["hook", "claude-code"])
+    }
+
+    /// Every byte Remora wrote, in whatever file.
+    pub(crate) fn all_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        collect(self.temp.path(), &mut bytes);
+        bytes
+    }
+
+    pub(crate) fn message(&self, event: &str, more: &Value) -> Value {
+        let mut message = json!({
+            "session_id": "session-one",
+            "transcript_path": "/home/dev/.claude/projects/x.jsonl",
+            "cwd": self.project(),
+            "hook_event_name": event,
+        });
+        for (name, value) in more.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        message
+    }
+
+    pub(crate) fn tool(&self, id: &str) -> Value {
+        self.message(
+            "PostToolUse",
+            &json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": format!("make {id}")},
+                "tool_response": {"stdout": "done", "stderr": "", "interrupted": false}}),
+        )
+    }
+
+    pub(crate) fn prompt(&self, id: &str, text: &str) -> Value {
+        self.message("UserPromptSubmit", &json!({"prompt_id": id, "prompt": text}))
+    }
+}
+
+pub(crate) struct Ran {
+    pub(crate) output: Output,
+    pub(crate) took: Duration,
+}
+
+pub(crate) fn assert_harmless(ran: &Ran) {
+    let Output { status, stdout, stderr } = &ran.output;
+    assert_eq!(status.code(), Some(0), "{ran_output:?}", ran_output = ran.output);
+    assert!(stderr.is_empty(), "{}", String::from_utf8_lossy(stderr));
+    assert!(stdout.is_empty() || serde_json::from_slice::<Value>(stdout).is_ok(), "{stdout:?}");
+}
+
+pub(crate) fn run_hook(command: &mut Command, input: &[u8]) -> Ran {
+    let started = Instant::now();
+    let output = feed(command, input).wait_with_output().unwrap();
+    Ran { output, took: started.elapsed() }
+}
+
+pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Child {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A hook that has read enough closes the pipe.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child
+}
+
+fn collect(path: &Path, bytes: &mut Vec<u8>) {
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, bytes);
+        } else {
+            bytes.extend(fs::read(&path).unwrap());
+            bytes.push(b'\n');
+        }
+    }
+}
+
+pub(crate) fn contains(haystack: &[u8], needle: &str) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
