@@ -1,0 +1,2 @@
+//! The yardstick: what any Rust process costs on this machine.
+fn main() {}

@@ -1,0 +1,256 @@
+//! What a hook costs, beside an empty process in the same run: machines are noisy, ratios are not.
+//!
+//! Run by `scripts/bench`. Every figure is a median; the empty process and the hook take turns.
+
+#![allow(clippy::disallowed_methods, reason = "it plays another program that holds the database")]
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use wait4::Wait4;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const RUNS: usize = 400;
+
+fn main() -> Result<()> {
+    let directory = std::env::current_exe()?.parent().map(Path::to_owned).unwrap_or_default();
+    let bench = Bench { remora: directory.join("remora"), empty: directory.join("empty") };
+    let mut report = Report::default();
+
+    let fresh = tempfile::tempdir()?;
+    let data = fresh.path().join("data");
+    bench.compare(&mut report, "PostToolUse, nobody else there", &data)?;
+
+    let holder = hold(&data)?;
+    bench.compare(&mut report, "PostToolUse, another process holds the database", &data)?;
+    drop(holder);
+
+    fill(&data, 1_000_000)?;
+    bench.compare(&mut report, "PostToolUse, 1 million rows", &data)?;
+    let holder = hold(&data)?;
+    bench.compare(&mut report, "PostToolUse, 1 million rows, held", &data)?;
+    drop(holder);
+
+    let at_once = tempfile::tempdir()?;
+    bench.at_once(&mut report, &at_once.path().join("data"))?;
+    let large = tempfile::tempdir()?;
+    bench.large_output(&mut report, &large.path().join("data"))?;
+    report.print()
+}
+
+struct Bench {
+    remora: PathBuf,
+    empty: PathBuf,
+}
+
+struct Cost {
+    wall: Duration,
+    cpu: Duration,
+    rss: u64,
+}
+
+impl Bench {
+    fn compare(&self, report: &mut Report, name: &str, data: &Path) -> Result<()> {
+        let mut empty = Vec::new();
+        let mut hook = Vec::new();
+        for run in 0..RUNS + 20 {
+            let idle = run_with_input(&mut Command::new(&self.empty), b"")?;
+            let message = message(run).to_string();
+            let busy = run_with_input(&mut self.hook(data), message.as_bytes())?;
+            // The first runs warm the page cache.
+            if run >= 20 {
+                empty.push(idle);
+                hook.push(busy);
+            }
+        }
+        report.ratio(name, &empty, &hook);
+        Ok(())
+    }
+
+    fn at_once(&self, report: &mut Report, data: &Path) -> Result<()> {
+        let mut costs = Vec::new();
+        for round in 0..50 {
+            let threads: Vec<_> = (0..8)
+                .map(|number| {
+                    let mut command = self.hook(data);
+                    let message = message(100_000 + round * 8 + number).to_string();
+                    std::thread::spawn(move || {
+                        run_with_input(&mut command, message.as_bytes()).map_err(|error| error.to_string())
+                    })
+                })
+                .collect();
+            for thread in threads {
+                costs.push(thread.join().map_err(|_| "a thread panicked")??);
+            }
+        }
+        let mut walls: Vec<Duration> = costs.iter().map(|cost| cost.wall).collect();
+        walls.sort();
+        let stored: i64 = Connection::open(data.join("remora.db"))?.query_row(
+            "SELECT count(*) FROM event_traces",
+            [],
+            |row| row.get(0),
+        )?;
+        report.note(&format!(
+            "8 hooks at once, 400 in all: wall p50 {}, p99 {}; {stored} stored",
+            ms(walls[walls.len() / 2]),
+            ms(walls[walls.len() * 99 / 100])
+        ));
+        Ok(())
+    }
+
+    fn large_output(&self, report: &mut Report, data: &Path) -> Result<()> {
+        let begin = r#"{"session_id":"large","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cat"},"tool_response":{"stdout":""#;
+        // Made as it is sent: a child's peak RSS begins with what its parent had when it forked.
+        let line = "0123456789 the quick brown fox jumps over the lazy dog <tag> &amp; \\n";
+        let block = line.repeat(1000);
+        let mut costs = Vec::new();
+        for _ in 0..5 {
+            costs.push(run(&mut self.hook(data), |stdin| {
+                stdin.write_all(begin.as_bytes())?;
+                for _ in 0..(100 << 20) / block.len() {
+                    stdin.write_all(block.as_bytes())?;
+                }
+                stdin.write_all(b"\"}}")
+            })?);
+        }
+        let rss = costs.iter().map(|cost| cost.rss).max().unwrap_or_default();
+        report.note(&format!(
+            "100 MB tool output: wall {}, CPU {}, peak RSS {:.1} MB",
+            ms(median(costs.iter().map(|cost| cost.wall))),
+            ms(median(costs.iter().map(|cost| cost.cpu))),
+            megabytes(rss)
+        ));
+        Ok(())
+    }
+
+    fn hook(&self, data: &Path) -> Command {
+        let mut command = Command::new(&self.remora);
+        command.args(["hook", "claude-code"]).env("REMORA_DATA_DIR", data);
+        command
+    }
+}
+
+fn run_with_input(command: &mut Command, input: &[u8]) -> Result<Cost> {
+    run(command, |stdin| stdin.write_all(input))
+}
+
+fn run(command: &mut Command, send: impl FnOnce(&mut ChildStdin) -> std::io::Result<()>) -> Result<Cost> {
+    let started = Instant::now();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // The empty process does not read.
+        let _ = send(&mut stdin);
+    }
+    let used = child.wait4()?;
+    let wall = started.elapsed();
+    if !used.status.success() {
+        return Err(format!("exit {}", used.status).into());
+    }
+    Ok(Cost { wall, cpu: used.rusage.utime + used.rusage.stime, rss: used.rusage.maxrss })
+}
+
+/// An ordinary tool call: a command with some thirty lines of output.
+fn message(number: usize) -> Value {
+    let mut output = String::new();
+    for line in 0..30 {
+        let _ = writeln!(output, "test module::case_{line} ... ok in {number} microseconds");
+    }
+    json!({
+        "session_id": format!("bench-{}", number % 20),
+        "transcript_path": "/home/dev/.claude/projects/bench.jsonl",
+        "cwd": "/tmp",
+        "prompt_id": "80736470-09d2-4ae5-9ad4-8f765d959b54",
+        "permission_mode": "acceptEdits",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "cargo test --workspace", "description": "Run the tests"},
+        "tool_response": {"stdout": output, "stderr": "", "interrupted": false, "isImage": false},
+        "tool_use_id": format!("toolu_{}_{number}", std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos()),
+        "duration_ms": 1200,
+    })
+}
+
+/// A connection like a daemon's: open, and it has read.
+fn hold(data: &Path) -> Result<Connection> {
+    let connection = Connection::open(data.join("remora.db"))?;
+    connection.query_row("SELECT count(*) FROM sessions", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn fill(data: &Path, rows: u32) -> Result<()> {
+    let mut connection = Connection::open(data.join("remora.db"))?;
+    let transaction = connection.transaction()?;
+    transaction.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+         INSERT INTO event_traces (uuid, session_id, prompt_number, kind, tool, outcome, created_at, idempotency_key)
+         SELECT randomblob(16), 1 + i % 20, i / 100, 'tool_used', 'Bash', 'ok', 1700000000000 + i, randomblob(16) FROM n",
+        [rows],
+    )?;
+    transaction.execute(
+        "INSERT INTO pending_messages (id, session_id, prompt_number, kind, payload, created_at)
+         SELECT id, session_id, prompt_number, kind, '{\"kind\":\"tool_used\",\"tool\":\"Bash\",\"outcome\":{\"is\":\"ok\"}}',
+             created_at FROM event_traces WHERE id NOT IN (SELECT id FROM pending_messages)",
+        [],
+    )?;
+    transaction.commit()?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
+}
+
+#[derive(Default)]
+struct Report {
+    lines: Vec<String>,
+}
+
+impl Report {
+    fn ratio(&mut self, name: &str, empty: &[Cost], hook: &[Cost]) {
+        let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall));
+        let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu));
+        let rss = hook.iter().map(|cost| cost.rss).max().unwrap_or_default();
+        self.note(&format!(
+            "{name}: wall {} = {:.2} x empty ({}), CPU {} = {:.2} x empty ({}), peak RSS {:.1} MB",
+            ms(wall(hook)),
+            wall(hook).as_secs_f64() / wall(empty).as_secs_f64(),
+            ms(wall(empty)),
+            ms(cpu(hook)),
+            cpu(hook).as_secs_f64() / cpu(empty).as_secs_f64(),
+            ms(cpu(empty)),
+            megabytes(rss)
+        ));
+    }
+
+    fn note(&mut self, line: &str) {
+        self.lines.push(line.to_owned());
+    }
+
+    fn print(&self) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        for line in &self.lines {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}
+
+fn median(values: impl Iterator<Item = Duration>) -> Duration {
+    let mut values: Vec<Duration> = values.collect();
+    values.sort();
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+fn ms(duration: Duration) -> String {
+    format!("{:.2} ms", duration.as_secs_f64() * 1000.0)
+}
+
+/// Linux reports the peak in KiB and `wait4` hands it on in bytes.
+fn megabytes(bytes: u64) -> f64 {
+    let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+    f64::from(kib) / 1024.0
+}
