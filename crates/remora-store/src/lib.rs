@@ -26,7 +26,7 @@ mod writing;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
 pub use project::{Place, locate};
-pub use queue::{Batch, Failure, Queued};
+pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::Record;
 pub use schema::VERSION as SCHEMA_VERSION;

@@ -47,6 +47,13 @@ pub enum Failure {
     NoAnswer { reason: String, retry_after: Duration },
 }
 
+/// Which failed events are meant.
+#[derive(Debug, Clone, Copy)]
+pub enum Which<'a> {
+    All,
+    Events(&'a [EventId]),
+}
+
 impl Store {
     /// Claims the oldest turn that has ended, of a session nobody is working on; at most `most` events.
     ///
@@ -189,5 +196,34 @@ impl Store {
         }
         transaction.commit()?;
         Ok(dead.len())
+    }
+
+    /// Tries failed events again, as if for the first time; those named, or all. Says how many.
+    pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
+        self.change_failed(
+            which,
+            "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL",
+        )
+    }
+
+    /// Gives failed events up; their traces stay. Says how many.
+    pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
+        self.change_failed(which, "DELETE FROM pending_messages")
+    }
+
+    fn change_failed(&mut self, which: Which<'_>, change: &str) -> Result<usize, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut changed = 0;
+        match which {
+            Which::All => changed = transaction.execute(&format!("{change} WHERE status = 'failed'"), [])?,
+            Which::Events(ids) => {
+                for id in ids {
+                    let sql = format!("{change} WHERE status = 'failed' AND id = ?1");
+                    changed += transaction.execute(&sql, [id.0])?;
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(changed)
     }
 }

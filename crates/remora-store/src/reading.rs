@@ -135,6 +135,16 @@ const EVENT: &str =
     ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
     FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
 
+const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
+    o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
+    o.model, o.source_event_ids, o.created_at
+    FROM observations AS o JOIN projects AS p ON p.id = o.project_id";
+
+const SUMMARY: &str =
+    "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
+    s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
+    FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id";
+
 impl Store {
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let mut counts = self.db.query_row(
@@ -251,18 +261,24 @@ impl Store {
     }
 
     pub fn observation(&self, id: ObservationId) -> Result<Option<ObservationRow>, StoreError> {
-        let sql = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle, o.narrative,
-                 o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
-                 o.model, o.source_event_ids, o.created_at
-             FROM observations AS o JOIN projects AS p ON p.id = o.project_id WHERE o.id = ?1";
-        Ok(self.db.query_row(sql, [id.0], read_observation).optional()?)
+        let sql = format!("{OBSERVATION} WHERE o.id = ?1");
+        Ok(self.db.query_row(&sql, [id.0], read_observation).optional()?)
+    }
+
+    /// What was learned in a session, in order.
+    pub fn session_observations(&self, session: SessionId) -> Result<Vec<ObservationRow>, StoreError> {
+        let sql = format!("{OBSERVATION} WHERE o.session_id = ?1 ORDER BY o.prompt_number, o.id");
+        self.rows(&sql, &[&session.0], read_observation)
     }
 
     pub fn summary(&self, id: SummaryId) -> Result<Option<SummaryRow>, StoreError> {
-        let sql = "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
-                 s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
-             FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
-        Ok(self.db.query_row(sql, [id.0], read_summary).optional()?)
+        Ok(self.db.query_row(&format!("{SUMMARY} WHERE s.id = ?1"), [id.0], read_summary).optional()?)
+    }
+
+    /// A session's summaries, one for each stretch of it, in order.
+    pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
+        let sql = format!("{SUMMARY} WHERE s.session_id = ?1 ORDER BY s.prompt_number, s.id");
+        self.rows(&sql, &[&session.0], read_summary)
     }
 
     /// What SQLite finds wrong with its file; empty when it is sound.

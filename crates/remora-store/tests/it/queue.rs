@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
-use remora_store::{Batch, EventRow, Failure, Store, StoreError};
+use remora_store::{Batch, EventRow, Failure, Store, StoreError, Which};
 
 use crate::support::{World, bash, call, prompt, record_with, stop, turn};
 
@@ -148,6 +148,10 @@ fn three_bad_answers_make_a_batch_fail_and_an_outage_none() {
         failed.iter().all(|event| event.last_error.as_deref() == Some("bad 3") && event.payload.is_some())
     );
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2, "the next turn goes on");
+    assert_eq!(store.retry(Which::Events(&[failed[0].id])).unwrap(), 1);
+    assert_eq!(store.drop_failed(Which::All).unwrap(), 2);
+    assert_eq!(store.counts().unwrap().failed, 0);
+    assert!(store.event(failed[1].id).unwrap().is_some(), "the trace stays");
 }
 
 #[test]
