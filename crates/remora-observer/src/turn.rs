@@ -1,0 +1,124 @@
+//! One turn of a session: what was asked, what was done, how it ended.
+
+use std::collections::BTreeSet;
+
+use remora_core::event::{Body, Change, Outcome, ToolUse};
+
+/// A turn as an observer sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Turn {
+    pub prompt: String,
+    /// The agent's closing messages, in order.
+    pub closing: Vec<String>,
+    /// What subagents reported.
+    pub reports: Vec<String>,
+    /// The host's own digest of the session, if it made one in this turn.
+    pub digest: Option<String>,
+    /// Why the turn broke off, if it did.
+    pub broke_off: Option<String>,
+    /// Whether the user stopped the agent.
+    pub interrupted: bool,
+    pub changes: Vec<Change>,
+    pub files_read: Vec<String>,
+    pub runs: Vec<Run>,
+    /// Estimated tokens of everything the tools were given and gave back.
+    pub tokens: u64,
+}
+
+/// A command that was run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub command: String,
+    pub failed: bool,
+    /// What it printed.
+    pub output: String,
+    /// How many files had been changed before it ran.
+    pub after_changes: usize,
+}
+
+impl Turn {
+    /// Gathers a batch's events. Paths below `root` are told from there.
+    pub fn new<'a>(events: impl IntoIterator<Item = &'a Body>, root: &str) -> Self {
+        let mut turn = Turn::default();
+        for event in events {
+            turn.add(event, root);
+        }
+        turn
+    }
+
+    fn add(&mut self, event: &Body, root: &str) {
+        match event {
+            Body::PromptSubmitted { text } => self.prompt = text.trim().to_owned(),
+            Body::ToolUsed(tool) => self.add_tool(tool, root),
+            // The message of a broken turn is the host's, not the agent's.
+            Body::TurnEnded { message, error: Some(error) } => {
+                self.broke_off = Some(if message.is_empty() { error } else { message }.clone());
+            }
+            Body::TurnEnded { message, error: None } => push_text(&mut self.closing, message),
+            Body::SubagentEnded { message, .. } => push_text(&mut self.reports, message),
+            Body::Compacted { summary, .. } => self.digest = Some(summary.clone()),
+            Body::SessionStarted { .. } | Body::SessionEnded { .. } | Body::PromptWithheld => {}
+        }
+    }
+
+    fn add_tool(&mut self, tool: &ToolUse, root: &str) {
+        let payload = serde_json::to_string(tool).unwrap_or_default();
+        self.tokens += payload.chars().count().div_ceil(4) as u64;
+        for file in &tool.files_read {
+            push_new(&mut self.files_read, below(root, file));
+        }
+        for change in &tool.changes {
+            self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
+        }
+        let interrupted = matches!(tool.outcome, Outcome::Interrupted { .. });
+        self.interrupted |= interrupted;
+        if let Some(command) = tool.input["command"].as_str() {
+            let printed = |name: &str| tool.output[name].as_str().unwrap_or_default().to_owned();
+            let output = match &tool.outcome {
+                Outcome::Failed { error } | Outcome::Interrupted { error } => error.clone(),
+                Outcome::Ok => {
+                    tool.output.as_str().map_or_else(|| printed("stdout") + &printed("stderr"), str::to_owned)
+                }
+            };
+            self.runs.push(Run {
+                command: command.trim().to_owned(),
+                failed: tool.outcome != Outcome::Ok,
+                output,
+                after_changes: self.changes.len(),
+            });
+        }
+    }
+
+    /// Each changed file once.
+    pub fn files_modified(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        for change in &self.changes {
+            push_new(&mut files, change.path.clone());
+        }
+        files
+    }
+
+    /// Files that were read and not changed.
+    pub fn files_only_read(&self) -> Vec<String> {
+        let changed: BTreeSet<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
+        self.files_read.iter().filter(|file| !changed.contains(file.as_str())).cloned().collect()
+    }
+}
+
+fn push_text(list: &mut Vec<String>, text: &str) {
+    let text = text.trim();
+    if !text.is_empty() {
+        list.push(text.to_owned());
+    }
+}
+
+fn push_new(list: &mut Vec<String>, item: String) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+fn below(root: &str, path: &str) -> String {
+    let inside = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+    inside.unwrap_or(path).to_owned()
+}

@@ -1,0 +1,5 @@
+//! The observer on recorded sessions.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod transcripts;

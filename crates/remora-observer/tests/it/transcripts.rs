@@ -1,0 +1,151 @@
+//! What a colleague would read about each recorded session.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use remora_core::host::Host;
+use remora_core::intake::Intake;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_hosts::{Reading, read};
+use remora_observer::drain;
+use remora_store::gate::{Admission, admit, note_synthetic};
+use remora_store::{DataDir, ObservationRow, Store, SummaryRow};
+use serde_json::Value;
+
+/// A recorded session that went through the real store and was drained.
+struct Session {
+    prompts: Vec<(i64, String)>,
+    observations: Vec<ObservationRow>,
+    summaries: Vec<SummaryRow>,
+    left: i64,
+}
+
+fn sessions(jsonl: &str) -> Vec<Session> {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(temp.path());
+    let mut store = Store::open(&dir).unwrap();
+    for line in jsonl.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let at = Time::from_iso(line["at"].as_str().unwrap()).unwrap();
+        let mut intake = Intake::default();
+        intake.push(line["stdin"].to_string().as_bytes()).unwrap();
+        match read(Host::ClaudeCode, None, intake.finish().unwrap()) {
+            Reading::Event(event) => {
+                if let Admission::Admitted(record) =
+                    admit(&dir, &Settings::default(), None, *event, at).unwrap()
+                {
+                    store.enqueue(&record).unwrap();
+                }
+            }
+            Reading::Synthetic { session, origin } => note_synthetic(&dir, &session, &origin).unwrap(),
+            Reading::Nothing => {}
+            Reading::Malformed(reason) => panic!("{reason}: {line}"),
+        }
+    }
+    drain(&mut store, "test", Duration::ZERO).unwrap();
+    let left = store.counts().unwrap().pending;
+    let mut rows = store.sessions(None, 10).unwrap();
+    rows.reverse();
+    rows.iter()
+        .map(|row| Session {
+            prompts: store.prompts(row.id).unwrap().into_iter().map(|p| (p.prompt_number, p.text)).collect(),
+            observations: store.session_observations(row.id).unwrap(),
+            summaries: store.session_summaries(row.id).unwrap(),
+            left,
+        })
+        .collect()
+}
+
+fn told(session: &Session) -> String {
+    let mut text = String::new();
+    for (number, prompt) in &session.prompts {
+        writeln!(text, "> {}", prompt.lines().next().unwrap_or_default()).unwrap();
+        for row in session.observations.iter().filter(|row| row.prompt_number == *number) {
+            let observation = &row.observation;
+            writeln!(text, "[{}] {}", observation.kind, observation.title).unwrap();
+            writeln!(text, "  subtitle:  {}", observation.subtitle).unwrap();
+            writeln!(text, "  narrative: {}", observation.narrative).unwrap();
+            for fact in &observation.facts {
+                writeln!(text, "  fact:      {fact}").unwrap();
+            }
+            writeln!(text, "  concepts:  {}", observation.concepts.join(", ")).unwrap();
+            writeln!(
+                text,
+                "  files:     read {:?}, modified {:?}",
+                observation.files_read, observation.files_modified
+            )
+            .unwrap();
+        }
+        for row in session.summaries.iter().filter(|row| row.prompt_number == *number) {
+            writeln!(text, "summary").unwrap();
+            let summary = &row.summary;
+            for (name, value) in [
+                ("request", &summary.request),
+                ("investigated", &summary.investigated),
+                ("learned", &summary.learned),
+                ("completed", &summary.completed),
+                ("next steps", &summary.next_steps),
+                ("notes", &summary.notes),
+            ] {
+                if !value.is_empty() {
+                    writeln!(text, "  {name}: {value}").unwrap();
+                }
+            }
+        }
+        writeln!(text).unwrap();
+    }
+    text
+}
+
+fn transcripts() -> Vec<(String, String)> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut files: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn transcripts_read_like_something_a_colleague_would_want_to_know() {
+    let transcripts = transcripts();
+    assert!(transcripts.len() >= 10);
+    for (name, jsonl) in transcripts {
+        let text: String = sessions(&jsonl).iter().map(told).collect();
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+#[test]
+fn the_story_of_the_demo_is_told() {
+    let story = include_str!("../../../remora/src/demo/story.jsonl");
+    let text: String = sessions(story).iter().map(told).collect();
+    assert!(!text.contains("6.5 percent"), "what was private stays so");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn every_title_is_short_and_every_observation_says_something() {
+    for (name, jsonl) in transcripts() {
+        for session in sessions(&jsonl) {
+            assert_eq!(session.left, 0, "{name}");
+            for row in session.observations {
+                let words = row.observation.title.split_whitespace().count();
+                assert!((2..10).contains(&words), "{name}: {}", row.observation.title);
+                assert!(row.observation.narrative.split_whitespace().count() >= 8, "{name}: {row:?}");
+                assert!(row.observation.discovery_tokens > 0, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_of_only_reads_and_chat_gives_a_summary_and_no_observation() {
+    let (_, jsonl) = transcripts().into_iter().find(|(name, _)| name.starts_with("04")).unwrap();
+    for session in sessions(&jsonl) {
+        assert!(session.observations.is_empty());
+        assert!(!session.summaries.is_empty());
+    }
+}
