@@ -34,7 +34,7 @@ enum Command {
     Sessions(sessions::Sessions),
     /// A session, turn, event, observation or summary, whole.
     Show(show::Show),
-    /// Events that wait to become knowledge.
+    /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use remora_core::host::Host;
 use remora_core::intake::Intake;
+use remora_core::memory::ObservationType;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::gate::Reason;
@@ -48,6 +50,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let mut store = Store::open(&dir)?;
     let tally = replay(&dir, &mut store)?;
     if app.json {
+        remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
         let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
         return output::json(&json!({
             "messages": tally.messages,
@@ -57,7 +60,10 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             "sessions": sessions,
         }));
     }
-    print(&store, &tally, &temporary)
+    print_captured(&store)?;
+    remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
+    print_learned(&store)?;
+    print_tally(&store, &tally, &temporary)
 }
 
 /// Sends the story through everything a hook would.
@@ -88,15 +94,74 @@ fn replay(dir: &DataDir, store: &mut Store) -> Result<Tally> {
     Ok(tally)
 }
 
-fn print(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
-    say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
-    say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
+fn in_order(store: &Store) -> Result<Vec<SessionRow>> {
     let mut sessions = store.sessions(None, 10)?;
     sessions.reverse();
-    for session in &sessions {
-        print_session(store, session)?;
+    Ok(sessions)
+}
+
+fn print_captured(store: &Store) -> Result<()> {
+    say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
+    say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
+    for session in in_order(store)? {
+        print_session(store, &session)?;
     }
+    Ok(())
+}
+
+fn print_learned(store: &Store) -> Result<()> {
+    say(&paint(BOLD, "What the built-in observer made of it"));
+    say(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
+    for session in in_order(store)? {
+        for row in store.session_observations(session.id)? {
+            let observation = &row.observation;
+            let head = format!("{} {}", emoji(observation.kind), observation.title);
+            say(&format!(
+                "  {}  {}",
+                paint(BOLD, &head),
+                paint(DIM, &format!("#{} {}", row.id, observation.kind))
+            ));
+            print_wrapped(&observation.narrative);
+            let files = observation.files_modified.join(", ");
+            if !files.is_empty() {
+                say(&format!("     {}", paint(DIM, &files)));
+            }
+            say("");
+        }
+    }
+    Ok(())
+}
+
+fn emoji(kind: ObservationType) -> &'static str {
+    match kind {
+        ObservationType::Bugfix => "🐛",
+        ObservationType::Feature => "✨",
+        ObservationType::Refactor => "🔄",
+        ObservationType::Change => "📝",
+        ObservationType::Discovery => "🔍",
+        ObservationType::Decision => "⚖️",
+    }
+}
+
+/// Text in lines of a comfortable length.
+fn print_wrapped(text: &str) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + word.chars().count() > 100 {
+            say(&format!("     {line}"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    say(&format!("     {line}"));
+}
+
+fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
     let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
+    let counts = store.counts()?;
     say(&paint(BOLD, "In all"));
     say(&format!(
         "  {} from the agent, {} stored, each in one transaction; {sound}.",
@@ -105,6 +170,11 @@ fn print(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
     ));
     let left_out: Vec<String> = tally.left_out.iter().map(|(what, number)| plural(*number, what)).collect();
     say(&format!("  Left out: {}.", left_out.join(", ")));
+    say(&format!(
+        "  Learned: {} and {}.",
+        count(counts.observations, "observation"),
+        count(counts.summaries, "summary")
+    ));
     match place {
         Temporary::Kept(path) => {
             say(&format!("  Look around: `REMORA_DATA_DIR={} remora sessions`", path.display()));

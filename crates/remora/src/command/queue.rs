@@ -1,22 +1,126 @@
-use clap::Args;
-use remora_store::EventRow;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use remora_core::ids::EventId;
+use remora_store::{EventRow, Store, StoreError, Which};
 use serde_json::json;
 
 use crate::app::App;
-use crate::error::Result;
-use crate::output::{self, Table, brief, say, talk};
+use crate::error::{CliError, Result};
+use crate::output::{self, Table, brief, count, say, talk};
 
 #[derive(Args)]
 pub(crate) struct Queue {
-    /// How many at most.
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// How many to list at most.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: u32,
 }
 
+#[derive(Subcommand)]
+enum Action {
+    /// Turn what waits into observations and summaries now, with the built-in observer.
+    ///
+    /// A turn that may still go on is left alone: it ends with the agent's closing message, the next prompt, the
+    /// end of the session, or five minutes of silence.
+    Drain {
+        /// Also turns that may still go on.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Try failed events again.
+    Retry(Failed),
+    /// Give failed events up. What happened stays known, what it was about goes.
+    Drop(Failed),
+}
+
+#[derive(Args)]
+struct Failed {
+    /// Events such as `e12`.
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    ids: Vec<String>,
+    /// Every failed event.
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+}
+
+/// Without the end of a turn, this much silence ends it.
+const SILENCE: Duration = Duration::from_mins(5);
+
 pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
+    match &arguments.action {
+        None => list(app, arguments.limit),
+        Some(Action::Drain { all }) => drain(app, *all),
+        Some(Action::Retry(failed)) => change(app, failed, Store::retry, "wait again"),
+        Some(Action::Drop(failed)) => change(app, failed, Store::drop_failed, "given up"),
+    }
+}
+
+fn drain(app: &App, all: bool) -> Result<()> {
+    let mut store = app.open()?;
+    let owner = format!("drain-{}", std::process::id());
+    let silence = if all { Duration::ZERO } else { SILENCE };
+    let drained = remora_observer::drain(&mut store, &owner, silence)?;
+    let left = store.counts()?.pending;
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    if app.json {
+        return output::json(&json!({
+            "turns": drained.turns,
+            "events": drained.events,
+            "observations": drained.observations,
+            "summaries": drained.summaries,
+            "pending": left,
+        }));
+    }
+    say(&format!(
+        "{} in {} became {} and {}.",
+        count(number(drained.events), "event"),
+        count(number(drained.turns), "turn"),
+        count(number(drained.observations), "observation"),
+        count(number(drained.summaries), "summary"),
+    ));
+    if left > 0 {
+        talk(&format!(
+            "{} wait for their turn to end; `remora queue drain --all` takes them now",
+            count(left, "event")
+        ));
+    }
+    Ok(())
+}
+
+fn change(
+    app: &App,
+    failed: &Failed,
+    change: fn(&mut Store, Which<'_>) -> std::result::Result<usize, StoreError>,
+    outcome: &str,
+) -> Result<()> {
+    let mut store = app.open()?;
+    let ids: Vec<EventId> = failed.ids.iter().map(|id| event_id(id)).collect::<Result<_>>()?;
+    let which = if failed.all { Which::All } else { Which::Events(&ids) };
+    let changed = change(&mut store, which)?;
+    if changed == 0 {
+        return Err(CliError::not_found("no such event has failed").hint("see what has: `remora queue`"));
+    }
+    if app.json {
+        return output::json(&json!({ "changed": changed }));
+    }
+    say(&format!("{} {outcome}.", count(i64::try_from(changed).unwrap_or(i64::MAX), "event")));
+    Ok(())
+}
+
+fn event_id(id: &str) -> Result<EventId> {
+    let number = id.strip_prefix('e').unwrap_or(id).parse();
+    number.map(EventId).map_err(|_| {
+        CliError::usage(format!("`{id}` is not an event"))
+            .hint("events are called e1, e2 and so on: `remora queue`")
+    })
+}
+
+fn list(app: &App, limit: u32) -> Result<()> {
     let store = app.open()?;
     let counts = store.counts()?;
-    let events = store.queue(arguments.limit)?;
+    let events = store.queue(limit)?;
     let total = counts.pending + counts.processing + counts.failed;
     if app.json {
         return output::json(&json!({

@@ -125,6 +125,34 @@ fn pausing_stops_capture_until_resume() {
 }
 
 #[test]
+fn what_waits_becomes_knowledge_without_a_daemon() {
+    let world = World::new();
+    a_session(&world);
+    world.hook(&world.prompt("p2", "And now something that goes on"));
+    world.hook(&world.message(
+        "PostToolUse",
+        &json!({"tool_name": "Read", "tool_use_id": "t9", "prompt_id": "p2",
+        "tool_input": {"file_path": "/p/a.rs"}, "tool_response": {"file": {"content": "x"}}}),
+    ));
+    assert_transcript!(transcript(
+        &world,
+        &[
+            &["queue", "drain"],
+            &["queue", "drain"],
+            &["show", "1"],
+            &["show", "s1"],
+            &["queue"],
+            &["show", "e4"]
+        ]
+    ));
+    assert_eq!(world.json(&["queue", "drain", "--all"])["pending"], 0);
+    assert_eq!(world.remora(&["queue", "retry", "e1"]).status.code(), Some(1));
+    assert_eq!(world.remora(&["queue", "drop", "nonsense"]).status.code(), Some(2));
+    let counts = &world.json(&["status"])["counts"];
+    assert_eq!((&counts["observations"], &counts["summaries"]), (&json!(1), &json!(2)));
+}
+
+#[test]
 fn a_setting_that_cannot_be_used_is_named_and_the_rest_works() {
     let world = World::new();
     fs::create_dir_all(world.data()).unwrap();
