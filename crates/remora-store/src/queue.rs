@@ -10,7 +10,7 @@ use remora_core::event::Body;
 use remora_core::ids::{EventId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::{Store, StoreError, writing};
 
@@ -47,6 +47,42 @@ pub enum Failure {
     NoAnswer { reason: String, retry_after: Duration },
 }
 
+/// The oldest turn that has ended and is due, of a session nobody is working on. Goes from session to session in
+/// the index, so its cost grows with the number of sessions that wait, not of events.
+fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
+    db.prepare_cached(
+        "WITH RECURSIVE waiting (session_id) AS (
+             SELECT min(session_id) FROM pending_messages WHERE status = 'pending'
+             UNION ALL
+             SELECT (SELECT min(session_id) FROM pending_messages
+                     WHERE status = 'pending' AND session_id > waiting.session_id)
+             FROM waiting WHERE waiting.session_id IS NOT NULL
+         ), turn (session_id, prompt_number) AS (
+             SELECT session_id, (SELECT min(prompt_number) FROM pending_messages AS m
+                                 WHERE m.status = 'pending' AND m.session_id = waiting.session_id)
+             FROM waiting WHERE session_id IS NOT NULL
+         )
+         SELECT turn.session_id, turn.prompt_number,
+             (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending'
+              AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number) AS since
+         FROM turn JOIN sessions AS s ON s.id = turn.session_id
+         WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m
+                           WHERE m.status = 'processing' AND m.session_id = turn.session_id)
+         AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'pending'
+                         AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                         AND m.retry_at > ?1)
+         AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
+              OR EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'pending'
+                         AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                         AND m.kind = 'turn_ended')
+              OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
+                         AND later.started_at > s.last_activity_at))
+         ORDER BY since, turn.session_id LIMIT 1",
+    )?
+    .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
+    .optional()
+}
+
 /// Which failed events are meant.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
@@ -66,28 +102,11 @@ impl Store {
         silence: Duration,
         now: Time,
     ) -> Result<Option<Batch>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let turn: Option<(i64, i64)> = transaction
-            .prepare_cached(
-                "SELECT session_id, prompt_number FROM (
-                     SELECT session_id, min(prompt_number) AS prompt_number, max(ifnull(retry_at, 0)) AS retry_at,
-                         min(created_at) AS created_at, min(id) AS id
-                     FROM pending_messages WHERE status = 'pending' GROUP BY session_id
-                 ) AS turn JOIN sessions AS s ON s.id = turn.session_id
-                 WHERE turn.retry_at <= ?1
-                 AND NOT EXISTS (SELECT 1 FROM pending_messages
-                                 WHERE status = 'processing' AND session_id = turn.session_id)
-                 AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
-                      OR EXISTS (SELECT 1 FROM pending_messages AS ended
-                                 WHERE ended.status = 'pending' AND ended.session_id = turn.session_id
-                                 AND ended.prompt_number = turn.prompt_number AND ended.kind = 'turn_ended')
-                      OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
-                                 AND later.started_at > s.last_activity_at))
-                 ORDER BY turn.created_at, turn.id LIMIT 1",
-            )?
-            .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
+        let db = self.writable()?;
+        // Looked for before anything is locked: hooks must not wait while a long queue is searched.
+        let turn = next_turn(db, silence, now)?;
         let Some((session, prompt_number)) = turn else { return Ok(None) };
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut rows: Vec<(i64, i64, String, i64)> = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload, crashes FROM pending_messages
@@ -98,6 +117,10 @@ impl Store {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
             .collect::<Result<_, _>>()?;
+        // Somebody else was quicker.
+        if rows.is_empty() {
+            return Ok(None);
+        }
         let halvings = rows.iter().map(|row| row.3).max().unwrap_or_default() / CRASHES_PER_HALVING;
         let size = rows.len().checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0).max(1);
         rows.truncate(size);
