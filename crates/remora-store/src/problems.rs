@@ -19,25 +19,32 @@ const LONGEST_LINE: usize = 500;
 
 /// Writes one line, wherever that is possible.
 pub fn report(dir: Option<&DataDir>, reason: &str) {
-    let line = format!("{} {}\n", Time::now().iso(), one_line(reason, LONGEST_LINE));
+    let line = format!("{} {}", Time::now().iso(), one_line(reason, LONGEST_LINE));
     let written = dir.is_some_and(|dir| dir.create().is_ok() && append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
         // There is no third place to say that this failed.
-        let _ = append(&fallback, &line);
+        let _ = append(&fallback, &format!("{line}{}", place(dir)));
     }
 }
 
-/// The last lines, oldest first, of both places.
+/// The last lines about this data directory, oldest first, of both places.
 pub fn recent(dir: &DataDir, most: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut paths = vec![older(&dir.log()), dir.log()];
-    paths.extend(fallback_log().ok());
-    for path in paths {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        lines.extend(text.lines().map(str::to_owned));
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let mut lines: Vec<String> = [older(&dir.log()), dir.log()]
+        .into_iter()
+        .flat_map(|path| read(path).lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let about = [place(Some(dir)), place(None)];
+    for line in fallback_log().map(read).unwrap_or_default().lines() {
+        lines.extend(about.iter().find_map(|place| line.strip_suffix(place)).map(str::to_owned));
     }
     lines.sort();
     lines.split_off(lines.len().saturating_sub(most))
+}
+
+/// Which data directory a line in the common place is about.
+fn place(dir: Option<&DataDir>) -> String {
+    dir.map_or_else(|| " (no data directory)".to_owned(), |dir| format!(" (in {})", dir.path().display()))
 }
 
 fn append(path: &Path, line: &str) -> io::Result<()> {
@@ -45,7 +52,12 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
         fs::rename(path, older(path))?;
     }
     let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    private_file().create(true).append(true).custom_flags(nofollow).open(path)?.write_all(line.as_bytes())
+    private_file()
+        .create(true)
+        .append(true)
+        .custom_flags(nofollow)
+        .open(path)?
+        .write_all(format!("{line}\n").as_bytes())
 }
 
 fn older(path: &Path) -> PathBuf {

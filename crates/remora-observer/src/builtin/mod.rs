@@ -221,8 +221,9 @@ impl<'a> Account<'a> {
     fn summary(&self) -> Option<Summary> {
         let turn = self.turn;
         let idle = turn.changes.is_empty() && turn.runs.is_empty() && turn.files_read.is_empty();
-        let spoken = turn.prompt.split_whitespace().count() > 3 || turn.digest.is_some();
-        if turn.prompt.is_empty() && idle && turn.digest.is_none() || idle && !spoken {
+        let mute = turn.prompt.is_empty() && turn.closing.is_empty();
+        let brief = turn.prompt.split_whitespace().count() <= 3;
+        if turn.digest.is_none() && (mute || (idle && brief)) {
             return None;
         }
         let said = |roles: &[Role], limit: usize| {
