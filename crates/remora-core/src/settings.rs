@@ -3,12 +3,48 @@
 //! Every setting `section.key` can also be given as `REMORA_SECTION_KEY`. A value that cannot be used leaves
 //! the one below it in force and is reported, because a hook must work with whatever it finds.
 
+use std::time::Duration;
+
 use toml::Value;
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
     pub capture: Capture,
+    pub daemon: Daemon,
+    pub observer: Observer,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    /// Whether a hook starts the daemon when none runs.
+    pub autostart: bool,
+    pub idle_exit: IdleExit,
+}
+
+/// When a daemon to which nothing happens ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleExit {
+    After(Duration),
+    Never,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observer {
+    /// How much silence ends a turn that nothing else ended.
+    pub turn_silence: Duration,
+}
+
+impl Default for Daemon {
+    fn default() -> Self {
+        Self { autostart: true, idle_exit: IdleExit::After(Duration::from_mins(30)) }
+    }
+}
+
+impl Default for Observer {
+    fn default() -> Self {
+        Self { turn_silence: Duration::from_mins(5) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +126,27 @@ const SETTINGS: &[Setting] = &[
             Ok(())
         },
     },
+    Setting {
+        name: "daemon.autostart",
+        apply: |settings, value| {
+            settings.daemon.autostart = value.as_bool().ok_or("expected true or false")?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "daemon.idle_exit",
+        apply: |settings, value| {
+            settings.daemon.idle_exit = match value.as_str() {
+                Some("never") => IdleExit::Never,
+                _ => IdleExit::After(duration(value)?),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "observer.turn_silence",
+        apply: |settings, value| duration(value).map(|silence| settings.observer.turn_silence = silence),
+    },
 ];
 
 impl Settings {
@@ -167,6 +224,16 @@ fn from_environment(text: &str) -> Value {
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
+/// `90s`, `5m` or `2h`.
+fn duration(value: &Value) -> Result<Duration, String> {
+    let wrong = || r#"expected a time such as "90s", "5m" or "2h""#.to_owned();
+    let text = value.as_str().ok_or_else(wrong)?;
+    let number = |unit: char| text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
+    let seconds =
+        number('s').or_else(|| number('m')?.checked_mul(60)).or_else(|| number('h')?.checked_mul(3600));
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
+
 /// A list, or one text with commas.
 fn strings(value: &Value) -> Result<Vec<String>, String> {
     let wrong = || "expected a list of texts".to_owned();
@@ -195,6 +262,24 @@ mod tests {
         assert_eq!(settings.capture.sync, Sync::Full);
         assert_eq!(settings.capture.skip_tools, ["B", "C"]);
         assert_eq!(settings.capture.exclude_projects, Settings::default().capture.exclude_projects);
+    }
+
+    #[test]
+    fn times_are_written_as_people_say_them() {
+        let file = "[daemon]\nidle_exit = \"never\"\nautostart = false\n[observer]\nturn_silence = \"90s\"\n";
+        let (settings, problems) = Settings::resolve(Some(file), |_| None);
+        assert_eq!(problems, []);
+        assert_eq!(settings.daemon, Daemon { autostart: false, idle_exit: IdleExit::Never });
+        assert_eq!(settings.observer.turn_silence, Duration::from_secs(90));
+        let (settings, problems) = Settings::resolve(None, |name| match name {
+            "REMORA_DAEMON_IDLE_EXIT" => Some("2h".into()),
+            "REMORA_OBSERVER_TURN_SILENCE" => Some("soon".into()),
+            "REMORA_DAEMON_AUTOSTART" => Some("false".into()),
+            _ => None,
+        });
+        assert_eq!(settings.daemon.idle_exit, IdleExit::After(Duration::from_hours(2)));
+        assert!(!settings.daemon.autostart);
+        assert_eq!(problems[0].place, "REMORA_OBSERVER_TURN_SILENCE");
     }
 
     #[test]

@@ -24,7 +24,11 @@ pub fn drain(store: &mut Store, owner: &str, silence: Duration) -> Result<Draine
     let mut drained = Drained::default();
     while let Some(batch) = store.claim(owner, MOST_EVENTS, silence, Time::now())? {
         let root = store.session_root(batch.session)?;
-        let turn = Turn::new(batch.events.iter().map(|event| &event.body), &root);
+        let mut turn = Turn::new(batch.events.iter().map(|event| &event.body), &root);
+        // What an agent in the background reports later belongs to the prompt that sent it.
+        if turn.prompt.is_empty() {
+            turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        }
         let memory = builtin::observe(&turn);
         drained.turns += 1;
         drained.events += batch.events.len();

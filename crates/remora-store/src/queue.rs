@@ -47,17 +47,20 @@ pub enum Failure {
     NoAnswer { reason: String, retry_after: Duration },
 }
 
-/// The oldest turn that has ended and is due, of a session nobody is working on. Goes from session to session in
-/// the index, so its cost grows with the number of sessions that wait, not of events.
+/// The sessions with something pending, found by stepping through the index from one to the next.
+const WAITING: &str = "WITH RECURSIVE waiting (session_id) AS (
+         SELECT min(session_id) FROM pending_messages WHERE status = 'pending'
+         UNION ALL
+         SELECT (SELECT min(session_id) FROM pending_messages
+                 WHERE status = 'pending' AND session_id > waiting.session_id)
+         FROM waiting WHERE waiting.session_id IS NOT NULL
+     )";
+
+/// The oldest turn that has ended and is due, of a session nobody is working on. Its cost grows with the
+/// number of sessions that wait, not of events.
 fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
-    db.prepare_cached(
-        "WITH RECURSIVE waiting (session_id) AS (
-             SELECT min(session_id) FROM pending_messages WHERE status = 'pending'
-             UNION ALL
-             SELECT (SELECT min(session_id) FROM pending_messages
-                     WHERE status = 'pending' AND session_id > waiting.session_id)
-             FROM waiting WHERE waiting.session_id IS NOT NULL
-         ), turn (session_id, prompt_number) AS (
+    db.prepare_cached(&format!(
+        "{WAITING}, turn (session_id, prompt_number) AS (
              SELECT session_id, (SELECT min(prompt_number) FROM pending_messages AS m
                                  WHERE m.status = 'pending' AND m.session_id = waiting.session_id)
              FROM waiting WHERE session_id IS NOT NULL
@@ -77,8 +80,8 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
                          AND m.kind = 'turn_ended')
               OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
                          AND later.started_at > s.last_activity_at))
-         ORDER BY since, turn.session_id LIMIT 1",
-    )?
+         ORDER BY since, turn.session_id LIMIT 1"
+    ))?
     .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
     .optional()
 }
@@ -219,6 +222,29 @@ impl Store {
         }
         transaction.commit()?;
         Ok(dead.len())
+    }
+
+    /// When something that waits will be due without anything else happening: a turn that is to be tried again, or
+    /// one that silence ends.
+    pub fn next_due(&self, silence: Duration) -> Result<Option<Time>, StoreError> {
+        let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
+        let sql = format!(
+            "{WAITING} SELECT min(ifnull((SELECT max(retry_at) FROM pending_messages AS m
+                 WHERE m.status = 'pending' AND m.session_id = s.id), s.last_activity_at + ?1))
+             FROM waiting JOIN sessions AS s ON s.id = waiting.session_id"
+        );
+        let due: Option<i64> = self.db.prepare_cached(&sql)?.query_row([silence], |row| row.get(0))?;
+        Ok(due.map(Time))
+    }
+
+    /// Sessions of which nothing was heard for a day are over. Says how many.
+    pub fn interrupt_quiet_sessions(&mut self, now: Time) -> Result<usize, StoreError> {
+        let quiet_since = now.before(Duration::from_hours(24));
+        let changed = self.writable()?.execute(
+            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
+            [quiet_since.0],
+        )?;
+        Ok(changed)
     }
 
     /// Tries failed events again, as if for the first time; those named, or all. Says how many.

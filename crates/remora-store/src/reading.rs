@@ -240,6 +240,13 @@ impl Store {
         self.rows(&sql, &[&session.0], read_prompt)
     }
 
+    /// What was asked in a turn; empty when that was private or nothing.
+    pub fn prompt_text(&self, session: SessionId, prompt_number: i64) -> Result<String, StoreError> {
+        let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let text = self.db.query_row(sql, [session.0, prompt_number], |row| row.get(0)).optional()?;
+        Ok(text.unwrap_or_default())
+    }
+
     /// A turn: a prompt with the agent's closing message.
     pub fn prompt(&self, id: PromptId) -> Result<Option<PromptRow>, StoreError> {
         Ok(self.db.query_row(&format!("{PROMPT} WHERE id = ?1"), [id.0], read_prompt).optional()?)

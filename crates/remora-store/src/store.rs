@@ -111,13 +111,19 @@ impl Store {
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
         if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
-            self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            self.empty_wal()?;
         }
         Ok(())
     }
 
+    /// Empties the write-ahead log, for a process that is about to end.
+    pub fn empty_wal(&self) -> Result<(), StoreError> {
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
     /// A spool that cannot be taken in now stays where it is; `counts` sees it there too.
-    fn take_in_spool(&mut self) {
+    pub fn take_in_spool(&mut self) {
         if let Err(error) = self.try_take_in_spool() {
             problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
         }

@@ -1,0 +1,50 @@
+//! Starts the daemon in the background.
+
+use std::fs;
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use remora_store::DataDir;
+
+/// A daemon that does not come up is not tried again at every hook.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(10);
+
+/// Starts a daemon that outlives this process and has nothing of it but a reduced environment.
+pub fn start(dir: &DataDir) -> io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["daemon", "run", "--detached"]).current_dir(dir.path()).env_clear();
+    for (name, value) in std::env::vars_os() {
+        let kept = name.to_str().is_some_and(|name| {
+            ["HOME", "PATH", "LANG", "TMPDIR", "TZ"].contains(&name) || name.starts_with("REMORA_")
+        });
+        if kept {
+            command.env(name, value);
+        }
+    }
+    command.env("REMORA_DATA_DIR", dir.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    Ok(())
+}
+
+/// Starts one unless that was tried a moment ago.
+pub fn start_if_due(dir: &DataDir) -> io::Result<()> {
+    let marker = dir.path().join("daemon.start");
+    let age = fs::metadata(&marker).and_then(|marker| marker.modified()).ok();
+    let recent = age
+        .and_then(|at| SystemTime::now().duration_since(at).ok())
+        .is_some_and(|age| age < BETWEEN_ATTEMPTS);
+    if recent {
+        return Ok(());
+    }
+    fs::write(&marker, b"")?;
+    start(dir)
+}
+
+/// What a detached daemon does first: its own session, no inherited descriptors, files for the user alone.
+pub fn detach() -> io::Result<()> {
+    crate::descriptors::close_inherited();
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    rustix::process::setsid()?;
+    Ok(())
+}

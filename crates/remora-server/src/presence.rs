@@ -1,0 +1,99 @@
+//! Who the daemon is. The kernel lock on `daemon.lock` is the truth: it ends with the process that holds it,
+//! however that ends. `daemon.json` only says more about the holder.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use remora_core::time::Time;
+use remora_store::DataDir;
+use serde::{Deserialize, Serialize};
+
+/// A look at the lock takes it for a moment; whoever wants it for good tries a little longer than that.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What the running daemon says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presence {
+    pub pid: u32,
+    pub version: String,
+    pub started_at: Time,
+}
+
+/// Proof of being the one daemon of a data directory.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    dir: DataDir,
+    _lock: File,
+}
+
+impl Hold {
+    /// `None` when another process is the daemon.
+    pub(crate) fn take(dir: &DataDir) -> io::Result<Option<Self>> {
+        let lock = open(dir)?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Ok(None),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+        let hold = Self { dir: dir.clone(), _lock: lock };
+        hold.introduce()?;
+        Ok(Some(hold))
+    }
+
+    fn introduce(&self) -> io::Result<()> {
+        let presence = Presence {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: Time::now(),
+        };
+        let path = card(&self.dir);
+        let new = path.with_extension("new");
+        let file = OpenOptions::new().mode(0o600).create(true).truncate(true).write(true).open(&new)?;
+        serde_json::to_writer(file, &presence)?;
+        fs::rename(&new, &path)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // The next daemon writes its own; one that stays behind is not believed without the lock.
+        let _ = fs::remove_file(card(&self.dir));
+    }
+}
+
+/// The daemon of this data directory, if one runs.
+pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
+    if !dir.path().join("daemon.lock").exists() {
+        return Ok(None);
+    }
+    match open(dir)?.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+        Err(TryLockError::WouldBlock) => {
+            let text = fs::read(card(dir)).unwrap_or_default();
+            // It holds the lock and is about to introduce itself.
+            let newcomer = Presence { pid: 0, version: String::new(), started_at: Time::now() };
+            Ok(Some(serde_json::from_slice(&text).unwrap_or(newcomer)))
+        }
+    }
+}
+
+fn open(dir: &DataDir) -> io::Result<File> {
+    OpenOptions::new()
+        .mode(0o600)
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(dir.path().join("daemon.lock"))
+}
+
+fn card(dir: &DataDir) -> PathBuf {
+    dir.path().join("daemon.json")
+}
