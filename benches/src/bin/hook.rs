@@ -32,6 +32,11 @@ fn main() -> Result<()> {
     bench.compare(&mut report, "PostToolUse, another process holds the database", &data)?;
     drop(holder);
 
+    bench.daemon(&data, "start")?;
+    bench.compare(&mut report, "PostToolUse, the daemon runs", &data)?;
+    bench.until_observed(&mut report, &data)?;
+    bench.daemon(&data, "stop")?;
+
     fill(&data, 1_000_000)?;
     bench.compare(&mut report, "PostToolUse, 1 million rows", &data)?;
     let holder = hold(&data)?;
@@ -71,6 +76,43 @@ impl Bench {
             }
         }
         report.ratio(name, &empty, &hook);
+        Ok(())
+    }
+
+    fn daemon(&self, data: &Path, action: &str) -> Result<()> {
+        let status = Command::new(&self.remora)
+            .args(["daemon", action])
+            .env("REMORA_DATA_DIR", data)
+            .stdout(Stdio::null())
+            .status()?;
+        if status.success() { Ok(()) } else { Err(format!("daemon {action}: {status}").into()) }
+    }
+
+    /// From the start of the Stop hook to the observation in the database.
+    fn until_observed(&self, report: &mut Report, data: &Path) -> Result<()> {
+        let connection = hold(data)?;
+        let count = || -> Result<i64> {
+            Ok(connection.query_row("SELECT count(*) FROM observations", [], |row| row.get(0))?)
+        };
+        let mut times = Vec::new();
+        for number in 0..50 {
+            for message in turn(number) {
+                let before = count()?;
+                let started = Instant::now();
+                let is_stop = message["hook_event_name"] == "Stop";
+                run_with_input(&mut self.hook(data), message.to_string().as_bytes())?;
+                while is_stop && count()? == before {
+                    if started.elapsed() > Duration::from_secs(10) {
+                        return Err("no observation came".into());
+                    }
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                if is_stop {
+                    times.push(started.elapsed());
+                }
+            }
+        }
+        report.note(&format!("Stop hook to stored observation: {}", ms(median(times.into_iter()))));
         Ok(())
     }
 
@@ -132,7 +174,10 @@ impl Bench {
 
     fn hook(&self, data: &Path) -> Command {
         let mut command = Command::new(&self.remora);
-        command.args(["hook", "claude-code"]).env("REMORA_DATA_DIR", data);
+        command
+            .args(["hook", "claude-code"])
+            .env("REMORA_DATA_DIR", data)
+            .env("REMORA_DAEMON_AUTOSTART", "false");
         command
     }
 }
@@ -175,6 +220,31 @@ fn message(number: usize) -> Value {
         "tool_use_id": format!("toolu_{}_{number}", std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos()),
         "duration_ms": 1200,
     })
+}
+
+/// A turn that is worth an observation.
+fn turn(number: usize) -> [Value; 3] {
+    let message = |event: &str, more: &Value| {
+        let mut message = json!({"session_id": "observed", "cwd": "/tmp", "hook_event_name": event,
+            "prompt_id": format!("turn-{number}")});
+        for (name, value) in more.as_object().into_iter().flatten() {
+            message[name] = value.clone();
+        }
+        message
+    };
+    [
+        message("UserPromptSubmit", &json!({"prompt": format!("Please fix bug {number}")})),
+        message(
+            "PostToolUse",
+            &json!({"tool_name": "Write", "tool_use_id": format!("write-{number}"),
+                "tool_input": {"file_path": "/tmp/a.rs", "content": "x"},
+                "tool_response": {"type": "create", "filePath": "/tmp/a.rs"}}),
+        ),
+        message(
+            "Stop",
+            &json!({"last_assistant_message": format!("Bug {number} is fixed. It came from a wrong index.")}),
+        ),
+    ]
 }
 
 /// A connection like a daemon's: open, and it has read.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
-use crate::command::{completions, demo, doctor, pause, queue, sessions, show, status};
+use crate::command::{completions, daemon, demo, doctor, pause, queue, sessions, show, status};
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
 
@@ -40,6 +40,8 @@ enum Command {
     Pause(pause::Which),
     /// Capture again after `pause`.
     Resume(pause::Which),
+    /// The background process that turns events into knowledge: run, start, stop, restart, status.
+    Daemon(daemon::Daemon),
     /// Look for anything wrong, and say how to put it right.
     Doctor,
     /// Print a completion script for your shell.
@@ -86,6 +88,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
+        Command::Daemon(daemon) => daemon::run(&app, daemon),
         Command::Doctor => doctor::run(&app),
         Command::Completions(completions) => {
             completions::run(completions);

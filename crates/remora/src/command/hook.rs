@@ -12,8 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use remora_core::host::Host;
-use remora_core::settings::Sync;
+use remora_core::settings::{Settings, Sync};
 use remora_core::time::Time;
+use remora_server::control::{self, Message};
+use remora_server::launch;
 use remora_store::{DataDir, Record, Store, StoreError, problems, spool};
 
 use crate::capture::{self, Taken};
@@ -80,17 +82,20 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
-    let mut sync = Sync::Normal;
+    let mut in_force = Settings::default();
     let settings = || {
         let (settings, problems) = app::settings(dir);
         for problem in problems {
             problems::report(Some(dir), &format!("settings: {problem}"));
         }
-        sync = settings.capture.sync;
+        in_force = settings.clone();
         settings
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
-        Taken::Record(record) => deliver(dir, sync, &record),
+        Taken::Record(record) => {
+            deliver(dir, in_force.capture.sync, &record)?;
+            poke(dir, in_force.daemon.autostart)
+        }
         Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
     }
 }
@@ -133,6 +138,15 @@ fn store(dir: &DataDir, sync: Sync, record: &Record, stored: &AtomicBool) -> Res
         problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
     }
     Ok(())
+}
+
+/// Tells the daemon, or starts one. The event is safe whatever comes of it.
+fn poke(dir: &DataDir, autostart: bool) -> Result<(), String> {
+    let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
+    if control::send(dir, &message).is_ok() || !autostart {
+        return Ok(());
+    }
+    launch::start_if_due(dir).map_err(|error| format!("the daemon cannot be started: {error}"))
 }
 
 /// Says what happened, for the log.

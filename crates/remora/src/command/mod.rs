@@ -1,6 +1,7 @@
 //! One file a command: what it takes, what it answers.
 
 pub(crate) mod completions;
+pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod hook;

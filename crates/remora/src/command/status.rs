@@ -3,6 +3,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use remora_core::time::Time;
+use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
 use remora_store::{Counts, SCHEMA_VERSION, spool};
 use serde::Serialize;
@@ -52,7 +53,6 @@ struct Spool {
     damaged: usize,
 }
 
-/// There is no background process yet; scripts find its place here.
 #[derive(Serialize)]
 struct Daemon {
     running: bool,
@@ -89,6 +89,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         schema = store.newer_schema().unwrap_or(SCHEMA_VERSION);
     }
     let paused = pause::read(&app.dir).unwrap_or_default();
+    let daemon = presence::find(&app.dir).unwrap_or_default();
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         data_dir: app.dir.path().display().to_string(),
@@ -101,7 +102,13 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             error: error.as_ref().map(|error| error.message().to_owned()),
         },
         spool: Spool { records: spooled.records.len(), damaged: spooled.damaged },
-        daemon: Daemon { running: false, pid: None, port: None, version: None },
+        daemon: Daemon {
+            running: daemon.is_some(),
+            pid: daemon.as_ref().map(|daemon| daemon.pid),
+            // It has no port yet; scripts find its place here.
+            port: None,
+            version: daemon.as_ref().map(|daemon| daemon.version.clone()),
+        },
         bytes: measure(app.dir.path()),
         last_activity_at: last_activity.map(Time::iso),
         last_activity_at_epoch: last_activity,
@@ -109,7 +116,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     if app.json {
         output::json(&status)?;
     } else {
-        print(&status);
+        print(&status, daemon.as_ref());
     }
     match error {
         Some(error) => Err(error),
@@ -117,7 +124,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     }
 }
 
-fn print(status: &Status) {
+fn print(status: &Status, daemon: Option<&Presence>) {
     let Counts {
         sessions,
         prompts,
@@ -158,6 +165,10 @@ fn print(status: &Status) {
         ),
     );
     line("capture", capture_text(&status.capture));
+    line(
+        "daemon",
+        daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
+    );
     line("data", format!("{} ({})", status.data_dir, output::bytes(status.bytes.total)));
     if let Some(time) = status.last_activity_at_epoch {
         line("last event", output::local(time));

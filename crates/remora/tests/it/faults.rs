@@ -154,6 +154,7 @@ fn on_small_disk(world: &World, options: &str, script: &str) -> Option<Ran> {
     }
     let script = format!("mount -t tmpfs -o {options} tmpfs \"$SMALL\" || exit 99\n{script}");
     command.args(["sh", "-c", &script]).env("SMALL", &small).env("REMORA", env!("CARGO_BIN_EXE_remora"));
+    command.env("REMORA_DAEMON_AUTOSTART", "false");
     command.env("REMORA_DATA_DIR", small.join("data")).env("HOME", world.path("home"));
     command.env("TMPDIR", world.path("home")).env("MESSAGE", world.tool("t1").to_string());
     let started = std::time::Instant::now();

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]
 
 mod commands;
+mod daemon;
 mod demo;
 mod docs;
 mod durability;

@@ -31,10 +31,11 @@ impl World {
         self.path("project")
     }
 
-    /// The program with nothing in its environment but a home.
+    /// The program with nothing in its environment but a home, and no daemon that would change what a test sees.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_remora"));
         command.args(arguments).env_clear().env("HOME", self.path("home")).env("TMPDIR", self.temp.path());
+        command.env("REMORA_DAEMON_AUTOSTART", "false");
         command.current_dir(self.project());
         command
     }

@@ -1,0 +1,138 @@
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use remora_server::control::{self, Message};
+use remora_server::daemon::{self, End};
+use remora_server::{launch, presence};
+use remora_store::DataDir;
+use serde_json::json;
+
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, say, talk};
+
+#[derive(Args)]
+pub(crate) struct Daemon {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Run it here, in the foreground, until it is stopped.
+    Run {
+        /// Leave the terminal and everything inherited; used by `start` and by hooks.
+        #[arg(long, hide = true)]
+        detached: bool,
+    },
+    /// Start it in the background. Hooks do this by themselves.
+    Start,
+    /// Ask it to finish what it is at and end.
+    Stop,
+    /// Stop it, and start it again.
+    Restart,
+    /// Whether it runs.
+    Status,
+}
+
+/// How long a daemon may take to come or go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
+    match arguments.action {
+        Action::Run { detached } => serve(app, detached),
+        Action::Start => start(app),
+        Action::Stop => stop(app).map(|()| ExitCode::SUCCESS),
+        Action::Restart => {
+            if presence::find(&app.dir)?.is_some() {
+                stop(app)?;
+            }
+            start(app)
+        }
+        Action::Status => status(app),
+    }
+}
+
+/// The loser of a race for the data directory ends well too.
+fn serve(app: &App, detached: bool) -> Result<ExitCode> {
+    if detached {
+        launch::detach()?;
+    }
+    let (settings, _) = app::settings(&app.dir);
+    let end = daemon::run(&app.dir, &settings)?;
+    if !detached {
+        talk(match end {
+            End::NotNeeded => "Another daemon serves this data directory.",
+            End::Asked => "Stopped.",
+            End::HandedOver => "A newer version takes over.",
+            End::Idle => "Nothing happened for long; the next hook starts it again.",
+        });
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start(app: &App) -> Result<ExitCode> {
+    app.dir.create()?;
+    if presence::find(&app.dir)?.is_none() {
+        launch::start(&app.dir)?;
+        wait_until(&app.dir, true)?;
+    }
+    status(app)
+}
+
+fn stop(app: &App) -> Result<()> {
+    if presence::find(&app.dir)?.is_none() {
+        return Err(CliError::not_found("no daemon runs").hint("hooks start one: `remora daemon status`"));
+    }
+    // It may be about to open its socket.
+    let deadline = Instant::now() + PATIENCE;
+    while control::send(&app.dir, &Message::Stop).is_err() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    wait_until(&app.dir, false)?;
+    if !app.json {
+        say("Stopped.");
+    }
+    Ok(())
+}
+
+fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    // It runs when it listens, and has ended when its lock is free.
+    while (running && control::send(dir, &Message::Poke(String::new())).is_err())
+        || (!running && presence::find(dir)?.is_some())
+    {
+        if Instant::now() >= deadline {
+            let what = if running { "the daemon does not come up" } else { "the daemon does not end" };
+            return Err(CliError::internal(what).hint("look for the reason: `remora doctor`"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Exit code 1 when none runs.
+fn status(app: &App) -> Result<ExitCode> {
+    let found = presence::find(&app.dir)?;
+    if app.json {
+        output::json(&json!({
+            "running": found.is_some(),
+            "pid": found.as_ref().map(|daemon| daemon.pid),
+            "version": found.as_ref().map(|daemon| &daemon.version),
+            "started_at": found.as_ref().map(|daemon| daemon.started_at.iso()),
+            "started_at_epoch": found.as_ref().map(|daemon| daemon.started_at),
+        }))?;
+    } else {
+        say(&match &found {
+            Some(daemon) => describe(daemon),
+            None => "No daemon runs; the next hook starts one.".to_owned(),
+        });
+    }
+    Ok(if found.is_some() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+pub(crate) fn describe(daemon: &presence::Presence) -> String {
+    let started = output::local(daemon.started_at);
+    format!("running since {started}, process {}, version {}", daemon.pid, daemon.version)
+}

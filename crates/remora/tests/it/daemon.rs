@@ -1,0 +1,221 @@
+use std::collections::HashSet;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, assert_harmless, run_hook};
+
+/// A world whose hooks may start a daemon; whatever runs at the end is ended.
+struct Background {
+    world: World,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.command(&["daemon", "stop"]).output();
+    }
+}
+
+impl Background {
+    fn new() -> Self {
+        Self { world: World::new() }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.world.command(arguments);
+        command.env_remove("REMORA_DAEMON_AUTOSTART");
+        command
+    }
+
+    /// A hook as in real life: it starts the daemon when none runs.
+    fn hook(&self, message: &Value) {
+        let mut command = self.command(&["hook", "claude-code"]);
+        assert_harmless(&run_hook(&mut command, message.to_string().as_bytes()));
+    }
+
+    fn pid(&self) -> Option<u32> {
+        let status = self.command(&["daemon", "status", "--json"]).output().unwrap();
+        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+        status["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
+    }
+
+    fn counts(&self) -> Value {
+        self.world.json(&["status"])["counts"].clone()
+    }
+
+    /// Waits until `ready`, which must come to pass.
+    fn wait(&self, what: &str, ready: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !ready() {
+            assert!(Instant::now() < deadline, "{what}: {}", self.counts());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn run_daemon(&self) -> Child {
+        let mut command = self.command(&["daemon", "run"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+}
+
+/// One turn in which a file is changed, sent by `hook`.
+fn turn(world: &World, session: &str, number: usize, hook: impl Fn(&Value)) {
+    let send = |event: &str, more: &Value| {
+        let mut message = world.message(event, more);
+        message["session_id"] = json!(session);
+        message["prompt_id"] = json!(format!("{session}-{number}"));
+        hook(&message);
+    };
+    send("UserPromptSubmit", &json!({"prompt": format!("Please fix bug {number} of {session}")}));
+    send(
+        "PostToolUse",
+        &json!({"tool_name": "Write", "tool_use_id": format!("{session}-{number}"),
+            "tool_input": {"file_path": "/p/a.rs", "content": "x"},
+            "tool_response": {"type": "create", "filePath": "/p/a.rs"}}),
+    );
+    let told = format!("Bug {number} of {session} is fixed. It came from a wrong index.");
+    send("Stop", &json!({"last_assistant_message": told}));
+}
+
+fn is_alive(pid: u32) -> bool {
+    // A process that has ended and was not yet waited for is as good as gone.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn a_hook_starts_the_daemon_and_events_become_knowledge() {
+    let background = Background::new();
+    turn(&background.world, "one", 1, |message| background.hook(message));
+    background.wait("an observation", || background.counts()["observations"] == 1);
+    let pid = background.pid().unwrap();
+    turn(&background.world, "one", 2, |message| background.hook(message));
+    background.wait("another", || background.counts()["observations"] == 2);
+    assert_eq!(background.pid(), Some(pid), "it is still the same one");
+    assert_eq!(background.counts()["pending"], 0);
+    assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
+    background.wait("its end", || !is_alive(pid));
+    let left: Vec<String> = std::fs::read_dir(background.world.data())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.contains("sock") || name == "daemon.json" || name.ends_with("-wal"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(background.command(&["daemon", "stop"]).output().unwrap().status.code(), Some(1));
+}
+
+#[test]
+fn of_two_hundred_daemons_started_at_once_one_stays() {
+    let background = Background::new();
+    let mut started: Vec<Child> = (0..200).map(|_| background.run_daemon()).collect();
+    let mut running = Vec::new();
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while started.len() > 1 && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(50));
+        running.clear();
+        for mut child in started.drain(..) {
+            match child.try_wait().unwrap() {
+                Some(status) => assert!(status.success(), "the loser of a race ends well: {status}"),
+                None => running.push(child),
+            }
+        }
+        std::mem::swap(&mut started, &mut running);
+    }
+    assert_eq!(started.len(), 1);
+    assert_eq!(background.pid(), Some(started[0].id()));
+    assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
+    assert!(started[0].wait().unwrap().success());
+}
+
+#[test]
+fn a_daemon_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
+    let background = Background::new();
+    let (sessions, rounds) = (20, 10);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut wait = 1;
+            for _ in 0..300 {
+                let mut daemon = background.run_daemon();
+                thread::sleep(Duration::from_millis(wait));
+                wait = (wait * 7 + 3) % 41;
+                daemon.kill().unwrap();
+                daemon.wait().unwrap();
+            }
+        });
+        for worker in 0..4 {
+            let world = &background.world;
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    for session in (worker..sessions).step_by(4) {
+                        turn(world, &format!("s{session}"), round, |message| world.hook(message));
+                    }
+                }
+            });
+        }
+    });
+    assert!(background.command(&["daemon", "start"]).output().unwrap().status.success());
+    background
+        .wait("the rest", || background.counts()["pending"] == 0 && background.counts()["processing"] == 0);
+    let counts = background.counts();
+    assert_eq!(
+        (&counts["observations"], &counts["failed"]),
+        (&json!(sessions * rounds), &json!(0)),
+        "{counts}"
+    );
+    let mut titles = HashSet::new();
+    for id in 1..=sessions * rounds {
+        let observation = background.world.json(&["show", &id.to_string()]);
+        assert!(titles.insert(observation["title"].to_string()), "{observation}");
+    }
+    assert_eq!(background.world.json(&["doctor"])["ok"], true);
+}
+
+#[test]
+fn a_daemon_with_nothing_to_do_ends_by_itself() {
+    let background = Background::new();
+    let mut daemon =
+        background.command(&["daemon", "run"]).env("REMORA_DAEMON_IDLE_EXIT", "1s").spawn().unwrap();
+    assert!(daemon.wait().unwrap().success());
+    assert_eq!(background.pid(), None);
+}
+
+#[test]
+fn a_daemon_makes_room_for_a_newer_version_and_for_nobody_else() {
+    let background = Background::new();
+    assert!(background.command(&["daemon", "start"]).output().unwrap().status.success());
+    let pid = background.pid().unwrap();
+    let say = |text: &[u8]| {
+        UnixDatagram::unbound().unwrap().send_to(text, background.world.data().join("daemon.sock")).unwrap();
+    };
+    say(b"poke 0.0.1");
+    say(b"\xff nonsense");
+    assert_eq!(background.pid(), Some(pid));
+    say(b"poke 999.0.0");
+    background.wait("the handover", || !is_alive(pid));
+    assert_eq!(background.pid(), None);
+}
+
+#[test]
+fn a_signal_ends_it_cleanly() {
+    let background = Background::new();
+    let mut daemon = background.run_daemon();
+    background.wait("its start", || background.world.data().join("daemon.sock").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(daemon.wait().unwrap().success());
+    assert!(!background.world.data().join("daemon.sock").exists());
+}
+
+#[test]
+fn a_data_directory_with_a_long_path_is_served_too() {
+    let background = Background::new();
+    let deep = background.world.path(&"deep/".repeat(40));
+    let mut command = background.command(&["daemon", "start"]);
+    assert!(command.env("REMORA_DATA_DIR", &deep).output().unwrap().status.success());
+    let mut command = background.command(&["daemon", "stop"]);
+    assert!(command.env("REMORA_DATA_DIR", &deep).output().unwrap().status.success());
+}
