@@ -4,6 +4,7 @@
 //! the facts at hand: no network, no cost. [`drain`] works the queue off with it. This crate knows neither a
 //! host's wire format nor any server.
 
+pub mod answer;
 pub mod builtin;
 mod drain;
 mod turn;
