@@ -9,5 +9,5 @@ pub mod builtin;
 mod drain;
 mod turn;
 
-pub use drain::{Drained, drain};
+pub use drain::{Drained, drain, drain_one};
 pub use turn::{Run, Turn};

@@ -8,7 +8,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use remora_store::DataDir;
 
@@ -34,14 +33,11 @@ impl Message {
     fn from_text(text: &str) -> Self {
         match text.split_once(' ') {
             Some(("poke", version)) => Self::Poke(version.to_owned()),
-            _ if text == "stop" || text == SIGNAL => Self::Stop,
+            _ if text == "stop" => Self::Stop,
             _ => Self::Poke(String::new()),
         }
     }
 }
-
-/// What a signal handler writes: one byte.
-const SIGNAL: &str = "X";
 
 /// Tells the daemon. An error means that none listens.
 pub fn send(dir: &DataDir, message: &Message) -> io::Result<()> {
@@ -56,17 +52,10 @@ pub fn send(dir: &DataDir, message: &Message) -> io::Result<()> {
     }
 }
 
-/// A way for signals to reach the daemon.
-pub(crate) fn mouth(dir: &DataDir) -> io::Result<UnixDatagram> {
-    let socket = UnixDatagram::unbound()?;
-    socket.connect(&Address::of(dir)?.path)?;
-    Ok(socket)
-}
-
 /// The daemon's ear.
 #[derive(Debug)]
 pub(crate) struct Ear {
-    socket: UnixDatagram,
+    socket: tokio::net::UnixDatagram,
     path: PathBuf,
 }
 
@@ -79,22 +68,15 @@ impl Ear {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let socket = UnixDatagram::bind(&address.path)?;
+        let socket = tokio::net::UnixDatagram::bind(&address.path)?;
         Ok(Self { socket, path })
     }
 
-    /// Waits for the next message; `None` when nothing came in time.
-    pub(crate) fn listen(&self, patience: Duration) -> io::Result<Option<Message>> {
-        self.socket.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+    /// Waits for the next message.
+    pub(crate) async fn listen(&self) -> io::Result<Message> {
         let mut buffer = [0; 256];
-        match self.socket.recv(&mut buffer) {
-            Ok(length) => Ok(Some(Message::from_text(&String::from_utf8_lossy(&buffer[..length])))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                Ok(None)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
-            Err(error) => Err(error),
-        }
+        let length = self.socket.recv(&mut buffer).await?;
+        Ok(Message::from_text(&String::from_utf8_lossy(&buffer[..length])))
     }
 }
 

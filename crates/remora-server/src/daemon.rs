@@ -1,25 +1,20 @@
 //! The daemon's life: wait, work, end.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use remora_core::settings::{IdleExit, Settings};
+use remora_core::settings::IdleExit;
 use remora_core::time::Time;
-use remora_observer::drain;
-use remora_store::{DataDir, Store, StoreError, problems};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use remora_store::{DataDir, StoreError, problems};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
-use crate::control::{self, Ear, Message};
+use crate::control::{Ear, Message};
 use crate::presence::Hold;
-
-/// After an error of the store, before it is tried again.
-const AFTER_ERROR: Duration = Duration::from_secs(5);
-/// The longest sleep; then sessions that went quiet are looked after.
-const LONGEST_SLEEP: Duration = Duration::from_hours(1);
-
-/// What is due and yet not to be had, because another process works on it, is asked for again after this.
-const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
+use crate::shared::{Load, Shared};
+use crate::store_thread::StoreThread;
+use crate::{housekeeping, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,66 +30,93 @@ pub enum End {
 }
 
 /// Runs until it is asked to stop, a newer version shows up, or nothing has happened for long.
-pub fn run(dir: &DataDir, settings: &Settings) -> Result<End, StoreError> {
+pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     dir.create()?;
     let failed =
         |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
     let Some(_hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
-    let ear = Ear::open(dir).map_err(failed)?;
-    for signal in [SIGTERM, SIGINT] {
-        let mouth: OwnedFd = control::mouth(dir).map_err(failed)?.into();
-        signal_hook::low_level::pipe::register(signal, mouth).map_err(failed)?;
-    }
-    let mut store = Store::open(dir)?;
-    let owner = format!("daemon-{}", std::process::id());
-    store.reclaim(&owner, Time::now())?;
-    let end = live(dir, settings, &ear, &mut store, &owner).map_err(failed)?;
-    store.empty_wal()?;
-    Ok(end)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        // Heard from now on: whatever comes in while the store is opened is seen right after.
+        let ear = Ear::open(dir).map_err(failed)?;
+        let signals = Signals::new().map_err(failed)?;
+        let (writer, writing) = StoreThread::start(dir.clone(), "writer").map_err(failed)?;
+        let (reader, reading) = StoreThread::start(dir.clone(), "reader").map_err(failed)?;
+        let owner = format!("daemon-{}", std::process::id());
+        let mine = owner.clone();
+        writer.call(move |store| store.reclaim(&mine, Time::now())).await?;
+        let shared = Arc::new(Shared::new(dir, writer, reader, load));
+        let (stopping, stop) = watch::channel(false);
+        let tasks = [
+            tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
+            tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop)),
+        ];
+        let end = live(&shared, &ear, signals).await.map_err(failed);
+        stopping.send_replace(true);
+        for task in tasks {
+            if task.await.is_err() {
+                problems::report(Some(dir), "daemon: a part of it hit a bug");
+            }
+        }
+        shared.writer.call(|store| store.empty_wal()).await?;
+        drop(shared);
+        for thread in [writing, reading] {
+            let _ = thread.join();
+        }
+        end
+    })
 }
 
-fn live(dir: &DataDir, settings: &Settings, ear: &Ear, store: &mut Store, owner: &str) -> io::Result<End> {
-    let mut last_sign = Instant::now();
-    let mut last_round: Option<Instant> = None;
+/// Listens until there is a reason to end.
+async fn live(shared: &Shared, ear: &Ear, mut signals: Signals) -> io::Result<End> {
     loop {
-        if last_round.is_none_or(|round| round.elapsed() >= LONGEST_SLEEP) {
-            last_round = Some(Instant::now());
-            if let Err(error) = store.interrupt_quiet_sessions(Time::now()) {
-                problems::report(Some(dir), &format!("daemon: {error}"));
-            }
-        }
-        let sleep = match work(store, settings, owner) {
-            Ok(sleep) => sleep,
-            Err(error) => {
-                problems::report(Some(dir), &format!("daemon: {error}"));
-                AFTER_ERROR
+        let idle = async {
+            match shared.settings().daemon.idle_exit {
+                IdleExit::Never => std::future::pending().await,
+                IdleExit::After(limit) => loop {
+                    let left = limit.saturating_sub(shared.activity.quiet_for());
+                    if left.is_zero() {
+                        break;
+                    }
+                    tokio::time::sleep(left.max(Duration::from_millis(10))).await;
+                },
             }
         };
-        let until_idle = match settings.daemon.idle_exit {
-            IdleExit::Never => LONGEST_SLEEP,
-            IdleExit::After(limit) => limit.saturating_sub(last_sign.elapsed()),
-        };
-        if until_idle.is_zero() {
-            return Ok(End::Idle);
-        }
-        match ear.listen(sleep.min(until_idle).min(LONGEST_SLEEP))? {
-            Some(Message::Stop) => return Ok(End::Asked),
-            Some(Message::Poke(version)) if is_newer(&version, env!("CARGO_PKG_VERSION")) => {
-                return Ok(End::HandedOver);
-            }
-            Some(Message::Poke(_)) => last_sign = Instant::now(),
-            None => {}
+        tokio::select! {
+            message = ear.listen() => match message? {
+                Message::Stop => return Ok(End::Asked),
+                Message::Poke(version) if is_newer(&version, env!("CARGO_PKG_VERSION")) => {
+                    return Ok(End::HandedOver);
+                }
+                Message::Poke(_) => {
+                    shared.activity.touch();
+                    shared.refresh_settings();
+                    shared.announce();
+                }
+            },
+            () = signals.next() => return Ok(End::Asked),
+            () = idle => return Ok(End::Idle),
         }
     }
 }
 
-/// Does what there is to do; says how long there is nothing more.
-fn work(store: &mut Store, settings: &Settings, owner: &str) -> Result<Duration, StoreError> {
-    store.take_in_spool();
-    drain(store, owner, settings.observer.turn_silence)?;
-    let due = store.next_due(settings.observer.turn_silence)?;
-    let wait = due.map_or(i64::MAX, |due| due.0.saturating_sub(Time::now().0)).max(0);
-    Ok(Duration::from_millis(wait.unsigned_abs()).max(SHORTEST_SLEEP))
+/// The two ways to be asked to end by the system.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// Whether one version (`1.10.2`) comes after another.
@@ -109,10 +131,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_compared_as_numbers() {
+    fn versions_are_compared_by_their_numbers() {
         assert!(is_newer("0.10.0", "0.9.9"));
-        assert!(!is_newer("0.9.9", "0.10.0"));
-        assert!(!is_newer("0.1.0", "0.1.0"));
-        assert!(!is_newer("", "0.1.0") && !is_newer("junk", "0.1.0"));
+        assert!(!is_newer("0.9.9", "0.9.9"));
+        assert!(!is_newer("0.9.8", "0.9.9"));
+        assert!(!is_newer("", "0.9.9"));
+        assert!(!is_newer("newest", "0.9.9"));
     }
 }

@@ -4,8 +4,13 @@
 //! is one and only one is held by a kernel lock ([`presence`]), not by a PID file. This crate knows no SQL and no
 //! host's wire format.
 
+pub mod activity;
 pub mod control;
 pub mod daemon;
 mod descriptors;
+mod housekeeping;
 pub mod launch;
 pub mod presence;
+pub mod shared;
+pub mod store_thread;
+mod worker;

@@ -28,6 +28,8 @@ pub enum StoreError {
     Schema { age: SchemaAge, found: i64, known: i64 },
     #[error("the claim on this batch was lost to another process")]
     ClaimLost,
+    #[error("the store is closed: the daemon is ending")]
+    Closed,
     #[error("database: {0}")]
     Sqlite(rusqlite::Error),
     #[error("a stored record cannot be read: {0}")]

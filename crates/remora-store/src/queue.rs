@@ -189,6 +189,16 @@ impl Store {
         Ok(())
     }
 
+    /// Gives back everything an owner holds, for one that ends and leaves no claim behind. Says how many.
+    pub fn release_all(&mut self, owner: &str) -> Result<usize, StoreError> {
+        let released = self.writable()?.execute(
+            "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
+             WHERE status = 'processing' AND claimed_by = ?1",
+            [owner],
+        )?;
+        Ok(released)
+    }
+
     /// Shows that the owner of a batch is alive.
     pub fn heartbeat(&mut self, batch: &Batch, now: Time) -> Result<(), StoreError> {
         let alive = self.writable()?.execute(

@@ -1,5 +1,6 @@
 //! Opening the store and putting events into it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use remora_core::event::{Body, Event, SessionRef};
@@ -106,6 +107,25 @@ impl Store {
         Ok(Some(enqueued))
     }
 
+    /// Stores several events in one transaction that is on the disk, power cuts included, when this returns: all of
+    /// them or none.
+    pub fn enqueue_group(&mut self, records: &[Record]) -> Result<Vec<Enqueued>, StoreError> {
+        // Looked up before anything is locked, because it means reading files.
+        let mut known = HashSet::new();
+        let mut placed = Vec::with_capacity(records.len());
+        for record in records {
+            let event = record.captured.event();
+            let is_known = known.contains(&event.session) || session(&self.db, event)?.is_some();
+            known.insert(&event.session);
+            placed.push(if is_known { Cow::Borrowed(record) } else { Cow::Owned(record.clone().located()) });
+        }
+        let db = self.writable()?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        let stored = store_all(db, &placed);
+        db.pragma_update(None, "synchronous", "NORMAL")?;
+        stored
+    }
+
     /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, whose event is
     /// safe already: when others are at work the next one tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
@@ -144,6 +164,14 @@ impl Store {
         }
         Ok(())
     }
+}
+
+fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enqueued>, StoreError> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    schema::check(&transaction)?;
+    let stored = records.iter().map(|record| enqueue(&transaction, record)).collect::<Result<_, _>>()?;
+    transaction.commit()?;
+    Ok(stored)
 }
 
 /// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that

@@ -59,8 +59,8 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     if detached {
         launch::detach()?;
     }
-    let (settings, _) = app::settings(&app.dir);
-    let end = daemon::run(&app.dir, &settings)?;
+    let dir = app.dir.clone();
+    let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;
     if !detached {
         talk(match end {
             End::NotNeeded => "Another daemon serves this data directory.",

@@ -1,0 +1,25 @@
+//! What is looked after once an hour.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use remora_core::time::Time;
+use remora_store::problems;
+use tokio::sync::watch;
+
+use crate::shared::Shared;
+
+const ROUND: Duration = Duration::from_hours(1);
+
+pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    loop {
+        let done = shared.writer.call(|store| store.interrupt_quiet_sessions(Time::now())).await;
+        if let Err(error) = done {
+            problems::report(Some(&shared.dir), &format!("daemon: {error}"));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(ROUND) => {}
+            _ = stop.changed() => return,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the parts of a running daemon share.
+
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use remora_core::settings::Settings;
+use remora_store::DataDir;
+use tokio::sync::{Notify, watch};
+
+use crate::activity::Activity;
+use crate::store_thread::StoreThread;
+
+/// Reads the settings in force.
+pub type Load = Box<dyn Fn() -> Settings + Send + Sync>;
+
+pub struct Shared {
+    pub dir: DataDir,
+    /// Writes, in order. Nothing that takes long belongs here.
+    pub writer: StoreThread,
+    /// Answers questions, beside the writer.
+    pub reader: StoreThread,
+    pub activity: Activity,
+    /// Counts up whenever there may be something new in the store.
+    pub news: watch::Sender<u64>,
+    /// Wakes the observer.
+    pub(crate) work: Notify,
+    settings: watch::Sender<Arc<Settings>>,
+    load: Load,
+    config_changed_at: Mutex<Option<SystemTime>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(dir: &DataDir, writer: StoreThread, reader: StoreThread, load: Load) -> Self {
+        let changed_at = config_time(dir);
+        let settings = Arc::new(load());
+        Self {
+            dir: dir.clone(),
+            writer,
+            reader,
+            activity: Activity::new(),
+            news: watch::Sender::new(0),
+            work: Notify::new(),
+            settings: watch::Sender::new(settings),
+            load,
+            config_changed_at: Mutex::new(changed_at),
+        }
+    }
+
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.borrow().clone()
+    }
+
+    pub fn watch_settings(&self) -> watch::Receiver<Arc<Settings>> {
+        self.settings.subscribe()
+    }
+
+    /// Something came into the store: there may be work, and something to show.
+    pub fn announce(&self) {
+        self.work.notify_one();
+        self.news.send_modify(|count| *count += 1);
+    }
+
+    /// Reads the settings again if their file has changed.
+    pub fn refresh_settings(&self) {
+        let now = config_time(&self.dir);
+        let mut known = self.config_changed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != now {
+            *known = now;
+            self.settings.send_replace(Arc::new((self.load)()));
+        }
+    }
+}
+
+fn config_time(dir: &DataDir) -> Option<SystemTime> {
+    fs::metadata(dir.config()).and_then(|file| file.modified()).ok()
+}

@@ -1,0 +1,116 @@
+//! A thread that owns a connection. Async code hands it work and waits without blocking anybody.
+//!
+//! Events that came in over HTTP are stored in groups: whatever has gathered while the last group was brought to
+//! the disk is the next one, so a busy moment costs one wait for the disk and not hundreds.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use remora_store::{DataDir, Enqueued, Record, Store, StoreError};
+use tokio::sync::oneshot;
+
+/// The most events of one group.
+const LARGEST_GROUP: usize = 512;
+
+enum Job {
+    Call(Box<dyn FnOnce(&mut Opening) + Send>),
+    Store(Box<Record>, oneshot::Sender<Result<Enqueued, StoreError>>),
+}
+
+/// A way to the thread; it ends when the last one is dropped.
+#[derive(Debug, Clone)]
+pub struct StoreThread {
+    jobs: Sender<Job>,
+}
+
+impl StoreThread {
+    /// The store is opened with the first piece of work.
+    pub fn start(dir: DataDir, name: &str) -> std::io::Result<(Self, JoinHandle<()>)> {
+        let (jobs, work) = mpsc::channel();
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let mut store = Opening { dir, store: None };
+            serve(&work, &mut store);
+        })?;
+        Ok((Self { jobs }, thread))
+    }
+
+    /// Does `work` on the thread and gives back what it comes to.
+    pub async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, waiting) = oneshot::channel();
+        let job = Job::Call(Box::new(move |store| {
+            // Whoever asked may have gone; the work is done all the same.
+            let _ = answer.send(store.get().and_then(work));
+        }));
+        self.jobs.send(job).map_err(|_| StoreError::Closed)?;
+        waiting.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Stores an event together with others that come at the same time; it is on the disk when this returns.
+    pub async fn store(&self, record: Record) -> Result<Enqueued, StoreError> {
+        let (answer, waiting) = oneshot::channel();
+        self.jobs.send(Job::Store(Box::new(record), answer)).map_err(|_| StoreError::Closed)?;
+        waiting.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+struct Opening {
+    dir: DataDir,
+    store: Option<Store>,
+}
+
+impl Opening {
+    fn get(&mut self) -> Result<&mut Store, StoreError> {
+        if self.store.is_none() {
+            self.store = Some(Store::open(&self.dir)?);
+        }
+        self.store.as_mut().ok_or(StoreError::Closed)
+    }
+}
+
+fn serve(work: &Receiver<Job>, store: &mut Opening) {
+    let mut next = work.recv().ok();
+    while let Some(job) = next.take() {
+        match job {
+            Job::Call(call) => call(store),
+            Job::Store(record, answer) => next = store_group(work, store, (*record, answer)),
+        }
+        next = next.or_else(|| work.recv().ok());
+    }
+}
+
+type Waiting = (Record, oneshot::Sender<Result<Enqueued, StoreError>>);
+
+/// Stores `first` with all that wait behind it; gives back the first job of another kind.
+fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Option<Job> {
+    let (mut records, mut answers) = (vec![first.0], vec![first.1]);
+    let mut other = None;
+    while records.len() < LARGEST_GROUP && other.is_none() {
+        match work.try_recv() {
+            Ok(Job::Store(record, answer)) => {
+                records.push(*record);
+                answers.push(answer);
+            }
+            Ok(job) => other = Some(job),
+            Err(_) => break,
+        }
+    }
+    match store.get().and_then(|store| store.enqueue_group(&records)) {
+        Ok(stored) => {
+            for (answer, enqueued) in answers.into_iter().zip(stored) {
+                let _ = answer.send(Ok(enqueued));
+            }
+        }
+        // One event that cannot be stored must not take the others with it.
+        Err(_) => {
+            for (answer, record) in answers.into_iter().zip(&records) {
+                let stored = store.get().and_then(|store| store.enqueue_group(std::slice::from_ref(record)));
+                let _ =
+                    answer.send(stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy)));
+            }
+        }
+    }
+    other
+}
