@@ -51,6 +51,6 @@ fn step(
     drained.summaries += usize::from(memory.summary.is_some());
     // Memory is as old as what it is about.
     let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    store.confirm(&batch, &memory, at)?;
+    store.confirm(&batch, &memory, None, at)?;
     Ok(true)
 }

@@ -21,6 +21,7 @@ mod record;
 mod schema;
 pub mod spool;
 mod store;
+mod usage;
 mod writing;
 
 pub use data_dir::DataDir;
@@ -31,3 +32,4 @@ pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, Sessi
 pub use record::Record;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, Store};
+pub use usage::{Call, CallOutcome, Spent};
