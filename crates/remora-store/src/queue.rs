@@ -244,15 +244,29 @@ impl Store {
         if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
     }
 
-    /// Returns claims of the dead to the queue: everybody's but `owner`'s, who holds the data directory's lock
-    /// and so is alone, and those without a heartbeat. An event that kills its owner even alone fails.
+    /// Returns every claim but `owner`'s to the queue: for one that holds the data directory's lock, which proves
+    /// that the others are dead. An event that kills its owner even alone fails.
     pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
+    }
+
+    /// Returns claims without a heartbeat to the queue.
+    pub fn reclaim_stale(&mut self, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
+    }
+
+    fn reclaim_where(&mut self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
+        let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
+        // Mostly there is none, and then nobody has to wait for a lock.
+        if !self.db.prepare_cached(is_any)?.exists([])? {
+            return Ok(0);
+        }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let dead: Vec<(i64, i64, bool)> = transaction
-            .prepare(
+            .prepare(&format!(
                 "SELECT id, crashes + 1, count(*) OVER (PARTITION BY session_id) = 1 FROM pending_messages
-                 WHERE status = 'processing' AND (claimed_by <> ?1 OR claimed_at < ?2)",
-            )?
+                 WHERE status = 'processing' AND ({dead})"
+            ))?
             .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?
