@@ -3,4 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod answer;
+mod claude_cli;
+mod fake;
+mod provider;
 mod transcripts;
