@@ -56,9 +56,14 @@ impl ProviderError {
         }
     }
 
-    /// Whether the question may cost something of which nobody told us how much.
+    /// Whether the question may cost something of which nobody told us how much. An answer that cannot be
+    /// read was perhaps a long one.
     pub fn may_be_billed(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::Unreachable { sent: true, .. })
+        match self {
+            Self::TimedOut { .. } | Self::Unreachable { sent: true, .. } => true,
+            Self::BadOutput { usage, .. } => *usage == Usage::default(),
+            _ => false,
+        }
     }
 
     /// Whether the provider answered this very request, so that it counts as an attempt.

@@ -10,21 +10,23 @@ use super::error::{ProviderError, one_line};
 /// Longest delay that is taken at its word.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
-/// What stands in a body tells more than the status, which is 400 for all of these.
-const TELLING: &[(&str, Cause)] = &[
-    ("api key not valid", Cause::Auth),
-    ("api_key_invalid", Cause::Auth),
-    ("api key expired", Cause::Auth),
-    ("credit balance", Cause::Auth),
-    ("not a valid model", Cause::Settings),
-    ("location is not supported", Cause::Settings),
-];
-
 #[derive(Clone, Copy)]
 enum Cause {
-    Auth,
+    Account,
     Settings,
+    Request,
 }
+
+/// Words that tell more than the status they come with, which is 400 or 403 for all of these.
+const TELLING: &[(&str, Cause)] = &[
+    ("api key not valid", Cause::Account),
+    ("api key expired", Cause::Account),
+    ("credit balance", Cause::Account),
+    ("not a valid model", Cause::Settings),
+    ("location is not supported", Cause::Settings),
+    ("moderation", Cause::Request),
+    ("flagged", Cause::Request),
+];
 
 /// A provider's no, before it is sorted.
 pub(super) struct Refusal {
@@ -56,17 +58,15 @@ impl Refusal {
         if !message.is_empty() {
             reason = one_line(&format!("{reason}: {message}"));
         }
-        let lower = message.to_lowercase();
-        let cause = TELLING.iter().find(|(words, _)| lower.contains(words)).map(|(_, cause)| *cause);
-        let is_flagged = status == 403 && (lower.contains("moderation") || lower.contains("flagged"));
-        match (status, cause) {
-            (400..500, Some(Cause::Auth)) => ProviderError::Auth { reason },
-            (400..500, Some(Cause::Settings)) => ProviderError::Misconfigured { reason },
-            (403, None) if is_flagged => ProviderError::Rejected { reason },
-            (401..=403, None) => ProviderError::Auth { reason },
-            (300..400 | 404 | 405 | 407 | 410, _) => ProviderError::Misconfigured { reason },
+        let words = message.to_lowercase();
+        let told = TELLING.iter().find(|(telling, _)| words.contains(telling)).map(|(_, cause)| *cause);
+        match (status, told.filter(|_| (400..500).contains(&status))) {
+            (_, Some(Cause::Account)) | (401..=403, None) => ProviderError::Auth { reason },
+            (_, Some(Cause::Settings)) | (404 | 405 | 407 | 410, None) => {
+                ProviderError::Misconfigured { reason }
+            }
             (429, None) => ProviderError::RateLimited { retry_after, reason },
-            (408 | 425 | 500.., _) => ProviderError::Overloaded { retry_after, reason },
+            (408 | 425 | 500.., None) => ProviderError::Overloaded { retry_after, reason },
             _ => ProviderError::Rejected { reason },
         }
     }
@@ -94,7 +94,7 @@ fn delay(headers: &HeaderMap) -> Option<Duration> {
     let text = header("retry-after")?;
     match text.parse::<f64>() {
         Ok(seconds) => bounded(seconds),
-        Err(_) => until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp().into()),
+        Err(_) => Some(until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp().into())),
     }
 }
 
@@ -110,6 +110,6 @@ fn bounded(seconds: f64) -> Option<Duration> {
 }
 
 /// How long it is until then; nothing when that has passed.
-pub(super) fn until(moment: SystemTime) -> Option<Duration> {
-    Some(moment.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_DELAY))
+pub(super) fn until(moment: SystemTime) -> Duration {
+    moment.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_DELAY)
 }

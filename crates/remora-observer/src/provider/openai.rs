@@ -72,3 +72,20 @@ fn usage(usage: &Value) -> Option<Usage> {
         estimated: false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_depends_on_who_is_asked() {
+        let request = Request { system: "s", prompt: "p", max_output_tokens: 7 };
+        let openai = body("api.openai.com", DEFAULT_MODEL, &request);
+        assert_eq!((&openai["max_completion_tokens"], &openai["max_tokens"]), (&json!(7), &Value::Null));
+        let ollama = body("localhost", "qwen3:4b", &request);
+        assert_eq!((&ollama["max_completion_tokens"], &ollama["max_tokens"]), (&Value::Null, &json!(7)));
+        let openrouter = body("openrouter.ai", OPENROUTER_DEFAULT_MODEL, &request);
+        assert_eq!(openrouter["reasoning"], json!({ "enabled": false }));
+        assert_eq!(body("openrouter.ai", "some/other", &request)["reasoning"], Value::Null);
+    }
+}

@@ -1,7 +1,7 @@
 //! The provider that runs Claude Code, against scripts that play its part.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -24,12 +24,14 @@ struct World {
 impl World {
     fn new(script: &str) -> Self {
         let world = Self { dir: TempDir::new().unwrap() };
-        let program = world.path("claude");
-        // Written under another name and renamed: a file that is being written cannot be executed.
         let script = format!("#!/bin/sh\nout='{}'\n{script}\n", world.dir.path().display());
-        fs::write(world.path("draft"), script).unwrap();
-        fs::set_permissions(world.path("draft"), fs::Permissions::from_mode(0o700)).unwrap();
-        fs::rename(world.path("draft"), program).unwrap();
+        // Another process writes it: a file that is open for writing, here or in a child that was started
+        // meanwhile, cannot be executed.
+        let write = Command::new("/bin/sh")
+            .args(["-c", r#"printf '%s' "$2" > "$1" && chmod 700 "$1""#, "sh"])
+            .args([world.path("claude").as_os_str(), script.as_ref()])
+            .status();
+        assert!(write.unwrap().success());
         world
     }
 
@@ -265,7 +267,7 @@ async fn what_claude_complains_about_has_a_name() {
         result(&json!({ "subtype": "error_during_execution", "is_error": true, "result": null })),
     ] {
         let error = World::saying(&[init(), message.clone()]).ask().await.unwrap_err();
-        table.push_str(&format!("{} => {error}\n", message["result"]));
+        writeln!(table, "{} => {error}", message["result"]).unwrap();
     }
     insta::assert_snapshot!("claude_errors", table);
 }
@@ -303,7 +305,7 @@ async fn a_claude_that_gives_no_result_is_explained() {
         "yes 012345678901234567890123456789012345678901234567890123456789 >&2 & yes x",
     ] {
         let error = World::new(script).ask().await.unwrap_err();
-        table.push_str(&format!("{script}\n => {error}\n"));
+        writeln!(table, "{script}\n => {error}").unwrap();
     }
     insta::assert_snapshot!("claude_ended_early", table);
 }

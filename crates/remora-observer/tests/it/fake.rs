@@ -205,11 +205,11 @@ fn next_behaviour(state: &Mutex<State>) -> Behaviour {
 fn behave(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
     match behaviour {
         Behaviour::Respond(status, headers, body) => {
-            let mut head = format!("HTTP/1.1 {status} Whatever\r\ncontent-length: {}\r\n", body.len());
+            write!(stream, "HTTP/1.1 {status} Whatever\r\ncontent-length: {}\r\n", body.len())?;
             for (name, value) in headers {
-                head.push_str(&format!("{name}: {value}\r\n"));
+                write!(stream, "{name}: {value}\r\n")?;
             }
-            stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
+            stream.write_all(b"connection: close\r\n\r\n")?;
             stream.write_all(&body)
         }
         Behaviour::Hang => {
@@ -236,7 +236,7 @@ fn behave(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
         Behaviour::Raw(bytes) => stream.write_all(&bytes),
         Behaviour::Endless => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
-            let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat();
+            let chunk = [b"10000\r\n".as_slice(), &vec![b'x'; 0x10000], b"\r\n"].concat();
             loop {
                 stream.write_all(&chunk)?;
             }

@@ -10,8 +10,10 @@ use crate::provider::error::{ProviderError, one_line};
 use crate::provider::failure::{Refusal, until};
 use crate::provider::{Reply, Request, Usage, anthropic};
 
+type FromReason = fn(String) -> ProviderError;
+
 /// Claude Code puts its errors into sentences, not all of which come with the status of a request.
-const TELLING: &[(&str, fn(String) -> ProviderError)] = &[
+const TELLING: &[(&str, FromReason)] = &[
     ("/login", |reason| ProviderError::Auth { reason }),
     ("not logged in", |reason| ProviderError::Auth { reason }),
     ("invalid api key", |reason| ProviderError::Auth { reason }),
@@ -109,7 +111,7 @@ impl Transcript {
     }
 
     fn refused(&self, result: &Value, text: &str) -> ProviderError {
-        let retry_after = self.heard.resets_at.and_then(until);
+        let retry_after = self.heard.resets_at.map(until);
         let status = result["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
         let error = match status {
             Some(status) => Refusal { status, message: text.to_owned(), retry_after }.into_error(),
