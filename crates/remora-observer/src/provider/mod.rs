@@ -12,14 +12,14 @@ mod gemini;
 mod http;
 mod openai;
 
-use std::fmt;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use claude_cli::ClaudeCli;
 pub use error::ProviderError;
 use http::Http;
+use remora_core::settings::Settings;
+pub use remora_core::settings::{Provider as ProviderKind, Secret};
 
 /// How long an answer may take when nobody said otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -64,99 +64,26 @@ impl Usage {
     }
 }
 
-/// Which provider; the names are those of the settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ProviderKind {
-    /// Nobody is asked.
-    Builtin,
-    ClaudeCli,
-    Anthropic,
-    Gemini,
-    Openrouter,
-    /// OpenAI and whatever speaks its language: Ollama, LM Studio, vLLM.
-    Openai,
-}
-
-impl ProviderKind {
-    pub const ALL: [Self; 6] =
-        [Self::Builtin, Self::ClaudeCli, Self::Anthropic, Self::Gemini, Self::Openrouter, Self::Openai];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Builtin => "builtin",
-            Self::ClaudeCli => "claude-cli",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Openrouter => "openrouter",
-            Self::Openai => "openai",
-        }
-    }
-
-    /// A cheap, current model; used where the settings name none.
-    pub fn default_model(self) -> &'static str {
-        match self {
-            Self::Builtin => "",
-            Self::ClaudeCli => claude_cli::DEFAULT_MODEL,
-            Self::Anthropic => anthropic::DEFAULT_MODEL,
-            Self::Gemini => gemini::DEFAULT_MODEL,
-            Self::Openrouter => openai::OPENROUTER_DEFAULT_MODEL,
-            Self::Openai => openai::DEFAULT_MODEL,
-        }
-    }
-
-    /// Where the provider lives; empty where there is no such place.
-    pub fn default_base_url(self) -> &'static str {
-        match self {
-            Self::Builtin | Self::ClaudeCli => "",
-            Self::Anthropic => anthropic::DEFAULT_BASE_URL,
-            Self::Gemini => gemini::DEFAULT_BASE_URL,
-            Self::Openrouter => openai::OPENROUTER_DEFAULT_BASE_URL,
-            Self::Openai => openai::DEFAULT_BASE_URL,
-        }
+/// A cheap, current model; used where the settings name none.
+fn default_model(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Builtin => "",
+        ProviderKind::ClaudeCli => claude_cli::DEFAULT_MODEL,
+        ProviderKind::Anthropic => anthropic::DEFAULT_MODEL,
+        ProviderKind::Gemini => gemini::DEFAULT_MODEL,
+        ProviderKind::OpenRouter => openai::OPENROUTER_DEFAULT_MODEL,
+        ProviderKind::OpenAi => openai::DEFAULT_MODEL,
     }
 }
 
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ProviderKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == text)
-            .ok_or_else(|| format!("expected one of {names}"))
-    }
-}
-
-/// An API key. It is shown nowhere: neither by `{:?}` nor in the reason of an error.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Whitespace around a key comes from copying it.
-    pub fn new(text: impl AsRef<str>) -> Self {
-        Self(text.as_ref().trim().to_owned())
-    }
-
-    fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// The text without the key, should a provider have repeated it.
-    fn scrub(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "***") }
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+/// Where the provider lives; empty where there is no such place.
+fn default_base_url(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Builtin | ProviderKind::ClaudeCli => "",
+        ProviderKind::Anthropic => anthropic::DEFAULT_BASE_URL,
+        ProviderKind::Gemini => gemini::DEFAULT_BASE_URL,
+        ProviderKind::OpenRouter => openai::OPENROUTER_DEFAULT_BASE_URL,
+        ProviderKind::OpenAi => openai::DEFAULT_BASE_URL,
     }
 }
 
@@ -164,9 +91,9 @@ impl fmt::Debug for Secret {
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: ProviderKind,
-    /// None: [`ProviderKind::default_model`].
+    /// None: a cheap one of the provider's.
     pub model: Option<String>,
-    /// None: [`ProviderKind::default_base_url`].
+    /// None: where the provider lives.
     pub base_url: Option<String>,
     pub key: Option<Secret>,
     /// For the whole exchange, from the connection to the last byte.
@@ -178,6 +105,23 @@ pub struct Config {
 }
 
 impl Config {
+    /// What the settings say; `None` where no model is asked.
+    pub fn from_settings(settings: &Settings, data_dir: &Path) -> Option<Self> {
+        let kind = settings.observer.provider;
+        if kind == ProviderKind::Builtin {
+            return None;
+        }
+        let service = settings.service(kind).cloned().unwrap_or_default();
+        Some(Self {
+            model: Some(settings.observer.model.clone()),
+            base_url: Some(service.base_url),
+            key: Some(service.api_key),
+            timeout: settings.observer.timeout,
+            claude_program: PathBuf::from(&settings.claude_cli.program),
+            ..Self::new(kind, data_dir)
+        })
+    }
+
     pub fn new(kind: ProviderKind, data_dir: impl Into<PathBuf>) -> Self {
         Self {
             kind,
@@ -208,7 +152,7 @@ enum Backend {
 impl Provider {
     pub fn new(config: Config) -> Result<Self, ProviderError> {
         let kind = config.kind;
-        let model = given(config.model.as_deref()).unwrap_or(kind.default_model()).to_owned();
+        let model = given(config.model.as_deref()).unwrap_or(default_model(kind)).to_owned();
         let backend = match kind {
             ProviderKind::Builtin => {
                 return Err(ProviderError::misconfigured("`builtin` asks no language model"));
@@ -216,11 +160,14 @@ impl Provider {
             ProviderKind::ClaudeCli => Backend::ClaudeCli(ClaudeCli::new(config)),
             _ => {
                 let custom = given(config.base_url.as_deref());
-                let key = config.key.filter(|key| !key.reveal().is_empty());
-                if key.is_none() && !(kind == ProviderKind::Openai && custom.is_some()) {
-                    return Err(ProviderError::misconfigured(format!("`{kind}` needs an API key")));
+                let key = config.key.filter(|key| !key.expose().trim().is_empty());
+                if key.is_none() && !(kind == ProviderKind::OpenAi && custom.is_some()) {
+                    return Err(ProviderError::misconfigured(format!(
+                        "`{}` needs an API key",
+                        kind.as_str()
+                    )));
                 }
-                let base_url = custom.unwrap_or(kind.default_base_url());
+                let base_url = custom.unwrap_or(default_base_url(kind));
                 Backend::Http(Http::new(base_url, key, config.timeout)?)
             }
         };
@@ -239,8 +186,13 @@ impl Provider {
         }
     }
 
+    /// Whether it says itself what an answer cost.
+    pub fn tells_cost(&self) -> bool {
+        matches!(self.kind, ProviderKind::ClaudeCli | ProviderKind::OpenRouter)
+    }
+
     pub fn name(&self) -> &str {
-        self.kind.name()
+        self.kind.as_str()
     }
 
     /// The model that is asked for; [`Reply::model`] is the one that answered.

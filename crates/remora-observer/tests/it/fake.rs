@@ -160,6 +160,11 @@ impl Fake {
         format!("http://{}", self.address)
     }
 
+    /// Behaves like this from now on.
+    pub(crate) fn set(&self, script: impl Into<Vec<Behaviour>>) {
+        self.state.lock().unwrap().script = script.into();
+    }
+
     pub(crate) fn requests(&self) -> Vec<Recorded> {
         self.state.lock().unwrap().requests.clone()
     }

@@ -5,5 +5,6 @@
 mod answer;
 mod claude_cli;
 mod fake;
+mod pipeline;
 mod provider;
 mod transcripts;

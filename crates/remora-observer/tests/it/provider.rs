@@ -19,7 +19,7 @@ fn kind(api: Api) -> ProviderKind {
     match api {
         Api::Anthropic => ProviderKind::Anthropic,
         Api::Gemini => ProviderKind::Gemini,
-        Api::Openai => ProviderKind::Openai,
+        Api::Openai => ProviderKind::OpenAi,
     }
 }
 
@@ -55,7 +55,7 @@ async fn every_api_answers_with_text_model_and_usage() {
     for api in Api::ALL {
         let reply = ask(api, Behaviour::json(200, &api.answer("<observation/>"))).await.unwrap();
         assert_eq!(reply.text, "<observation/>", "{api:?}");
-        assert_eq!(reply.model, format!("fake-{}-1", kind(api)));
+        assert_eq!(reply.model, format!("fake-{}-1", kind(api).as_str()));
         assert_eq!(reply.usage, SPENT, "{api:?}");
         assert_eq!(reply.session_id, None);
         let cut = ask(api, Behaviour::json(200, &api.cut_off("<observation>"))).await.unwrap();
@@ -65,15 +65,17 @@ async fn every_api_answers_with_text_model_and_usage() {
 
 #[tokio::test]
 async fn requests_look_as_each_api_wants_them() {
-    for name in ["anthropic", "gemini", "openrouter", "openai"] {
-        let kind: ProviderKind = name.parse().unwrap();
+    for kind in
+        [ProviderKind::Anthropic, ProviderKind::Gemini, ProviderKind::OpenRouter, ProviderKind::OpenAi]
+    {
+        let name = kind.as_str();
         let api = match kind {
             ProviderKind::Anthropic => Api::Anthropic,
             ProviderKind::Gemini => Api::Gemini,
             _ => Api::Openai,
         };
         let fake = Fake::start([Behaviour::json(200, &api.answer("ok"))]);
-        let path = if kind == ProviderKind::Openrouter { "/api/v1" } else { "" };
+        let path = if kind == ProviderKind::OpenRouter { "/api/v1" } else { "" };
         let provider = Provider::new(config(kind, &format!("{}{path}", fake.url()))).unwrap();
         assert_eq!(provider.name(), name);
         provider.ask(&QUESTION).await.unwrap();
@@ -110,7 +112,7 @@ async fn a_server_of_ones_own_needs_no_key_and_any_path_will_do() {
         let config = Config {
             base_url: Some(format!("{}{given}", fake.url())),
             model: Some("qwen3:4b".into()),
-            ..Config::new(ProviderKind::Openai, "unused")
+            ..Config::new(ProviderKind::OpenAi, "unused")
         };
         Provider::new(config).unwrap().ask(&QUESTION).await.unwrap();
         let request = &fake.requests()[0];
@@ -138,7 +140,7 @@ async fn openrouter_says_what_it_charged() {
     let mut answer = Api::Openai.answer("ok");
     answer["usage"]["cost"] = json!(0.0125);
     let fake = Fake::start([Behaviour::json(200, &answer)]);
-    let provider = Provider::new(config(ProviderKind::Openrouter, &fake.url())).unwrap();
+    let provider = Provider::new(config(ProviderKind::OpenRouter, &fake.url())).unwrap();
     assert_eq!(provider.ask(&QUESTION).await.unwrap().usage, Usage { cost_usd: Some(0.0125), ..SPENT });
 }
 
@@ -159,7 +161,7 @@ async fn usage_that_nobody_told_is_estimated() {
 async fn whatever_a_provider_does_has_a_name() {
     let mut table = String::new();
     for api in Api::ALL {
-        writeln!(table, "== {}", kind(api)).unwrap();
+        writeln!(table, "== {}", kind(api).as_str()).unwrap();
         for (what, behaviour) in misbehaviour(api) {
             let error = match behaviour {
                 Behaviour::Hang | Behaviour::Drip => ask_hastily(api, behaviour).await.unwrap_err(),
@@ -296,7 +298,7 @@ async fn a_refused_connection_was_not_sent() {
     let error = ask_at(Api::Openai, "https://localhost:1").await.unwrap_err();
     assert!(matches!(error, ProviderError::Unreachable { sent: false, .. }), "{error:?}");
     let url = fake.url().replace("http:", "https:");
-    let config = Config { timeout: Duration::from_millis(300), ..config(ProviderKind::Openai, &url) };
+    let config = Config { timeout: Duration::from_millis(300), ..config(ProviderKind::OpenAi, &url) };
     let error = Provider::new(config).unwrap().ask(&QUESTION).await.unwrap_err();
     assert!(!error.is_answer(), "{error:?}");
     assert_eq!(fake.requests().len(), 0, "the key went out in clear");
@@ -349,7 +351,7 @@ async fn the_key_is_shown_nowhere() {
         }
     }
     assert_eq!(format!("{:?}", Secret::new(KEY)), "***");
-    let provider = Provider::new(config(ProviderKind::Openai, "http://127.0.0.1:1")).unwrap();
+    let provider = Provider::new(config(ProviderKind::OpenAi, "http://127.0.0.1:1")).unwrap();
     assert!(!format!("{provider:?}").contains(KEY));
 }
 
@@ -358,21 +360,12 @@ fn settings_that_cannot_work_are_told_before_anything_is_sent() {
     let wrong = |config: Config| Provider::new(config).unwrap_err().to_string();
     let mut table = String::new();
     for kind in ProviderKind::ALL.into_iter().filter(|kind| *kind != ProviderKind::ClaudeCli) {
-        writeln!(table, "{kind}: {}", wrong(Config::new(kind, "unused"))).unwrap();
+        writeln!(table, "{}: {}", kind.as_str(), wrong(Config::new(kind, "unused"))).unwrap();
     }
     for url in ["localhost:11434", "file:///etc/passwd", "no url", "http://", "https://h/v1?key=x"] {
-        writeln!(table, "{url}: {}", wrong(config(ProviderKind::Openai, url))).unwrap();
+        writeln!(table, "{url}: {}", wrong(config(ProviderKind::OpenAi, url))).unwrap();
     }
     let blank = Config { key: Some(Secret::new(" \n")), ..Config::new(ProviderKind::Gemini, "unused") };
     writeln!(table, "a blank key: {}", wrong(blank)).unwrap();
     insta::assert_snapshot!(table);
-}
-
-#[test]
-fn kinds_have_the_names_of_the_settings() {
-    for kind in ProviderKind::ALL {
-        assert_eq!(kind.to_string().parse(), Ok(kind));
-    }
-    let error = "bard".parse::<ProviderKind>().unwrap_err();
-    assert_eq!(error, "expected one of builtin, claude-cli, anthropic, gemini, openrouter, openai");
 }
