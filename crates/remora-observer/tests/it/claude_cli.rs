@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use remora_observer::provider::{Config, Provider, ProviderError, ProviderKind, Reply, Request, Usage};
 use serde_json::{Value, json};
@@ -320,6 +320,23 @@ async fn a_claude_that_is_not_there_or_no_program_is_a_matter_of_settings() {
         assert!(matches!(error, ProviderError::Misconfigured { .. }), "{error:?}");
     }
     assert_eq!(fs::read_dir(world.path("data/claude-cli")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_behind_is_swept_away() {
+    let world = World::saying(&[result(&json!({}))]);
+    let directory = world.path("data/claude-cli");
+    fs::create_dir_all(&directory).unwrap();
+    let leave = |name: &str, age: Duration| {
+        let file = fs::File::create(directory.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    };
+    leave("system-1-1.md", Duration::from_hours(2));
+    leave("system-2-1.md", Duration::from_mins(2));
+    leave("not-ours.md", Duration::from_hours(2));
+    world.ask().await.unwrap();
+    assert!(!directory.join("system-1-1.md").exists());
+    assert!(directory.join("system-2-1.md").exists() && directory.join("not-ours.md").exists());
 }
 
 #[tokio::test]

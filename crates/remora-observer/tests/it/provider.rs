@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
+use std::process::Command;
 use std::time::Duration;
 
 use remora_observer::provider::{
@@ -318,6 +319,39 @@ async fn a_question_is_sent_once_and_nowhere_else() {
         assert!(matches!(error, ProviderError::Misconfigured { .. }), "{error:?}");
     }
     assert_eq!(elsewhere.requests().len(), 0);
+}
+
+#[test]
+fn no_proxy_stands_between_us_and_our_own_machine() {
+    let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("ok"))]);
+    let proxy = Fake::start([Behaviour::json(200, &Api::Openai.answer("ok"))]);
+    for (host, asked, spied) in [("127.0.0.1", 1, 0), ("localhost", 2, 0), ("provider.invalid", 2, 1)] {
+        let url = fake.url().replace("127.0.0.1", host);
+        let asker = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "provider::asks_from_a_process_of_its_own", "--ignored"])
+            .env("REMORA_TEST_URL", url)
+            .envs([("http_proxy", proxy.url()), ("HTTP_PROXY", proxy.url())])
+            .env_remove("no_proxy")
+            .env_remove("NO_PROXY")
+            .output();
+        assert!(asker.unwrap().status.success(), "{host}");
+        assert_eq!((fake.requests().len(), proxy.requests().len()), (asked, spied), "{host}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "another test runs it as a process, whose environment it chooses"]
+async fn asks_from_a_process_of_its_own() {
+    let Ok(url) = std::env::var("REMORA_TEST_URL") else { return };
+    ask_at(Api::Openai, &url).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_can_be_asked_from_another_thread() {
+    let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("ok"))]);
+    let provider = Provider::new(config(ProviderKind::Openai, &fake.url())).unwrap();
+    let asking = tokio::spawn(async move { provider.ask(&QUESTION).await });
+    assert_eq!(asking.await.unwrap().unwrap().text, "ok");
 }
 
 #[tokio::test]

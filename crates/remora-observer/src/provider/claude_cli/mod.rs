@@ -130,6 +130,8 @@ impl ClaudeCli {
             .envs(std::env::vars_os().filter(|(name, _)| is_passed(name)))
             .envs(SET.iter().copied())
             .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", request.max_output_tokens.to_string())
+            // Should we be killed, it still waits for the answer to its own request, but not for longer.
+            .env("API_TIMEOUT_MS", self.timeout.as_millis().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
