@@ -127,18 +127,18 @@ impl Task {
                 }
                 Reflection { call, result, problems }
             }
-            Err(error) if error.is_answer() => {
-                model.patience().answered();
-                let call = model.call(kind, error.usage(), CallOutcome::BadAnswer, now);
-                Reflection { call, result: Err(Failure::BadAnswer(describe(&error))), problems: Vec::new() }
-            }
             Err(error) => {
                 let reason = describe(&error);
-                let retry_after = model.patience().failed(&reason, error.retry_after(), now);
                 let usage =
                     if error.may_be_billed() { Usage::estimate(&self.request(), "") } else { error.usage() };
-                let call = model.call(kind, usage, CallOutcome::NoAnswer, now);
-                let failure = Failure::NoAnswer { reason, retry_after };
+                let (outcome, failure) = if error.is_answer() {
+                    model.patience().answered();
+                    (CallOutcome::BadAnswer, Failure::BadAnswer(reason))
+                } else {
+                    let retry_after = model.patience().failed(&reason, error.retry_after(), now);
+                    (CallOutcome::NoAnswer, Failure::NoAnswer { reason, retry_after })
+                };
+                let call = model.call(kind, usage, outcome, now);
                 Reflection { call, result: Err(failure), problems: Vec::new() }
             }
         }

@@ -349,7 +349,7 @@ async fn asks_from_a_process_of_its_own() {
 #[tokio::test]
 async fn a_question_can_be_asked_from_another_thread() {
     let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("ok"))]);
-    let provider = Provider::new(config(ProviderKind::Openai, &fake.url())).unwrap();
+    let provider = Provider::new(config(ProviderKind::OpenAi, &fake.url())).unwrap();
     let asking = tokio::spawn(async move { provider.ask(&QUESTION).await });
     assert_eq!(asking.await.unwrap().unwrap().text, "ok");
 }
