@@ -59,6 +59,12 @@ impl Time {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |time| time.to_string())
     }
 
+    /// Always with milliseconds, for lines that stand below each other.
+    pub fn iso_millis(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0)
+            .map_or_else(|_| self.0.to_string(), |time| format!("{time:.3}"))
+    }
+
     pub fn from_iso(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_millisecond()))
     }
@@ -89,6 +95,7 @@ mod tests {
         let time = Time(1_773_134_520_000);
         assert_eq!(time.iso(), "2026-03-10T09:22:00Z");
         assert_eq!(Time::from_iso("2026-03-10T09:22:00Z"), Some(time));
+        assert_eq!(time.iso_millis(), "2026-03-10T09:22:00.000Z");
         assert_eq!(Time(i64::MAX).iso(), i64::MAX.to_string());
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! In goes a [`Record`] (a captured event with its id and time) and, later, the memory that was made of it;
 //! out come batches of events to work on and the records people and agents ask for. Beside the database the
-//! data directory holds what must work without it: the [`spool`], the [`problems`] log and the
+//! data directory holds what must work without it: the [`spool`], the [`log`] and the
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
+pub mod config_file;
 mod connection;
 pub mod data_dir;
 mod error;
 pub mod gate;
 mod hex;
 mod idempotency;
+pub mod log;
 pub mod pause;
 pub mod private_turns;
 pub mod problems;

@@ -362,7 +362,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "retention.log_mb",
         "REMORA_RETENTION_LOG_MB",
         "how many megabytes the log may take, its older file included",
-        |settings, given| given.whole(1, 1000).map(|size| settings.retention.log_mb = size),
+        |settings, given| given.whole(1, 100).map(|size| settings.retention.log_mb = size),
         |settings| i64::from(settings.retention.log_mb).into(),
     ),
 ];

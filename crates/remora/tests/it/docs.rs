@@ -26,6 +26,7 @@ fn every_setting_and_file_is_documented() {
     world.hook(&world.tool("t1"));
     world.hook(&world.prompt("p1", "<private>x</private>"));
     world.text(&["pause"]);
+    world.text(&["config", "set", "daemon.port", "0"]);
     for entry in fs::read_dir(world.data()).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let name = name.trim_end_matches("-wal").trim_end_matches("-shm");
