@@ -4,7 +4,7 @@
 //! recorded. Nothing here knows the code under test.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -133,6 +133,8 @@ pub(crate) struct Recorded {
 struct State {
     script: Vec<Behaviour>,
     requests: Vec<Recorded>,
+    /// What those that hang do after all.
+    released: Option<Behaviour>,
 }
 
 pub(crate) struct Fake {
@@ -144,7 +146,7 @@ impl Fake {
     pub(crate) fn start(script: impl Into<Vec<Behaviour>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State { script: script.into(), requests: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { script: script.into(), ..State::default() }));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -165,6 +167,12 @@ impl Fake {
         self.state.lock().unwrap().script = script.into();
     }
 
+    /// Lets those that hang go on.
+    #[allow(dead_code, reason = "not every test binary that shares this file needs it")]
+    pub(crate) fn release(&self, behaviour: &Behaviour) {
+        self.state.lock().unwrap().released = Some(behaviour.clone());
+    }
+
     pub(crate) fn requests(&self) -> Vec<Recorded> {
         self.state.lock().unwrap().requests.clone()
     }
@@ -181,7 +189,7 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     reader.read_exact(&mut body)?;
     request.body = String::from_utf8_lossy(&body).into_owned();
     state.lock().unwrap().requests.push(request);
-    behave(stream, behaviour)
+    behave(stream, behaviour, state)
 }
 
 fn read_head(reader: &mut BufReader<TcpStream>) -> std::io::Result<(Recorded, usize)> {
@@ -207,7 +215,7 @@ fn next_behaviour(state: &Mutex<State>) -> Behaviour {
     if state.script.len() > 1 { state.script.remove(0) } else { state.script[0].clone() }
 }
 
-fn behave(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
+fn behave(mut stream: TcpStream, behaviour: Behaviour, state: &Mutex<State>) -> std::io::Result<()> {
     match behaviour {
         Behaviour::Respond(status, headers, body) => {
             write!(stream, "HTTP/1.1 {status} Whatever\r\ncontent-length: {}\r\n", body.len())?;
@@ -218,9 +226,21 @@ fn behave(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
             stream.write_all(&body)
         }
         Behaviour::Hang => {
-            // Until the client gives up.
-            let mut rest = Vec::new();
-            stream.read_to_end(&mut rest).map(drop)
+            // Until the client gives up, or somebody lets it go on.
+            stream.set_read_timeout(Some(Duration::from_millis(10)))?;
+            loop {
+                let released = state.lock().unwrap().released.clone();
+                if let Some(behaviour) = released {
+                    return behave(stream, behaviour, state);
+                }
+                match stream.read(&mut [0; 64]) {
+                    Ok(0) => return Ok(()),
+                    Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                        return Err(error);
+                    }
+                    _ => {}
+                }
+            }
         }
         Behaviour::Drip => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;

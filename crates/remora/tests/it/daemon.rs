@@ -158,8 +158,10 @@ fn a_daemon_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
         }
     });
     assert!(background.command(&["daemon", "start"]).output().unwrap().status.success());
-    background
-        .wait("the rest", || background.counts()["pending"] == 0 && background.counts()["processing"] == 0);
+    background.wait("the rest", || {
+        let counts = background.counts();
+        counts["pending"] == 0 && counts["processing"] == 0
+    });
     let counts = background.counts();
     assert_eq!(
         (&counts["observations"], &counts["failed"]),
@@ -172,6 +174,38 @@ fn a_daemon_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
         assert!(titles.insert(observation["title"].to_string()), "{observation}");
     }
     assert_eq!(background.world.json(&["doctor"])["ok"], true);
+}
+
+#[test]
+fn after_many_sessions_and_kills_nothing_of_it_is_left() {
+    let background = Background::new();
+    for number in 0..50 {
+        turn(&background.world, &format!("s{number}"), 1, |message| background.hook(message));
+        if number % 3 == 0
+            && let Some(pid) =
+                background.pid().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()))
+        {
+            // It may have ended meanwhile.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+    let _ = background.command(&["daemon", "start"]).output();
+    background.wait("the rest", || {
+        let counts = background.counts();
+        counts["pending"] == 0 && counts["processing"] == 0
+    });
+    assert_eq!(background.counts()["observations"], 50);
+    assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
+    let data = background.world.data();
+    // A detached daemon works in the data directory.
+    let ours = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes
+            .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == data))
+            .count()
+    };
+    background.wait("the end of all", || ours() == 0);
+    assert!(!data.join("daemon.sock").exists() && !data.join("daemon.json").exists());
 }
 
 #[test]

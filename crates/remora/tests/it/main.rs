@@ -9,8 +9,12 @@ mod daemon;
 mod demo;
 mod docs;
 mod durability;
+#[path = "../../../remora-observer/tests/it/fake.rs"]
+#[allow(dead_code, reason = "shared with the tests of the observer, which use all of it")]
+mod fake;
 mod faults;
 mod hook;
 mod logs;
+mod observer;
 mod privacy;
 mod support;
