@@ -11,6 +11,7 @@ mod error;
 pub mod gate;
 mod hex;
 mod idempotency;
+mod listing;
 pub mod pause;
 pub mod private_turns;
 pub mod problems;
@@ -25,6 +26,7 @@ mod writing;
 
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
+pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, WhichSession};
 pub use project::{Place, locate};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
