@@ -26,6 +26,7 @@ mod writing;
 
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
+pub use hex::hex;
 pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, WhichSession};
 pub use project::{Place, locate};
 pub use queue::{Batch, Failure, Queued, Which};
