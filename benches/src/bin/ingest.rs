@@ -46,7 +46,8 @@ impl Daemon {
         let port = u16::try_from(port)?;
         let mut first = Client::connect(port, &token)?;
         for session in 0..SESSIONS {
-            first.send("init", &json!({"contentSessionId": session.to_string(), "cwd": "/tmp"}))?;
+            first
+                .send("init", &json!({"contentSessionId": session.to_string(), "cwd": directory(session)}))?;
         }
         let began = Instant::now();
         let mut times = send_all(port, &token, connections, events)?;
@@ -167,13 +168,18 @@ fn event(connection: usize, number: usize) -> Value {
     }
     json!({
         "contentSessionId": (connection % SESSIONS).to_string(),
-        "cwd": "/tmp",
+        "cwd": directory(connection % SESSIONS),
         "prompt_id": "80736470-09d2-4ae5-9ad4-8f765d959b54",
         "tool_name": "Bash",
         "tool_input": {"command": "cargo test --workspace", "description": "Run the tests"},
         "tool_response": {"stdout": output, "stderr": "", "interrupted": false},
         "tool_use_id": format!("toolu_{connection}_{number}"),
     })
+}
+
+/// Each session has a project of its own: the next session of a project would end the turn of the last.
+fn directory(session: usize) -> String {
+    format!("/nowhere/project-{session}")
 }
 
 fn number(value: &Value) -> Option<i32> {
