@@ -109,6 +109,9 @@ pub struct Memory {
     pub provider: String,
     #[serde(default)]
     pub model: String,
+    /// The provider's own name for its session, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 #[cfg(test)]

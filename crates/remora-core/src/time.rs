@@ -25,9 +25,44 @@ impl Time {
         Self(self.0.saturating_sub(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// How long ago `earlier` was; nothing if it was not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
+    }
+
+    /// Midnight before, where the user is.
+    #[must_use]
+    pub fn start_of_day(self) -> Self {
+        let local = self.local().and_then(|time| time.start_of_day().ok());
+        local.map_or(self, |time| Self(time.timestamp().as_millisecond()))
+    }
+
+    /// Midnight after, where the user is.
+    #[must_use]
+    pub fn end_of_day(self) -> Self {
+        let local = self.local().and_then(|time| time.tomorrow().ok()?.start_of_day().ok());
+        local.map_or(self.after(Duration::from_hours(24)), |time| Self(time.timestamp().as_millisecond()))
+    }
+
+    /// The day where the user is: `2026-03-10`.
+    pub fn date(self) -> String {
+        self.local().map_or_else(|| self.iso(), |time| time.date().to_string())
+    }
+
+    fn local(self) -> Option<jiff::Zoned> {
+        let time = jiff::Timestamp::from_millisecond(self.0).ok()?;
+        Some(time.to_zoned(jiff::tz::TimeZone::system()))
+    }
+
     /// `2026-03-10T09:12:00Z`, with milliseconds where there are any.
     pub fn iso(self) -> String {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |time| time.to_string())
+    }
+
+    /// Always with milliseconds, for lines that stand below each other.
+    pub fn iso_millis(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0)
+            .map_or_else(|_| self.0.to_string(), |time| format!("{time:.3}"))
     }
 
     pub fn from_iso(text: &str) -> Option<Self> {
@@ -46,10 +81,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_day_goes_from_midnight_to_midnight() {
+        let now = Time(1_773_133_920_123);
+        let (start, end) = (now.start_of_day(), now.end_of_day());
+        assert!(start <= now && now < end);
+        assert_eq!((start.date(), end.start_of_day()), (now.date(), end));
+        assert_eq!(end.since(start).as_secs() / 3600, 24);
+        assert_eq!(start.since(end), Duration::ZERO);
+    }
+
+    #[test]
     fn iso_and_epoch_agree() {
         let time = Time(1_773_134_520_000);
         assert_eq!(time.iso(), "2026-03-10T09:22:00Z");
         assert_eq!(Time::from_iso("2026-03-10T09:22:00Z"), Some(time));
+        assert_eq!(time.iso_millis(), "2026-03-10T09:22:00.000Z");
         assert_eq!(Time(i64::MAX).iso(), i64::MAX.to_string());
     }
 }

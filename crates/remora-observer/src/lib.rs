@@ -1,13 +1,23 @@
 //! From events to knowledge: a session's turn in, observations and a summary out.
 //!
-//! [`Turn`] is what happened, gathered from a batch of events. [`builtin`] makes memory of it with nothing but
-//! the facts at hand: no network, no cost. [`drain`] works the queue off with it. This crate knows neither a
-//! host's wire format nor any server.
+//! [`Turn`] is what happened, gathered from a batch of events. [`builtin`] makes memory of it with nothing but the
+//! facts at hand: no network, no cost. Where the user has set one up, a [`provider`] is asked instead, within a
+//! budget, and its [`answer`] is read with patience. [`Observer`] decides which, turn by turn. This crate knows
+//! neither a host's wire format nor any server.
 
 pub mod answer;
+mod budget;
 pub mod builtin;
 mod drain;
+mod observer;
+mod patience;
+mod prompts;
+pub mod provider;
+mod stack;
+mod transcript;
 mod turn;
 
-pub use drain::{Drained, drain, drain_one};
+pub use drain::{Drained, drain};
+pub use observer::{Health, Next, Observer, Reflection, Settled, Task};
+pub use patience::Trouble;
 pub use turn::{Run, Turn};

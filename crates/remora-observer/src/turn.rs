@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use remora_core::event::{Body, Change, Outcome, ToolUse};
 
+/// How long an answer without any work behind it must be to be worth a call.
+const WORTH_READING: usize = 400;
+
 /// A turn as an observer sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
@@ -87,6 +90,15 @@ impl Turn {
                 after_changes: self.changes.len(),
             });
         }
+    }
+
+    /// Whether a model may find something in it: something was done, or much was said. Reads that led to no
+    /// change are not worth what they cost.
+    pub fn is_worth_a_call(&self) -> bool {
+        let said: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
+        let did = !self.changes.is_empty() || !self.runs.is_empty();
+        let only_talked = self.files_read.is_empty() && said >= WORTH_READING;
+        did || only_talked
     }
 
     /// Each changed file once.

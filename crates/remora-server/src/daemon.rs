@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::control::{Ear, Message};
-use crate::http::{self, Opened};
+use crate::http::Opened;
 use crate::presence::Hold;
 use crate::shared::{Load, Shared};
 use crate::store_thread::StoreThread;
@@ -39,7 +39,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         // Its port is known before anybody can be told that it runs.
-        let http = Opened::open(dir, http::DEFAULT_PORT).await;
+        let http = Opened::open(dir, load().daemon.port).await;
         if let Err(error) = &http {
             problems::report(Some(dir), &format!("daemon: it does without HTTP: {error}"));
         }

@@ -13,7 +13,14 @@ const ROUND: Duration = Duration::from_hours(1);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     loop {
-        let done = shared.writer.call(|store| store.interrupt_quiet_sessions(Time::now())).await;
+        let retention = shared.settings().retention.clone();
+        let done = shared
+            .writer
+            .call(move |store| {
+                store.interrupt_quiet_sessions(Time::now())?;
+                store.prune(&retention, Time::now())
+            })
+            .await;
         if let Err(error) = done {
             problems::report(Some(&shared.dir), &format!("daemon: {error}"));
         }

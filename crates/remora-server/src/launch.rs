@@ -5,6 +5,7 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use remora_core::settings;
 use remora_store::DataDir;
 
 /// A daemon that does not come up is not tried again at every hook.
@@ -15,16 +16,40 @@ pub fn start(dir: &DataDir) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["daemon", "run", "--detached"]).current_dir(dir.path()).env_clear();
     for (name, value) in std::env::vars_os() {
-        let kept = name.to_str().is_some_and(|name| {
-            ["HOME", "PATH", "LANG", "TMPDIR", "TZ"].contains(&name) || name.starts_with("REMORA_")
-        });
-        if kept {
+        if name.to_str().is_some_and(is_passed_on) {
             command.env(name, value);
         }
     }
     command.env("REMORA_DATA_DIR", dir.path());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     Ok(())
+}
+
+/// What the daemon and the programs it asks need: where things are, how to reach the network, and the keys that
+/// settings may come from.
+fn is_passed_on(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "PATH",
+        "LANG",
+        "TMPDIR",
+        "TZ",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    ];
+    let is_proxy = name.ends_with("_proxy") && NAMES.contains(&name.to_ascii_uppercase().as_str());
+    NAMES.contains(&name)
+        || is_proxy
+        || ["REMORA_", "XDG_", "LC_"].iter().any(|prefix| name.starts_with(prefix))
+        || settings::all().iter().any(|setting| setting.usual_variables.contains(&name))
 }
 
 /// Starts one unless that was tried a moment ago.
@@ -47,4 +72,29 @@ pub fn detach() -> io::Result<()> {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     rustix::process::setsid()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_passed_on;
+
+    #[test]
+    fn the_daemon_gets_what_it_needs_and_nothing_else() {
+        for name in [
+            "HOME",
+            "TMPDIR",
+            "REMORA_OPENAI_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "GOOGLE_API_KEY",
+            "XDG_RUNTIME_DIR",
+            "https_proxy",
+            "NO_PROXY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ] {
+            assert!(is_passed_on(name), "{name}");
+        }
+        for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "CLAUDECODE", "path", "LD_PRELOAD"] {
+            assert!(!is_passed_on(name), "{name}");
+        }
+    }
 }

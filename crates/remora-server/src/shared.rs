@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use remora_core::settings::Settings;
+use remora_observer::Health;
 use remora_store::DataDir;
 use tokio::sync::{Notify, watch};
 
@@ -23,6 +24,8 @@ pub struct Shared {
     pub activity: Activity,
     /// Counts up whenever there may be something new in the store.
     pub news: watch::Sender<u64>,
+    /// How the model is doing, where one is asked.
+    pub health: watch::Sender<Option<Health>>,
     /// Wakes the observer.
     pub(crate) work: Notify,
     settings: watch::Sender<Arc<Settings>>,
@@ -46,6 +49,7 @@ impl Shared {
             reader,
             activity: Activity::new(),
             news: watch::Sender::new(0),
+            health: watch::Sender::new(None),
             work: Notify::new(),
             settings: watch::Sender::new(settings),
             load,
@@ -64,6 +68,11 @@ impl Shared {
     /// Something came into the store: there may be work, and something to show.
     pub fn announce(&self) {
         self.work.notify_one();
+        self.announce_news();
+    }
+
+    /// There is something to show, and nothing to do.
+    pub(crate) fn announce_news(&self) {
         self.news.send_modify(|count| *count += 1);
     }
 

@@ -1,12 +1,14 @@
-//! Works the queue off: woken, never polling.
+//! Works the queue off: woken, never polling; several sessions at a time, each in order.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_observer::drain_one;
-use remora_store::{Store, StoreError, problems};
+use remora_observer::{Next, Observer, Reflection, Task};
+use remora_store::{Failure, Store, StoreError, problems};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::shared::Shared;
 
@@ -15,47 +17,153 @@ const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// What is due and yet not to be had, because another process works on it, is asked for again after this.
 const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+/// How often a claim shows that somebody is at work on it.
+const HEARTBEAT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Receiver<bool>) {
+    let mut settings = shared.watch_settings();
+    let mut worker = Worker::new(Arc::clone(&shared), owner);
+    worker.adopt(&settings.borrow_and_update().clone());
     loop {
-        let sleep = match round(&shared, &owner, &stop).await {
-            Ok(sleep) => sleep,
-            Err(error) => {
-                problems::report(Some(&shared.dir), &format!("daemon: {error}"));
-                AFTER_ERROR
-            }
-        };
+        let sleep = worker.round(&stop).await.unwrap_or_else(|error| {
+            worker.report(&error.to_string());
+            AFTER_ERROR
+        });
+        worker.tell_health();
         tokio::select! {
             () = shared.work.notified() => {}
             () = tokio::time::sleep(sleep) => {}
+            Some(_) = worker.calls.join_next() => {}
+            _ = settings.changed() => {
+                worker.adopt(&settings.borrow_and_update().clone());
+                // What waited for a better provider or a larger budget need not wait longer.
+                if let Err(error) = shared.writer.call(Store::retry_now).await {
+                    worker.report(&error.to_string());
+                }
+            }
             _ = stop.changed() => break,
         }
     }
-    let released = shared.writer.call(move |store| store.release_all(&owner)).await;
-    if let Err(error) = released {
-        problems::report(Some(&shared.dir), &format!("daemon: {error}"));
+    worker.end().await;
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    owner: String,
+    observer: Arc<Observer>,
+    parallel: usize,
+    silence: Duration,
+    /// Calls of a model under way, each about another session.
+    calls: JoinSet<()>,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>, owner: String) -> Self {
+        let silence = shared.settings().observer.turn_silence;
+        let observer = Arc::new(Observer::builtin(&owner, silence));
+        Self { shared, owner, observer, parallel: 1, silence, calls: JoinSet::new() }
+    }
+
+    /// Works by these settings from now on. Calls under way end by those they began with.
+    fn adopt(&mut self, settings: &Settings) {
+        let (observer, problems) = Observer::new(settings, &self.shared.dir, &self.owner);
+        for problem in problems {
+            self.report(&problem);
+        }
+        self.observer = Arc::new(observer);
+        self.parallel = usize::from(settings.observer.parallel_sessions.max(1));
+        self.silence = settings.observer.turn_silence;
+    }
+
+    /// Does what there is to do; says how long there is nothing more.
+    async fn round(&mut self, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
+        self.shared
+            .writer
+            .call(|store| {
+                store.take_in_spool();
+                store.reclaim_stale(Time::now())
+            })
+            .await?;
+        // One turn at a time, so that whoever else writes gets in between.
+        while !*stop.borrow() {
+            if self.calls.len() >= self.parallel {
+                return Ok(LONGEST_SLEEP);
+            }
+            let observer = Arc::clone(&self.observer);
+            let next = self.shared.writer.call(move |store| observer.next(store, Time::now())).await?;
+            match next {
+                Next::Nothing => break,
+                Next::Waits => {}
+                Next::Settled(_) => self.shared.announce_news(),
+                Next::Ask(task) => {
+                    let call = reflect(Arc::clone(&self.shared), *task);
+                    self.calls.spawn(call);
+                }
+            }
+        }
+        let silence = self.silence;
+        let due = self.shared.writer.call(move |store| store.next_due(silence)).await?;
+        let wait = due.map_or(i64::MAX, |due| due.0.saturating_sub(Time::now().0)).max(0);
+        Ok(Duration::from_millis(wait.unsigned_abs()).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+    }
+
+    fn tell_health(&self) {
+        self.shared.health.send_if_modified(|health| {
+            let now = self.observer.health();
+            let changed = *health != now;
+            *health = now;
+            changed
+        });
+    }
+
+    /// Calls are broken off, and what they were about waits for the next daemon.
+    async fn end(mut self) {
+        self.calls.shutdown().await;
+        let owner = self.owner.clone();
+        if let Err(error) = self.shared.writer.call(move |store| store.release_all(&owner)).await {
+            self.report(&error.to_string());
+        }
+    }
+
+    fn report(&self, reason: &str) {
+        problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
     }
 }
 
-/// Does what there is to do; says how long there is nothing more.
-async fn round(shared: &Shared, owner: &str, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
-    let silence = shared.settings().observer.turn_silence;
-    shared
-        .writer
-        .call(|store| {
-            store.take_in_spool();
-            Ok(())
-        })
-        .await?;
-    // One turn at a time, so that whoever else writes gets in between.
-    while !*stop.borrow() {
-        let owner = owner.to_owned();
-        if !shared.writer.call(move |store| drain_one(store, &owner, silence)).await? {
-            break;
+/// Asks a model about one turn and stores what comes of it.
+async fn reflect(shared: Arc<Shared>, task: Task) {
+    let answer = {
+        let asking = task.ask();
+        tokio::pin!(asking);
+        loop {
+            tokio::select! {
+                answer = &mut asking => break answer,
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    let batch = task.batch().clone();
+                    let beaten = shared.writer.call(move |store| store.heartbeat(&batch, Time::now())).await;
+                    if let Err(error) = beaten {
+                        problems::report(Some(&shared.dir), &format!("daemon: {error}"));
+                    }
+                }
+            }
         }
-        shared.news.send_modify(|count| *count += 1);
+    };
+    let reflection = task.reflect(answer, Time::now());
+    log(&shared, &reflection);
+    let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
+    match settled {
+        Ok(_) => shared.announce_news(),
+        Err(error) => problems::report(Some(&shared.dir), &format!("daemon: {error}")),
     }
-    let due = shared.writer.call(move |store: &mut Store| store.next_due(silence)).await?;
-    let wait = due.map_or(i64::MAX, |due| due.0.saturating_sub(Time::now().0)).max(0);
-    Ok(Duration::from_millis(wait.unsigned_abs()).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+}
+
+/// What was odd about an answer is no failure, and yet somebody may want to know. Never what it said.
+fn log(shared: &Shared, reflection: &Reflection) {
+    if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
+        problems::report(Some(&shared.dir), &format!("observer: {reason}"));
+    }
+    if !reflection.problems.is_empty() {
+        let odd = reflection.problems.join("; ");
+        problems::report(Some(&shared.dir), &format!("observer: odd answer: {odd}"));
+    }
 }

@@ -33,6 +33,11 @@ impl DataDir {
         self.path.join("config.toml")
     }
 
+    /// Held while `config.toml` is read, changed and replaced.
+    pub(crate) fn config_lock(&self) -> PathBuf {
+        self.path.join("config.lock")
+    }
+
     pub fn log(&self) -> PathBuf {
         self.path.join("remora.log")
     }

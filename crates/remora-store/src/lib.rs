@@ -2,9 +2,10 @@
 //!
 //! In goes a [`Record`] (a captured event with its id and time) and, later, the memory that was made of it;
 //! out come batches of events to work on and the records people and agents ask for. Beside the database the
-//! data directory holds what must work without it: the [`spool`], the [`problems`] log and the
+//! data directory holds what must work without it: the [`spool`], the [`log`] and the
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
+pub mod config_file;
 mod connection;
 pub mod data_dir;
 mod error;
@@ -12,6 +13,7 @@ pub mod gate;
 mod hex;
 mod idempotency;
 mod listing;
+pub mod log;
 pub mod pause;
 pub mod private_turns;
 pub mod problems;
@@ -19,9 +21,11 @@ mod project;
 mod queue;
 mod reading;
 mod record;
+mod retention;
 mod schema;
 pub mod spool;
 mod store;
+mod usage;
 mod writing;
 
 pub use data_dir::DataDir;
@@ -32,5 +36,7 @@ pub use project::{Place, locate};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::Record;
+pub use retention::Pruned;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, Store};
+pub use usage::{Call, CallOutcome, Spent};

@@ -11,11 +11,12 @@ use remora_core::ids::{EventId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use uuid::Uuid;
 
-use crate::{Store, StoreError, writing};
+use crate::{Call, Store, StoreError, usage, writing};
 
-/// Bad answers to a batch before its events count as failed.
-const MOST_ATTEMPTS: i64 = 3;
+/// Answers to a batch that may be bad before its events count as failed: the first, and three more.
+const MOST_ATTEMPTS: i64 = 4;
 /// Deaths of the owner before a batch is halved, to find the event that kills.
 const CRASHES_PER_HALVING: i64 = 10;
 /// A claim without a sign of life for this long is void.
@@ -86,6 +87,12 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
     .optional()
 }
 
+/// Up to a quarter of `duration`, so that what failed together is not tried again together.
+fn spread(duration: Duration) -> Duration {
+    let quarter = u64::try_from(duration.as_millis() / 4).unwrap_or(u64::MAX).max(1);
+    Duration::from_millis(Uuid::now_v7().as_u64_pair().1 % quarter)
+}
+
 /// Which failed events are meant.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
@@ -140,10 +147,19 @@ impl Store {
         Ok(Some(Batch { session: SessionId(session), prompt_number, owner: owner.to_owned(), events }))
     }
 
-    /// Stores what the batch became and removes its payloads: both or neither.
-    pub fn confirm(&mut self, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
+    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing.
+    pub fn confirm(
+        &mut self,
+        batch: &Batch,
+        memory: &Memory,
+        call: Option<&Call>,
+        at: Time,
+    ) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        writing::insert(&transaction, batch, memory, now)?;
+        writing::insert(&transaction, batch, memory, at)?;
+        if let Some(call) = call {
+            usage::insert(&transaction, batch.session, call)?;
+        }
         for event in &batch.events {
             let removed = transaction.execute(
                 "DELETE FROM pending_messages WHERE id = ?1 AND status = 'processing' AND claimed_by = ?2",
@@ -158,8 +174,18 @@ impl Store {
     }
 
     /// Gives a batch back, to be tried again later or, after too many bad answers, to be kept as failed.
-    pub fn release(&mut self, batch: &Batch, failure: &Failure, now: Time) -> Result<(), StoreError> {
+    /// What was spent in vain counts all the same.
+    pub fn release(
+        &mut self,
+        batch: &Batch,
+        failure: &Failure,
+        call: Option<&Call>,
+        now: Time,
+    ) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let Some(call) = call {
+            usage::insert(&transaction, batch.session, call)?;
+        }
         for event in &batch.events {
             let mine = params![event.id.0, batch.owner];
             let attempts: Option<i64> = transaction
@@ -174,7 +200,7 @@ impl Store {
             let (attempts, retry_at, reason) = match failure {
                 Failure::BadAnswer(reason) => {
                     let backoff = Duration::from_secs(1 << attempts.clamp(0, LONGEST_BACKOFF));
-                    (attempts + 1, now.after(backoff), reason)
+                    (attempts + 1, now.after(backoff + spread(backoff)), reason)
                 }
                 Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
             };
@@ -187,6 +213,15 @@ impl Store {
         }
         transaction.commit()?;
         Ok(())
+    }
+
+    /// Lets everything that waits for its next attempt be tried now, because what it waited for may have changed.
+    pub fn retry_now(&mut self) -> Result<usize, StoreError> {
+        let changed = self.writable()?.execute(
+            "UPDATE pending_messages SET retry_at = NULL WHERE status = 'pending' AND retry_at IS NOT NULL",
+            [],
+        )?;
+        Ok(changed)
     }
 
     /// Gives back everything an owner holds, for one that ends and leaves no claim behind. Says how many.
@@ -209,15 +244,29 @@ impl Store {
         if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
     }
 
-    /// Returns claims of the dead to the queue: everybody's but `owner`'s, who holds the data directory's lock
-    /// and so is alone, and those without a heartbeat. An event that kills its owner even alone fails.
+    /// Returns every claim but `owner`'s to the queue: for one that holds the data directory's lock, which proves
+    /// that the others are dead. An event that kills its owner even alone fails.
     pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
+    }
+
+    /// Returns claims without a heartbeat to the queue.
+    pub fn reclaim_stale(&mut self, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
+    }
+
+    fn reclaim_where(&mut self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
+        let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
+        // Mostly there is none, and then nobody has to wait for a lock.
+        if !self.db.prepare_cached(is_any)?.exists([])? {
+            return Ok(0);
+        }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let dead: Vec<(i64, i64, bool)> = transaction
-            .prepare(
+            .prepare(&format!(
                 "SELECT id, crashes + 1, count(*) OVER (PARTITION BY session_id) = 1 FROM pending_messages
-                 WHERE status = 'processing' AND (claimed_by <> ?1 OR claimed_at < ?2)",
-            )?
+                 WHERE status = 'processing' AND ({dead})"
+            ))?
             .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?

@@ -235,6 +235,13 @@ impl Store {
         Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
+    /// What the session's project is called.
+    pub fn session_project(&self, session: SessionId) -> Result<String, StoreError> {
+        let sql =
+            "SELECT p.name FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
+        Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
+    }
+
     pub fn prompts(&self, session: SessionId) -> Result<Vec<PromptRow>, StoreError> {
         let sql = format!("{PROMPT} WHERE session_id = ?1 ORDER BY prompt_number");
         self.rows(&sql, &[&session.0], read_prompt)

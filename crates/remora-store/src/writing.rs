@@ -23,6 +23,9 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
     for observation in &memory.observations {
         insert_observation(db, batch, project, observation, memory, &sources, now)?;
     }
+    if let Some(id) = &memory.session_id {
+        db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
+    }
     if let Some(summary) = &memory.summary {
         insert_summary(db, batch, project, summary, memory, &sources, now)?;
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, FoundProject, ProjectRow, Store};
+use remora_store::{DataDir, FoundProject, ProjectRow, Store, log};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -27,12 +27,16 @@ impl App {
         Ok(Self { dir, settings_problems, json })
     }
 
-    /// Opens the store and says on stderr what the user should know about it.
-    pub(crate) fn open(&self) -> Result<Store> {
-        let store = Store::open(&self.dir)?;
+    pub(crate) fn warn_of_settings(&self) {
         for problem in &self.settings_problems {
             output::talk(&format!("warning: {problem}; the default is used"));
         }
+    }
+
+    /// Opens the store and says on stderr what the user should know about it.
+    pub(crate) fn open(&self) -> Result<Store> {
+        let store = Store::open(&self.dir)?;
+        self.warn_of_settings();
         if let Some(found) = store.newer_schema() {
             output::talk(&format!(
                 "warning: the database has schema {found}, made by a newer Remora; reading only"
@@ -58,15 +62,21 @@ pub(crate) fn project(store: &Store, wanted: &str) -> Result<ProjectRow> {
 
 /// The settings in force, and what could not be used of those given.
 pub(crate) fn settings(dir: &DataDir) -> (Settings, Vec<Problem>) {
+    let (text, unreadable) = config_text(dir);
+    let (settings, mut problems) = Settings::resolve(text.as_deref(), env::variable);
+    problems.extend(unreadable);
+    log::set_limit(settings.retention.log_mb);
+    (settings, problems)
+}
+
+/// The text of `config.toml`, if there is one.
+pub(crate) fn config_text(dir: &DataDir) -> (Option<String>, Option<Problem>) {
     match fs::read_to_string(dir.config()) {
-        Ok(text) => Settings::resolve(Some(&text), env::variable),
-        Err(error) => {
-            let (settings, mut problems) = Settings::resolve(None, env::variable);
-            // A data directory that is no directory is reported where it is used.
-            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-                problems.push(Problem { place: "config.toml".to_owned(), reason: error.to_string() });
-            }
-            (settings, problems)
+        Ok(text) => (Some(text), None),
+        // A data directory that is no directory is reported where it is used.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            (None, None)
         }
+        Err(error) => (None, Some(Problem { place: "config.toml".to_owned(), reason: error.to_string() })),
     }
 }

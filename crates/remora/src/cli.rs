@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
-use crate::command::{completions, daemon, demo, doctor, pause, queue, sessions, show, status};
+use crate::command::{completions, config, daemon, demo, doctor, logs, pause, queue, sessions, show, status};
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
 
@@ -42,6 +42,10 @@ enum Command {
     Resume(pause::Which),
     /// The background process that turns events into knowledge: run, start, stop, restart, status.
     Daemon(daemon::Daemon),
+    /// Settings: what is in force and why, and how to change it.
+    Config(config::Config),
+    /// What happened in the background: the log, and with `-f` what comes.
+    Logs(logs::Logs),
     /// Look for anything wrong, and say how to put it right.
     Doctor,
     /// Print a completion script for your shell.
@@ -89,6 +93,8 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
         Command::Daemon(daemon) => daemon::run(&app, daemon),
+        Command::Config(config) => config::run(&app, config).map(done),
+        Command::Logs(logs) => logs::run(&app, logs).map(done),
         Command::Doctor => doctor::run(&app),
         Command::Completions(completions) => {
             completions::run(completions);

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use remora_store::config_file::ConfigError;
 use remora_store::{SchemaAge, StoreError};
 
 #[derive(Debug)]
@@ -75,6 +76,22 @@ impl From<StoreError> for CliError {
             _ => "look for what is wrong: `remora doctor`".to_owned(),
         };
         Self::internal(message).hint(hint)
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        let message = format!("{error}; nothing was changed");
+        match error {
+            ConfigError::Syntax { path, line, .. } => Self::usage(message)
+                .hint(format!("put line {line} right first: `${{EDITOR:-vi}} +{line} {}`", path.display())),
+            ConfigError::NotASection { path, section } => Self::usage(message).hint(format!(
+                "make it a section, `[{section}]`, with its settings below: `${{EDITOR:-vi}} {}`",
+                path.display()
+            )),
+            ConfigError::Busy { .. } => Self::internal(message).hint("try again: `remora config list`"),
+            ConfigError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const MOST_FACTS: usize = 6;
 pub fn observe(turn: &Turn) -> Memory {
     let account = Account::new(turn);
     let observations = if account.is_worth_keeping() { vec![account.observation()] } else { Vec::new() };
-    Memory { observations, summary: account.summary(), provider: NAME.to_owned(), model: String::new() }
+    Memory { observations, summary: account.summary(), provider: NAME.to_owned(), ..Memory::default() }
 }
 
 /// A turn, read.

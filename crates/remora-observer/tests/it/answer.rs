@@ -720,14 +720,8 @@ fn summary() -> impl Strategy<Value = Summary> {
 }
 
 fn memory() -> impl Strategy<Value = Memory> {
-    (proptest::collection::vec(observation(), 0..4), proptest::option::of(summary())).prop_map(
-        |(observations, summary)| Memory {
-            observations,
-            summary,
-            provider: String::new(),
-            model: String::new(),
-        },
-    )
+    (proptest::collection::vec(observation(), 0..4), proptest::option::of(summary()))
+        .prop_map(|(observations, summary)| Memory { observations, summary, ..Memory::default() })
 }
 
 /// The memory as the contract has it, with `between` between the tags.

@@ -3,4 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod answer;
+mod claude_cli;
+mod fake;
+mod pipeline;
+mod provider;
 mod transcripts;

@@ -22,10 +22,8 @@ struct Session {
     left: i64,
 }
 
-fn sessions(jsonl: &str) -> Vec<Session> {
-    let temp = tempfile::tempdir().unwrap();
-    let dir = DataDir::new(temp.path());
-    let mut store = Store::open(&dir).unwrap();
+/// Sends a recording through the gate into the store, as hooks do.
+pub(crate) fn replay(dir: &DataDir, store: &mut Store, jsonl: &str) {
     for line in jsonl.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let at = Time::from_iso(line["at"].as_str().unwrap()).unwrap();
@@ -34,16 +32,23 @@ fn sessions(jsonl: &str) -> Vec<Session> {
         match read(Host::ClaudeCode, None, intake.finish().unwrap()) {
             Reading::Event(event) => {
                 if let Admission::Admitted(record) =
-                    admit(&dir, &Settings::default(), None, *event, at).unwrap()
+                    admit(dir, &Settings::default(), None, *event, at).unwrap()
                 {
                     store.enqueue(&record).unwrap();
                 }
             }
-            Reading::Synthetic { session, origin } => note_synthetic(&dir, &session, &origin).unwrap(),
+            Reading::Synthetic { session, origin } => note_synthetic(dir, &session, &origin).unwrap(),
             Reading::Nothing => {}
             Reading::Malformed(reason) => panic!("{reason}: {line}"),
         }
     }
+}
+
+fn sessions(jsonl: &str) -> Vec<Session> {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(temp.path());
+    let mut store = Store::open(&dir).unwrap();
+    replay(&dir, &mut store, jsonl);
     drain(&mut store, "test", Duration::ZERO).unwrap();
     let left = store.counts().unwrap().pending;
     let mut rows = store.sessions(None, 10).unwrap();

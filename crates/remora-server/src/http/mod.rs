@@ -22,7 +22,6 @@ use axum::{Router, middleware};
 use remora_core::time::Time;
 use tokio::sync::{Semaphore, watch};
 
-pub(crate) use ports::DEFAULT_PORT;
 pub use routes::Route;
 pub(crate) use serve::Opened;
 

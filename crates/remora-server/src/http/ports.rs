@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 
 use tokio::net::TcpListener;
 
-pub(crate) const DEFAULT_PORT: u16 = 37777;
 /// So many above the preferred one are tried before the system is asked for any: users of one machine get
 /// neighbouring ports.
 const NEIGHBOURS: u16 = 20;

@@ -6,5 +6,6 @@ mod gate;
 mod idempotency;
 mod projects;
 mod queue;
+mod retention;
 mod spool;
 mod support;

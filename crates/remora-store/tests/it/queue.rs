@@ -35,6 +35,7 @@ fn memory(title: &str) -> Memory {
         summary: Some(summary),
         provider: "test".into(),
         model: String::new(),
+        session_id: None,
     }
 }
 
@@ -62,7 +63,7 @@ fn a_batch_is_one_turn_of_one_session_in_order() {
         assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
     }
     assert_eq!(claim(&mut store, now), None, "both sessions are being worked on");
-    store.confirm(&first, &Memory::default(), now).unwrap();
+    store.confirm(&first, &Memory::default(), None, now).unwrap();
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2);
 }
 
@@ -95,7 +96,7 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     two_turns(&world, "a");
     let mut store = world.open();
     let batch = claim(&mut store, Time::now()).unwrap();
-    store.confirm(&batch, &memory("Fixed the build"), Time::now()).unwrap();
+    store.confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.pending), (1, 1, 3));
     let event: EventRow = store.event(batch.events[1].id).unwrap().unwrap();
@@ -106,7 +107,7 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     assert_eq!(row.source_event_ids, batch.events.iter().map(|event| event.id.0).collect::<Vec<_>>());
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()).unwrap().0, json["created_at_epoch"]);
-    assert!(matches!(store.confirm(&batch, &memory("Again"), Time::now()), Err(StoreError::ClaimLost)));
+    assert!(matches!(store.confirm(&batch, &memory("Again"), None, Time::now()), Err(StoreError::ClaimLost)));
     assert_eq!(store.counts().unwrap().observations, 1, "a lost claim stores nothing");
 }
 
@@ -118,13 +119,13 @@ fn the_same_observation_is_stored_once_a_session() {
     for minutes in [0, 10] {
         let now = Time::now().after(Duration::from_mins(minutes));
         let batch = claim(&mut store, now).unwrap();
-        store.confirm(&batch, &memory("Fixed the build"), now).unwrap();
+        store.confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
     }
     assert_eq!(store.counts().unwrap().observations, 1);
 }
 
 #[test]
-fn three_bad_answers_make_a_batch_fail_and_an_outage_none() {
+fn a_batch_fails_after_three_retries_of_bad_answers_and_never_of_an_outage() {
     let world = World::new();
     two_turns(&world, "a");
     let mut store = world.open();
@@ -132,20 +133,20 @@ fn three_bad_answers_make_a_batch_fail_and_an_outage_none() {
     for _ in 0..5 {
         let batch = claim(&mut store, now).unwrap();
         let outage = Failure::NoAnswer { reason: "offline".into(), retry_after: Duration::from_mins(1) };
-        store.release(&batch, &outage, now).unwrap();
+        store.release(&batch, &outage, None, now).unwrap();
         assert_eq!(claim(&mut store, now), None, "it waits");
         now = now.after(Duration::from_secs(61));
     }
-    for attempt in 1..=3 {
+    for attempt in 1..=4 {
         let batch = claim(&mut store, now).unwrap();
-        store.release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), now).unwrap();
+        store.release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), None, now).unwrap();
         now = now.after(Duration::from_secs(10));
     }
     let failed: Vec<EventRow> =
         store.queue(100).unwrap().into_iter().filter(|event| event.status == "failed").collect();
     assert_eq!(failed.len(), 3);
     assert!(
-        failed.iter().all(|event| event.last_error.as_deref() == Some("bad 3") && event.payload.is_some())
+        failed.iter().all(|event| event.last_error.as_deref() == Some("bad 4") && event.payload.is_some())
     );
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2, "the next turn goes on");
     assert_eq!(store.retry(Which::Events(&[failed[0].id])).unwrap(), 1);
@@ -187,7 +188,7 @@ fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
             assert!(crashes < 100, "it never ends");
             store.reclaim("the next process", now).unwrap();
         } else {
-            store.confirm(&batch, &Memory::default(), now).unwrap();
+            store.confirm(&batch, &Memory::default(), None, now).unwrap();
         }
     }
     assert_eq!(statuses(&store), ["failed"]);

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use remora_server::control::{self, Message};
 use remora_server::daemon::{self, End};
 use remora_server::{launch, presence};
-use remora_store::DataDir;
+use remora_store::{DataDir, log};
 use serde_json::json;
 
 use crate::app::{self, App};
@@ -56,6 +56,7 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
 
 /// The loser of a race for the data directory ends well too.
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
+    log::set_origin("daemon");
     if detached {
         launch::detach()?;
     }

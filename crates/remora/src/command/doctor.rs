@@ -98,7 +98,10 @@ fn settings(app: &App) -> Check {
     match app.settings_problems.first() {
         None => good(name, "fine"),
         Some(problem) => {
-            let hint = format!("edit {}", app.dir.config().display());
+            let hint = format!(
+                "see what is in force: `remora config list`; the file is {}",
+                app.dir.config().display()
+            );
             wrong(name, &CliError::usage(problem.to_string()).hint(hint))
         }
     }
@@ -155,7 +158,7 @@ fn print(report: &Report) {
         }
     }
     if !report.recent_problems.is_empty() {
-        say("\nLately, hooks could not do their work:");
+        say("\nLately, this went wrong (all of it: `remora logs`):");
         for line in &report.recent_problems {
             say(&format!("  {}", paint(DIM, line)));
         }

@@ -12,11 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use remora_core::host::Host;
-use remora_core::settings::{Settings, Sync};
+use remora_core::settings::Sync;
 use remora_core::time::Time;
 use remora_server::control::{self, Message};
 use remora_server::launch;
-use remora_store::{DataDir, Record, Store, StoreError, problems, spool};
+use remora_store::{DataDir, Record, Store, StoreError, log, problems, spool};
 
 use crate::capture::{self, Taken};
 use crate::{app, env, stdin};
@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) {
     if env::disabled() {
         return;
     }
+    log::set_origin("hook");
     let dir = env::data_dir().map(DataDir::new);
     report_panics(dir.clone());
     let outcome = panic::catch_unwind(|| match &dir {
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) {
         None => Err("there is no home directory and REMORA_DATA_DIR is not set".to_owned()),
     });
     if let Ok(Err(reason)) = outcome {
-        problems::report(dir.as_ref(), &format!("hook {}: {reason}", arguments.host));
+        problems::report(dir.as_ref(), &format!("{}: {reason}", arguments.host));
     }
 }
 
@@ -82,19 +83,19 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
-    let mut in_force = Settings::default();
+    let (mut sync, mut autostart) = (Sync::Normal, true);
     let settings = || {
         let (settings, problems) = app::settings(dir);
         for problem in problems {
             problems::report(Some(dir), &format!("settings: {problem}"));
         }
-        in_force = settings.clone();
+        (sync, autostart) = (settings.capture.sync, settings.daemon.autostart);
         settings
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
-            deliver(dir, in_force.capture.sync, &record)?;
-            poke(dir, in_force.daemon.autostart)
+            deliver(dir, sync, &record)?;
+            poke(dir, autostart)
         }
         Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
     }
@@ -125,7 +126,7 @@ fn watch(dir: DataDir, record: Record, stored: Arc<AtomicBool>) {
         std::process::exit(0);
     });
     if let Err(error) = watcher {
-        problems::report(None, &format!("hook: no thread to watch the time: {error}"));
+        problems::report(None, &format!("no thread to watch the time: {error}"));
     }
 }
 

@@ -1,10 +1,12 @@
 //! One file a command: what it takes, what it answers.
 
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod hook;
+pub(crate) mod logs;
 pub(crate) mod pause;
 pub(crate) mod queue;
 pub(crate) mod sessions;

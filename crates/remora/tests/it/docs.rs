@@ -13,13 +13,20 @@ fn document(name: &str) -> String {
 #[test]
 fn every_setting_and_file_is_documented() {
     let architecture = document("ARCHITECTURE.md");
-    for name in remora_core::settings::names() {
-        assert!(architecture.contains(&format!("`{name}`")), "{name}");
+    let defaults = remora_core::settings::Settings::default();
+    for setting in remora_core::settings::all() {
+        let row = architecture.lines().find(|line| line.starts_with(&format!("| `{}` |", setting.name)));
+        let row = row.unwrap_or_else(|| panic!("{} is missing", setting.name));
+        assert!(row.ends_with(&format!(" | {} |", setting.meaning)), "{row}");
+        // A list is told in words.
+        let default = setting.show(&defaults);
+        assert!(setting.secret || default.is_array() || row.contains(&format!(" `{default}` ")), "{row}");
     }
     let world = World::new();
     world.hook(&world.tool("t1"));
     world.hook(&world.prompt("p1", "<private>x</private>"));
     world.text(&["pause"]);
+    world.text(&["config", "set", "daemon.port", "0"]);
     for entry in fs::read_dir(world.data()).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let name = name.trim_end_matches("-wal").trim_end_matches("-shm");

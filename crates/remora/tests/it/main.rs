@@ -4,11 +4,13 @@
 #![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]
 
 mod commands;
+mod config;
 mod daemon;
 mod demo;
 mod docs;
 mod durability;
 mod faults;
 mod hook;
+mod logs;
 mod privacy;
 mod support;

@@ -1,0 +1,141 @@
+//! From what somebody gave to a value of the right type, or to the words for what was expected.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::time::Duration;
+
+use toml::Value;
+
+/// A value as it was given: typed in `config.toml`, a mere text in the environment and on the command line.
+#[derive(Debug)]
+pub(super) enum Given<'a> {
+    Value(&'a Value),
+    Text(&'a str),
+}
+
+impl Given<'_> {
+    /// Without the quotes that somebody may have put around a text because it would need them in the file.
+    pub(super) fn text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Value(value) => value.as_str().map(Cow::Borrowed),
+            Self::Text(text) => {
+                let text = text.trim();
+                if text.starts_with(['"', '\''])
+                    && let Some(Value::String(unquoted)) = toml_value(text)
+                {
+                    return Some(Cow::Owned(unquoted));
+                }
+                Some(Cow::Borrowed(text))
+            }
+        }
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, String> {
+        let read = match self {
+            Self::Value(value) => value.as_bool(),
+            Self::Text(text) => text.trim().parse().ok(),
+        };
+        read.ok_or_else(|| "expected true or false".to_owned())
+    }
+
+    pub(super) fn whole<T>(&self, least: T, most: T) -> Result<T, String>
+    where
+        T: TryFrom<i64> + PartialOrd + Display + Copy,
+    {
+        let read = match self {
+            Self::Value(value) => value.as_integer(),
+            Self::Text(text) => text.trim().replace('_', "").parse().ok(),
+        };
+        read.and_then(|number| T::try_from(number).ok())
+            .filter(|number| *number >= least && *number <= most)
+            .ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+    }
+
+    pub(super) fn dollars(&self) -> Result<f64, String> {
+        let read = match self {
+            Self::Value(Value::Integer(whole)) => i32::try_from(*whole).ok().map(f64::from),
+            Self::Value(value) => value.as_float(),
+            Self::Text(text) => text.trim().replace('_', "").parse().ok(),
+        };
+        read.filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
+            .ok_or_else(|| "expected an amount in US dollars such as 2.50, not below 0".to_owned())
+    }
+
+    /// `90s`, `5m` or `2h`.
+    pub(super) fn duration(&self) -> Result<Duration, String> {
+        let wrong = || r#"expected a time such as "90s", "5m" or "2h""#.to_owned();
+        let text = self.text().ok_or_else(wrong)?;
+        let number = |unit: char| text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
+        let seconds =
+            number('s').or_else(|| number('m')?.checked_mul(60)).or_else(|| number('h')?.checked_mul(3600));
+        seconds.map(Duration::from_secs).ok_or_else(wrong)
+    }
+
+    /// A list, or one text with commas.
+    pub(super) fn strings(&self) -> Result<Vec<String>, String> {
+        let wrong = || "expected a list of texts".to_owned();
+        if let Self::Text(text) = self
+            && text.trim_start().starts_with('[')
+        {
+            return Given::Value(&toml_value(text).ok_or_else(wrong)?).strings();
+        }
+        if let Self::Value(Value::Array(items)) = self {
+            return items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect();
+        }
+        let text = self.text().ok_or_else(wrong)?;
+        Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// One of some words.
+    pub(super) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, String> {
+        let text = self.text();
+        let found = words.iter().find(|(word, _)| text.as_deref() == Some(*word));
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            match words.split_last() {
+                Some((last, rest)) if !rest.is_empty() => format!("expected {} or {last}", rest.join(", ")),
+                _ => format!("expected {}", words.concat()),
+            }
+        })
+    }
+
+    /// A text of one line that says something.
+    pub(super) fn words(&self) -> Result<String, String> {
+        self.line()
+            .and_then(|line| if line.is_empty() { Err("expected a text".to_owned()) } else { Ok(line) })
+    }
+
+    /// A text of one line that may be empty.
+    pub(super) fn line(&self) -> Result<String, String> {
+        let text = self.text().filter(|text| text.len() <= 200 && !text.chars().any(char::is_control));
+        text.map(Cow::into_owned).ok_or_else(|| "expected a text of one line".to_owned())
+    }
+
+    /// A key as it can be sent in a header: the reason never quotes it.
+    pub(super) fn key(&self) -> Result<String, String> {
+        let wrong = || "expected a key: one word without spaces".to_owned();
+        let text = self.text().ok_or_else(wrong)?;
+        let text = text.trim();
+        let sendable = text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if sendable { Ok(text.to_owned()) } else { Err(wrong()) }
+    }
+
+    /// Where a service listens. A name and password in it would be shown to everybody who lists the settings.
+    pub(super) fn address(&self) -> Result<String, String> {
+        let wrong = || {
+            r##"expected an address such as "http://localhost:11434/v1", without user name, "?" or "#""##
+                .to_owned()
+        };
+        let text = self.line().map_err(|_| wrong())?;
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let good = text.is_empty()
+            || rest.is_some_and(|rest| {
+                !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace)
+            });
+        if good { Ok(text) } else { Err(wrong()) }
+    }
+}
+
+fn toml_value(text: &str) -> Option<Value> {
+    format!("value = {text}").parse::<toml::Table>().ok()?.remove("value")
+}

@@ -1,0 +1,579 @@
+//! Settings: defaults, overridden by `config.toml`, overridden by the environment.
+//!
+//! Every setting `section.key` can also be given as `REMORA_SECTION_KEY`; an API key is also believed from the
+//! variable its provider's own tools use, when nothing else gives it. A value that cannot be used leaves the one
+//! below it in force and is reported, because a hook must work with whatever it finds.
+
+mod given;
+mod secret;
+mod table;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use toml::Value;
+
+pub use self::secret::Secret;
+pub use self::table::Setting;
+
+use self::given::Given;
+use self::table::SETTINGS;
+
+/// All settings, resolved.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    pub observer: Observer,
+    pub budget: Budget,
+    pub anthropic: Service,
+    pub gemini: Service,
+    pub openrouter: Service,
+    pub openai: Service,
+    pub claude_cli: ClaudeCli,
+    pub capture: Capture,
+    pub daemon: Daemon,
+    pub retention: Retention,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observer {
+    pub provider: Provider,
+    /// Empty: the provider's default.
+    pub model: String,
+    /// Which kinds of observations are made.
+    pub mode: String,
+    /// The language a model writes in.
+    pub language: String,
+    /// How long one answer may take.
+    pub timeout: Duration,
+    /// From 1 to 8.
+    pub parallel_sessions: u8,
+    /// How much of a session's earlier observations a model is told again.
+    pub history_tokens: u32,
+    pub over_budget: OverBudget,
+    /// US dollars for a million tokens sent; 0 is unknown.
+    pub input_price: f64,
+    /// US dollars for a million tokens received; 0 is unknown.
+    pub output_price: f64,
+    /// How much silence ends a turn that nothing else ended.
+    pub turn_silence: Duration,
+}
+
+/// Who turns events into knowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Provider {
+    /// No model, no network, no cost.
+    #[default]
+    Builtin,
+    ClaudeCli,
+    Anthropic,
+    Gemini,
+    OpenRouter,
+    OpenAi,
+}
+
+impl Provider {
+    pub const ALL: [Self; 6] =
+        [Self::Builtin, Self::ClaudeCli, Self::Anthropic, Self::Gemini, Self::OpenRouter, Self::OpenAi];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Builtin => "builtin",
+            Self::ClaudeCli => "claude-cli",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::OpenRouter => "openrouter",
+            Self::OpenAi => "openai",
+        }
+    }
+}
+
+/// What happens to events when a budget is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverBudget {
+    /// The built-in observer takes them.
+    Builtin,
+    /// They wait until a model may be asked again.
+    Wait,
+}
+
+/// What may be spent; 0 is no limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    pub daily_tokens: u64,
+    pub session_tokens: u64,
+    pub daily_usd: f64,
+    pub session_usd: f64,
+}
+
+/// A model's service on the network.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Service {
+    pub api_key: Secret,
+    /// Empty: the provider's own.
+    pub base_url: String,
+}
+
+impl Settings {
+    /// The service behind a provider, if it is one on the network.
+    pub fn service(&self, provider: Provider) -> Option<&Service> {
+        match provider {
+            Provider::Builtin | Provider::ClaudeCli => None,
+            Provider::Anthropic => Some(&self.anthropic),
+            Provider::Gemini => Some(&self.gemini),
+            Provider::OpenRouter => Some(&self.openrouter),
+            Provider::OpenAi => Some(&self.openai),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaudeCli {
+    /// A name on the PATH or a path.
+    pub program: String,
+}
+
+/// How long things are kept that would otherwise only grow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    pub usage_days: u32,
+    pub failed_days: u32,
+    /// Megabytes, all files of the log together.
+    pub log_mb: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    /// Whether a hook starts the daemon when none runs.
+    pub autostart: bool,
+    pub idle_exit: IdleExit,
+    /// 0: any free one.
+    pub port: u16,
+}
+
+/// When a daemon to which nothing happens ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleExit {
+    After(Duration),
+    Never,
+}
+
+impl Default for Daemon {
+    fn default() -> Self {
+        Self { autostart: true, idle_exit: IdleExit::After(Duration::from_mins(30)), port: 37777 }
+    }
+}
+
+impl Default for Observer {
+    fn default() -> Self {
+        Self {
+            provider: Provider::Builtin,
+            model: String::new(),
+            mode: "code".to_owned(),
+            language: "English".to_owned(),
+            timeout: Duration::from_mins(1),
+            parallel_sessions: 2,
+            history_tokens: 2000,
+            over_budget: OverBudget::Builtin,
+            input_price: 0.0,
+            output_price: 0.0,
+            turn_silence: Duration::from_mins(5),
+        }
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { daily_tokens: 500_000, session_tokens: 0, daily_usd: 0.0, session_usd: 0.0 }
+    }
+}
+
+impl Default for ClaudeCli {
+    fn default() -> Self {
+        Self { program: "claude".to_owned() }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { usage_days: 365, failed_days: 90, log_mb: 5 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// Tools whose successful calls are not worth keeping; a trailing `*` stands for any ending.
+    pub skip_tools: Vec<String>,
+    /// Globs of directories of which nothing is captured; `~` is the home directory.
+    pub exclude_projects: Vec<String>,
+    pub sync: Sync,
+}
+
+/// How hard a hook tries to outlast a power cut. Both survive the death of every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    Normal,
+    Full,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        let skip = [
+            "Glob",
+            "Grep",
+            "ListMcpResourcesTool",
+            "TodoRead",
+            "TodoWrite",
+            "TaskCreate",
+            "TaskGet",
+            "TaskList",
+            "TaskUpdate",
+            "EnterPlanMode",
+            "ExitPlanMode",
+            "exit_plan_mode",
+            "update_plan",
+            "write_todos",
+            "mcp__remora__*",
+            "mcp__plugin_remora_*",
+        ];
+        Self { skip_tools: skip.map(str::to_owned).into(), exclude_projects: Vec::new(), sync: Sync::Normal }
+    }
+}
+
+/// A value that was given and could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub struct Problem {
+    /// `config.toml`, `capture.sync in config.toml` or an environment variable.
+    pub place: String,
+    pub reason: String,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File,
+    /// The environment variable of this name.
+    Variable(&'static str),
+}
+
+/// `default`, `config.toml` or `$REMORA_CAPTURE_SYNC`.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File => f.write_str("config.toml"),
+            Self::Variable(name) => write!(f, "${name}"),
+        }
+    }
+}
+
+/// A setting with its value and where that comes from, for people.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub setting: &'static Setting,
+    /// Of a secret only `set` or `not set`.
+    pub value: Value,
+    pub default: Value,
+    pub source: Source,
+}
+
+impl Settings {
+    /// Resolves what `file` (the text of `config.toml`) and `environment` say.
+    pub fn resolve(
+        file: Option<&str>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> (Settings, Vec<Problem>) {
+        // Hooks come this way at every tool call, so what only people want to know is not gathered here.
+        resolve(file, environment, |_, _| {})
+    }
+
+    /// The same, with every value and where it comes from.
+    pub fn list(
+        file: Option<&str>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> (Settings, Vec<Listed>, Vec<Problem>) {
+        let mut sources = vec![Source::Default; SETTINGS.len()];
+        let (settings, problems) = resolve(file, environment, |index, source| sources[index] = source);
+        let default = Settings::default();
+        let listed = SETTINGS.iter().zip(sources).map(|(setting, source)| Listed {
+            setting,
+            value: setting.show(&settings),
+            default: setting.show(&default),
+            source,
+        });
+        let listed = listed.collect();
+        (settings, listed, problems)
+    }
+}
+
+/// Resolves, and tells `note` about every value that is used and not the default, the last word last.
+fn resolve(
+    file: Option<&str>,
+    environment: impl Fn(&str) -> Option<String>,
+    mut note: impl FnMut(usize, Source),
+) -> (Settings, Vec<Problem>) {
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    let text = file.unwrap_or_default();
+    let table = text.parse::<toml::Table>().unwrap_or_else(|error| {
+        problems.push(Problem { place: "config.toml".into(), reason: syntax_error(text, &error) });
+        toml::Table::new()
+    });
+    problems.extend(unknown_keys(&table));
+    for (index, setting) in SETTINGS.iter().enumerate() {
+        // Of these the first that can be used counts. They are not ours, so what is wrong with them is no problem.
+        for name in setting.usual_variables {
+            if let Some(text) = environment(name)
+                && !text.trim().is_empty()
+                && (setting.apply)(&mut settings, &Given::Text(&text)).is_ok()
+            {
+                note(index, Source::Variable(name));
+                break;
+            }
+        }
+        let mut apply = |given: &Given<'_>, source: Source| match (setting.apply)(&mut settings, given) {
+            Ok(()) => note(index, source),
+            Err(reason) => {
+                let place = match source {
+                    Source::Variable(name) => name.to_owned(),
+                    _ => format!("{} in config.toml", setting.name),
+                };
+                problems.push(Problem { place, reason });
+            }
+        };
+        if let Some(value) = table.get(setting.section()).and_then(|section| section.get(setting.key())) {
+            apply(&Given::Value(value), Source::File);
+        }
+        if let Some(text) = environment(setting.variable) {
+            apply(&Given::Text(&text), Source::Variable(setting.variable));
+        }
+    }
+    (settings, problems)
+}
+
+/// Every setting there is.
+pub fn all() -> &'static [Setting] {
+    SETTINGS
+}
+
+/// The names of every setting there is.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SETTINGS.iter().map(|setting| setting.name)
+}
+
+pub fn find(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name)
+}
+
+/// The setting somebody may have meant: by its key alone, its variable, or with a slip of the finger.
+pub fn nearest(name: &str) -> Option<&'static Setting> {
+    let name = name.to_ascii_lowercase();
+    let same = |setting: &&Setting| {
+        setting.key() == name
+            || setting.variable.eq_ignore_ascii_case(&name)
+            || setting.name.replace(['.', '_'], "-") == name.replace(['.', '_'], "-")
+    };
+    SETTINGS.iter().find(same).or_else(|| {
+        let distance = |setting: &Setting| {
+            let key = strsim::damerau_levenshtein(setting.key(), &name);
+            key.min(strsim::damerau_levenshtein(setting.name, &name))
+        };
+        let near = SETTINGS.iter().map(|setting| (distance(setting), setting));
+        near.filter(|(distance, _)| *distance <= (name.len() / 3).min(4))
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, setting)| setting)
+    })
+}
+
+/// The line and what is wrong there, without the line itself, which may hold a key.
+fn syntax_error(text: &str, error: &toml::de::Error) -> String {
+    match error.span() {
+        Some(span) => {
+            let before = text.get(..span.start).unwrap_or(text);
+            format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        }
+        None => error.message().to_owned(),
+    }
+}
+
+fn unknown_keys(table: &toml::Table) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (section, content) in table {
+        let keys = content.as_table().into_iter().flat_map(toml::Table::keys);
+        for key in keys {
+            let name = format!("{section}.{key}");
+            if find(&name).is_none() {
+                problems.push(Problem {
+                    place: format!("{name} in config.toml"),
+                    reason: "unknown setting".into(),
+                });
+            }
+        }
+        if !content.is_table() {
+            let place = format!("{section} in config.toml");
+            problems.push(Problem { place, reason: "settings stand in sections, such as [capture]".into() });
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
+        let file = "[capture]\nsync = \"full\"\nskip_tools = [\"A\"]\n";
+        let (settings, problems) = Settings::resolve(Some(file), |name| {
+            (name == "REMORA_CAPTURE_SKIP_TOOLS").then(|| "B, C".to_owned())
+        });
+        assert_eq!(problems, []);
+        assert_eq!(settings.capture.sync, Sync::Full);
+        assert_eq!(settings.capture.skip_tools, ["B", "C"]);
+        assert_eq!(settings.capture.exclude_projects, Settings::default().capture.exclude_projects);
+    }
+
+    #[test]
+    fn times_are_written_as_people_say_them() {
+        let file = "[daemon]\nidle_exit = \"never\"\nautostart = false\n[observer]\nturn_silence = \"90s\"\n";
+        let (settings, problems) = Settings::resolve(Some(file), |_| None);
+        assert_eq!(problems, []);
+        assert_eq!((settings.daemon.autostart, settings.daemon.idle_exit), (false, IdleExit::Never));
+        assert_eq!(settings.observer.turn_silence, Duration::from_secs(90));
+        let (settings, problems) = Settings::resolve(None, |name| match name {
+            "REMORA_DAEMON_IDLE_EXIT" => Some("2h".into()),
+            "REMORA_OBSERVER_TURN_SILENCE" => Some("soon".into()),
+            "REMORA_DAEMON_AUTOSTART" => Some("false".into()),
+            _ => None,
+        });
+        assert_eq!(settings.daemon.idle_exit, IdleExit::After(Duration::from_hours(2)));
+        assert!(!settings.daemon.autostart);
+        assert_eq!(problems[0].place, "REMORA_OBSERVER_TURN_SILENCE");
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_used_is_reported_and_the_rest_holds() {
+        let file = "colour = 1\n[capture]\nsync = \"sometimes\"\nskip_tools = [\"A\"]\nskip_tool = []\n";
+        let (settings, problems) = Settings::resolve(Some(file), |_| None);
+        assert_eq!(settings.capture.sync, Sync::Normal);
+        assert_eq!(settings.capture.skip_tools, ["A"]);
+        let places: Vec<&str> = problems.iter().map(|problem| problem.place.as_str()).collect();
+        assert_eq!(
+            places,
+            ["capture.skip_tool in config.toml", "colour in config.toml", "capture.sync in config.toml"]
+        );
+        let (settings, problems) = Settings::resolve(Some("[capture"), |_| None);
+        assert_eq!((settings, problems.len()), (Settings::default(), 1));
+    }
+
+    #[test]
+    fn every_variable_follows_from_its_setting() {
+        for setting in all() {
+            let expected = format!("REMORA_{}", setting.name.replace('.', "_").to_ascii_uppercase());
+            assert_eq!(setting.variable, expected);
+            assert!(!setting.section().is_empty() && !setting.meaning.is_empty(), "{}", setting.name);
+        }
+    }
+
+    /// What is shown can be typed again, and what is typed can be read back from the file.
+    #[test]
+    fn every_default_is_a_value_that_can_be_given() {
+        let default = Settings::default();
+        for setting in all().iter().filter(|setting| !setting.secret) {
+            let shown = setting.show(&default);
+            let typed = match &shown {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(setting.parse(&typed), Ok(shown.clone()), "{}", setting.name);
+            let file = format!("[{}]\n{} = {shown}\n", setting.section(), setting.key());
+            assert_eq!(Settings::resolve(Some(&file), |_| None), (Settings::default(), vec![]), "{file}");
+            let (same, problems) =
+                Settings::resolve(None, |name| (name == setting.variable).then(|| typed.clone()));
+            assert_eq!((same, problems), (Settings::default(), vec![]), "{}", setting.variable);
+        }
+    }
+
+    #[test]
+    fn every_value_says_where_it_comes_from() {
+        let file = "[gemini]\napi_key = \"from-file\"\n[daemon]\nport = 0\nautostart = \"yes\"\n";
+        let (settings, listed, problems) = Settings::list(Some(file), |name| match name {
+            "REMORA_CLAUDE_CLI_PROGRAM" => Some("my-claude".into()),
+            "ANTHROPIC_API_KEY" | "GEMINI_API_KEY" => Some("from-usual\n".into()),
+            "OPENAI_API_KEY" => Some(String::new()),
+            "REMORA_DAEMON_PORT" => Some("no".into()),
+            _ => None,
+        });
+        let source = |name: &str| {
+            let entry = listed.iter().find(|entry| entry.setting.name == name).unwrap();
+            (entry.source, entry.value.to_string())
+        };
+        assert_eq!(source("claude_cli.program").0, Source::Variable("REMORA_CLAUDE_CLI_PROGRAM"));
+        assert_eq!(
+            source("anthropic.api_key"),
+            (Source::Variable("ANTHROPIC_API_KEY"), "\"set\"".to_owned())
+        );
+        assert_eq!(source("gemini.api_key").0, Source::File);
+        assert_eq!(source("openai.api_key"), (Source::Default, "\"not set\"".to_owned()));
+        assert_eq!(source("daemon.port"), (Source::File, "0".to_owned()));
+        assert_eq!(source("daemon.autostart"), (Source::Default, "true".to_owned()));
+        let places: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            places,
+            [
+                "daemon.autostart in config.toml: expected true or false",
+                "REMORA_DAEMON_PORT: expected a whole number from 0 to 65535"
+            ]
+        );
+        assert_eq!(settings.anthropic.api_key.expose(), "from-usual");
+        assert_eq!(settings.gemini.api_key.expose(), "from-file");
+        assert_eq!(settings.service(Provider::Gemini), Some(&settings.gemini));
+        assert!(!format!("{settings:?}").contains("from-"), "{settings:?}");
+    }
+
+    #[test]
+    fn a_value_outside_its_bounds_is_refused_with_what_was_expected() {
+        let refused = |name: &str, text: &str| find(name).unwrap().parse(text).unwrap_err();
+        for (name, text, expected) in [
+            ("observer.parallel_sessions", "9", "from 1 to 8"),
+            ("observer.parallel_sessions", "two", "from 1 to 8"),
+            ("observer.timeout", "0s", "at least"),
+            ("observer.provider", "chatgpt", r#""openrouter" or "openai""#),
+            ("observer.language", "", "expected a text"),
+            ("budget.daily_usd", "-1", "US dollars"),
+            ("budget.daily_usd", "nan", "US dollars"),
+            ("budget.daily_tokens", "-1", "from 0"),
+            ("openai.base_url", "localhost:11434", "http://"),
+            ("openai.base_url", "http://me:password@host", "without user name"),
+            ("openai.api_key", "two words", "one word"),
+            ("daemon.port", "65536", "65535"),
+        ] {
+            let reason = refused(name, text);
+            assert!(reason.contains(expected), "{name} {text}: {reason}");
+        }
+        assert!(!refused("openai.api_key", "two words").contains("two"));
+        assert_eq!(find("openai.api_key").unwrap().parse("123"), Ok(Value::String("123".into())));
+        assert_eq!(find("budget.daily_tokens").unwrap().parse("1_000"), Ok(Value::Integer(1000)));
+        assert_eq!(find("budget.daily_usd").unwrap().parse("2"), Ok(Value::Float(2.0)));
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_understood() {
+        let nearest = |name: &str| nearest(name).map(|setting| setting.name);
+        assert_eq!(nearest("observer.providr"), Some("observer.provider"));
+        assert_eq!(nearest("provider"), Some("observer.provider"));
+        assert_eq!(nearest("REMORA_DAEMON_PORT"), Some("daemon.port"));
+        assert_eq!(nearest("daemon-idle-exit"), Some("daemon.idle_exit"));
+        assert_eq!(nearest("colour"), None);
+        assert_eq!(nearest(""), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_reported_without_quoting_it() {
+        let (_, problems) = Settings::resolve(Some("[openai]\napi_key = sk-secret\n"), |_| None);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].reason.starts_with("line 2: "), "{}", problems[0]);
+        assert!(!problems[0].reason.contains("sk-secret"), "{}", problems[0]);
+    }
+}

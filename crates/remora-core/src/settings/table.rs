@@ -1,0 +1,390 @@
+//! Every setting there is: one entry says what it is called, what it means, how it is read and how it is shown.
+
+use std::time::Duration;
+
+use toml::Value;
+
+use super::given::Given;
+use super::{IdleExit, OverBudget, Provider, Secret, Settings, Sync};
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// `section.key`, as in `config.toml`.
+    pub name: &'static str,
+    /// What it is called in the environment.
+    pub variable: &'static str,
+    /// What it is for, in a line.
+    pub meaning: &'static str,
+    /// Whether its value is never shown.
+    pub secret: bool,
+    /// Variables of other programs that are believed when neither the file nor our own variable says anything.
+    pub usual_variables: &'static [&'static str],
+    pub(super) apply: fn(&mut Settings, &Given<'_>) -> Result<(), String>,
+    pub(super) show: fn(&Settings) -> Value,
+}
+
+impl Setting {
+    /// `observer`
+    pub fn section(&self) -> &'static str {
+        self.name.split_once('.').map_or("", |(section, _)| section)
+    }
+
+    /// `provider`
+    pub fn key(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, key)| key)
+    }
+
+    /// Its value in `settings`; of a secret only whether it is `set` or `not set`.
+    pub fn show(&self, settings: &Settings) -> Value {
+        (self.show)(settings)
+    }
+
+    /// What stands in `config.toml` for a value that was typed, or what was expected instead.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let mut scratch = Settings::default();
+        let given = Given::Text(text);
+        (self.apply)(&mut scratch, &given)?;
+        match ((self.show)(&scratch), given.text()) {
+            // As it was typed: "90s" does not become something equal, and a key stays what it is.
+            (Value::String(_), Some(text)) => Ok(Value::String(text.trim().to_owned())),
+            (value, _) => Ok(value),
+        }
+    }
+}
+
+type Apply = fn(&mut Settings, &Given<'_>) -> Result<(), String>;
+type Show = fn(&Settings) -> Value;
+
+const fn setting(
+    name: &'static str,
+    variable: &'static str,
+    meaning: &'static str,
+    apply: Apply,
+    show: Show,
+) -> Setting {
+    Setting { name, variable, meaning, secret: false, usual_variables: &[], apply, show }
+}
+
+const fn secret(
+    name: &'static str,
+    variable: &'static str,
+    meaning: &'static str,
+    usual_variables: &'static [&'static str],
+    apply: Apply,
+    show: Show,
+) -> Setting {
+    Setting { name, variable, meaning, secret: true, usual_variables, apply, show }
+}
+
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+const MOST_DAYS: u32 = 36_500;
+
+/// Resolved in this order, listed in this order.
+pub(super) const SETTINGS: &[Setting] = &[
+    setting(
+        "observer.provider",
+        "REMORA_OBSERVER_PROVIDER",
+        "who turns events into knowledge: `builtin` (free, offline), `claude-cli`, `anthropic`, `gemini`, `openrouter` or `openai`",
+        |settings, given| {
+            let words = Provider::ALL.map(|provider| (provider.as_str(), provider));
+            given.one_of(&words).map(|provider| settings.observer.provider = provider)
+        },
+        |settings| settings.observer.provider.as_str().into(),
+    ),
+    setting(
+        "observer.model",
+        "REMORA_OBSERVER_MODEL",
+        "the model it asks; empty is the provider's default",
+        |settings, given| given.line().map(|model| settings.observer.model = model),
+        |settings| settings.observer.model.as_str().into(),
+    ),
+    setting(
+        "observer.mode",
+        "REMORA_OBSERVER_MODE",
+        "which kinds of observations it makes",
+        |settings, given| {
+            let simple =
+                |mode: &String| mode.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+            let mode = given.words().ok().filter(simple).ok_or(r#"expected a mode's name such as "code""#)?;
+            settings.observer.mode = mode;
+            Ok(())
+        },
+        |settings| settings.observer.mode.as_str().into(),
+    ),
+    setting(
+        "observer.language",
+        "REMORA_OBSERVER_LANGUAGE",
+        "the language a model writes observations in",
+        |settings, given| given.words().map(|language| settings.observer.language = language),
+        |settings| settings.observer.language.as_str().into(),
+    ),
+    setting(
+        "observer.timeout",
+        "REMORA_OBSERVER_TIMEOUT",
+        "how long one answer of a model may take",
+        |settings, given| {
+            let timeout = given.duration()?;
+            if timeout.is_zero() {
+                return Err(r#"expected a time of at least "1s""#.to_owned());
+            }
+            settings.observer.timeout = timeout;
+            Ok(())
+        },
+        |settings| duration(settings.observer.timeout),
+    ),
+    setting(
+        "observer.parallel_sessions",
+        "REMORA_OBSERVER_PARALLEL_SESSIONS",
+        "how many sessions are observed at the same time, 1 to 8",
+        |settings, given| given.whole(1, 8).map(|count| settings.observer.parallel_sessions = count),
+        |settings| i64::from(settings.observer.parallel_sessions).into(),
+    ),
+    setting(
+        "observer.history_tokens",
+        "REMORA_OBSERVER_HISTORY_TOKENS",
+        "how much of a session's earlier observations a model is told again",
+        |settings, given| given.whole(0, 100_000).map(|tokens| settings.observer.history_tokens = tokens),
+        |settings| i64::from(settings.observer.history_tokens).into(),
+    ),
+    setting(
+        "observer.over_budget",
+        "REMORA_OBSERVER_OVER_BUDGET",
+        "what happens when a budget is used up: `builtin` goes on without a model, `wait` keeps events until it may ask again",
+        |settings, given| {
+            let words = [("builtin", OverBudget::Builtin), ("wait", OverBudget::Wait)];
+            given.one_of(&words).map(|choice| settings.observer.over_budget = choice)
+        },
+        |settings| {
+            let word = match settings.observer.over_budget {
+                OverBudget::Builtin => "builtin",
+                OverBudget::Wait => "wait",
+            };
+            word.into()
+        },
+    ),
+    setting(
+        "observer.input_price",
+        "REMORA_OBSERVER_INPUT_PRICE",
+        "US dollars for a million tokens sent, where Remora does not know the model's price; 0 is unknown",
+        |settings, given| given.dollars().map(|price| settings.observer.input_price = price),
+        |settings| settings.observer.input_price.into(),
+    ),
+    setting(
+        "observer.output_price",
+        "REMORA_OBSERVER_OUTPUT_PRICE",
+        "US dollars for a million tokens received; 0 is unknown",
+        |settings, given| given.dollars().map(|price| settings.observer.output_price = price),
+        |settings| settings.observer.output_price.into(),
+    ),
+    setting(
+        "observer.turn_silence",
+        "REMORA_OBSERVER_TURN_SILENCE",
+        "how much silence ends a turn that nothing else ended",
+        |settings, given| given.duration().map(|silence| settings.observer.turn_silence = silence),
+        |settings| duration(settings.observer.turn_silence),
+    ),
+    setting(
+        "budget.daily_tokens",
+        "REMORA_BUDGET_DAILY_TOKENS",
+        "the most tokens a day, sent and received; 0 is no limit",
+        |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.daily_tokens = tokens),
+        |settings| count(settings.budget.daily_tokens),
+    ),
+    setting(
+        "budget.session_tokens",
+        "REMORA_BUDGET_SESSION_TOKENS",
+        "the most tokens for one session; 0 is no limit",
+        |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.session_tokens = tokens),
+        |settings| count(settings.budget.session_tokens),
+    ),
+    setting(
+        "budget.daily_usd",
+        "REMORA_BUDGET_DAILY_USD",
+        "the most US dollars a day; 0 is no limit",
+        |settings, given| given.dollars().map(|amount| settings.budget.daily_usd = amount),
+        |settings| settings.budget.daily_usd.into(),
+    ),
+    setting(
+        "budget.session_usd",
+        "REMORA_BUDGET_SESSION_USD",
+        "the most US dollars for one session; 0 is no limit",
+        |settings, given| given.dollars().map(|amount| settings.budget.session_usd = amount),
+        |settings| settings.budget.session_usd.into(),
+    ),
+    secret(
+        "anthropic.api_key",
+        "REMORA_ANTHROPIC_API_KEY",
+        "the key for `anthropic`; without it `ANTHROPIC_API_KEY`",
+        &["ANTHROPIC_API_KEY"],
+        |settings, given| given.key().map(|key| settings.anthropic.api_key = Secret::new(key)),
+        |settings| set_or_not(&settings.anthropic.api_key),
+    ),
+    setting(
+        "anthropic.base_url",
+        "REMORA_ANTHROPIC_BASE_URL",
+        "where `anthropic` listens; empty is its own address",
+        |settings, given| given.address().map(|url| settings.anthropic.base_url = url),
+        |settings| settings.anthropic.base_url.as_str().into(),
+    ),
+    secret(
+        "gemini.api_key",
+        "REMORA_GEMINI_API_KEY",
+        "the key for `gemini`; without it `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        |settings, given| given.key().map(|key| settings.gemini.api_key = Secret::new(key)),
+        |settings| set_or_not(&settings.gemini.api_key),
+    ),
+    setting(
+        "gemini.base_url",
+        "REMORA_GEMINI_BASE_URL",
+        "where `gemini` listens; empty is its own address",
+        |settings, given| given.address().map(|url| settings.gemini.base_url = url),
+        |settings| settings.gemini.base_url.as_str().into(),
+    ),
+    secret(
+        "openrouter.api_key",
+        "REMORA_OPENROUTER_API_KEY",
+        "the key for `openrouter`; without it `OPENROUTER_API_KEY`",
+        &["OPENROUTER_API_KEY"],
+        |settings, given| given.key().map(|key| settings.openrouter.api_key = Secret::new(key)),
+        |settings| set_or_not(&settings.openrouter.api_key),
+    ),
+    setting(
+        "openrouter.base_url",
+        "REMORA_OPENROUTER_BASE_URL",
+        "where `openrouter` listens; empty is its own address",
+        |settings, given| given.address().map(|url| settings.openrouter.base_url = url),
+        |settings| settings.openrouter.base_url.as_str().into(),
+    ),
+    secret(
+        "openai.api_key",
+        "REMORA_OPENAI_API_KEY",
+        "the key for `openai`; without it `OPENAI_API_KEY`; a server of your own may need none",
+        &["OPENAI_API_KEY"],
+        |settings, given| given.key().map(|key| settings.openai.api_key = Secret::new(key)),
+        |settings| set_or_not(&settings.openai.api_key),
+    ),
+    setting(
+        "openai.base_url",
+        "REMORA_OPENAI_BASE_URL",
+        "where `openai` or a server that speaks like it listens (Ollama, LM Studio, vLLM); empty is its own address",
+        |settings, given| given.address().map(|url| settings.openai.base_url = url),
+        |settings| settings.openai.base_url.as_str().into(),
+    ),
+    setting(
+        "claude_cli.program",
+        "REMORA_CLAUDE_CLI_PROGRAM",
+        "what `claude-cli` runs: a name on the PATH or a path",
+        |settings, given| given.words().map(|program| settings.claude_cli.program = program),
+        |settings| settings.claude_cli.program.as_str().into(),
+    ),
+    setting(
+        "capture.skip_tools",
+        "REMORA_CAPTURE_SKIP_TOOLS",
+        "tools whose successful calls are not kept; a trailing `*` stands for any ending",
+        |settings, given| given.strings().map(|list| settings.capture.skip_tools = list),
+        |settings| list(&settings.capture.skip_tools),
+    ),
+    setting(
+        "capture.exclude_projects",
+        "REMORA_CAPTURE_EXCLUDE_PROJECTS",
+        "globs of directories of which nothing is captured; `~` is the home directory",
+        |settings, given| {
+            let globs = given.strings()?;
+            crate::capture::check_globs(&globs)?;
+            settings.capture.exclude_projects = globs;
+            Ok(())
+        },
+        |settings| list(&settings.capture.exclude_projects),
+    ),
+    setting(
+        "capture.sync",
+        "REMORA_CAPTURE_SYNC",
+        "`full` waits for the disk at every event, to outlast a power cut too",
+        |settings, given| {
+            let words = [("normal", Sync::Normal), ("full", Sync::Full)];
+            given.one_of(&words).map(|sync| settings.capture.sync = sync)
+        },
+        |settings| {
+            let word = match settings.capture.sync {
+                Sync::Normal => "normal",
+                Sync::Full => "full",
+            };
+            word.into()
+        },
+    ),
+    setting(
+        "daemon.autostart",
+        "REMORA_DAEMON_AUTOSTART",
+        "whether a hook starts the daemon when none runs",
+        |settings, given| given.boolean().map(|autostart| settings.daemon.autostart = autostart),
+        |settings| settings.daemon.autostart.into(),
+    ),
+    setting(
+        "daemon.idle_exit",
+        "REMORA_DAEMON_IDLE_EXIT",
+        "after how long without an event it ends by itself; `\"never\"` is allowed",
+        |settings, given| {
+            settings.daemon.idle_exit = match given.text().as_deref() {
+                Some("never") => IdleExit::Never,
+                _ => IdleExit::After(given.duration()?),
+            };
+            Ok(())
+        },
+        |settings| match settings.daemon.idle_exit {
+            IdleExit::Never => "never".into(),
+            IdleExit::After(limit) => duration(limit),
+        },
+    ),
+    setting(
+        "daemon.port",
+        "REMORA_DAEMON_PORT",
+        "the port it listens on, on this machine only; 0 is any free one",
+        |settings, given| given.whole(0, u16::MAX).map(|port| settings.daemon.port = port),
+        |settings| i64::from(settings.daemon.port).into(),
+    ),
+    setting(
+        "retention.usage_days",
+        "REMORA_RETENTION_USAGE_DAYS",
+        "for how many days it is known what models were asked and what it cost",
+        |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.usage_days = days),
+        |settings| i64::from(settings.retention.usage_days).into(),
+    ),
+    setting(
+        "retention.failed_days",
+        "REMORA_RETENTION_FAILED_DAYS",
+        "for how many days failed events wait for `remora queue retry`",
+        |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.failed_days = days),
+        |settings| i64::from(settings.retention.failed_days).into(),
+    ),
+    setting(
+        "retention.log_mb",
+        "REMORA_RETENTION_LOG_MB",
+        "how many megabytes the log may take, its older file included",
+        |settings, given| given.whole(1, 100).map(|size| settings.retention.log_mb = size),
+        |settings| i64::from(settings.retention.log_mb).into(),
+    ),
+];
+
+fn count(number: u64) -> Value {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
+}
+
+fn list(texts: &[String]) -> Value {
+    Value::Array(texts.iter().map(|text| text.as_str().into()).collect())
+}
+
+fn set_or_not(secret: &Secret) -> Value {
+    if secret.is_set() { "set".into() } else { "not set".into() }
+}
+
+/// As somebody would say it: `60s` and `90s`, but `5m` and `2h`.
+fn duration(duration: Duration) -> Value {
+    let seconds = duration.as_secs();
+    Value::String(match seconds {
+        3600.. if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
+        120.. if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
+        _ => format!("{seconds}s"),
+    })
+}

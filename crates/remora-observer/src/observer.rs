@@ -1,0 +1,428 @@
+//! From a turn that has ended to memory, in three steps: [`Observer::next`] claims a turn and settles it at once
+//! where nobody needs to be asked; [`Task::ask`] and [`Task::reflect`] ask the model and read what it says, without the
+//! store; [`Task::settle`] stores what came of it, or gives the turn back. Whoever runs the steps may die between any two of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use remora_core::ids::SessionId;
+use remora_core::memory::{Memory, Summary};
+use remora_core::settings::{OverBudget, Settings};
+use remora_core::time::Time;
+use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
+
+use crate::answer::{self, Outcome};
+use crate::budget::{Budget, Permit, Prices, Refusal};
+use crate::builtin;
+use crate::patience::{Patience, Trouble};
+use crate::prompts::{self, Mode, Scene};
+use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
+use crate::turn::Turn;
+use crate::{stack, transcript};
+
+/// The most events of one batch.
+const MOST_EVENTS: u32 = 2000;
+/// What a model may answer: a handful of observations and a summary.
+const LONGEST_ANSWER: u32 = 3_000;
+/// When events that wait for a budget or for better settings are looked at again.
+const LOOK_AGAIN: Duration = Duration::from_hours(1);
+/// When a call that may soon fit into the budget is looked at again.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Makes memory of turns.
+#[derive(Debug)]
+pub struct Observer {
+    owner: String,
+    silence: Duration,
+    mind: Mind,
+}
+
+/// Who is asked about a turn that is worth it.
+#[derive(Debug)]
+enum Mind {
+    /// Nobody: what is at hand is enough.
+    Builtin,
+    Model(Arc<Model>),
+    /// A model that cannot be asked as the settings are. Events wait for better ones.
+    Unusable {
+        provider: &'static str,
+        trouble: Trouble,
+    },
+}
+
+/// A language model, and what it is told.
+#[derive(Debug)]
+struct Model {
+    provider: Provider,
+    mode: Mode,
+    language: String,
+    history_tokens: u64,
+    over_budget: OverBudget,
+    budget: Budget,
+    patience: Mutex<Patience>,
+}
+
+/// What became of the next turn.
+#[derive(Debug)]
+pub enum Next {
+    /// No turn is to be had now.
+    Nothing,
+    /// It was turned into memory.
+    Settled(Settled),
+    /// It was given back, to wait.
+    Waits,
+    /// A model is to be asked.
+    Ask(Box<Task>),
+}
+
+/// A turn that became memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    pub events: usize,
+    pub observations: usize,
+    pub has_summary: bool,
+}
+
+/// A turn about which a model is to be asked.
+#[derive(Debug)]
+pub struct Task {
+    model: Arc<Model>,
+    batch: Batch,
+    turn: Turn,
+    /// What the built-in observer makes of it; where the model is silent, it speaks.
+    plain: Memory,
+    system: String,
+    prompt: String,
+    permit: Permit,
+}
+
+impl Task {
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// Asks the model. Nothing is stored; a call that is dropped half-way has no effect but its cost.
+    pub async fn ask(&self) -> Result<Reply, ProviderError> {
+        self.model.provider.ask(&self.request()).await
+    }
+
+    fn request(&self) -> Request<'_> {
+        Request { system: &self.system, prompt: &self.prompt, max_output_tokens: LONGEST_ANSWER }
+    }
+
+    /// Reads the answer, and learns from it how the provider is doing.
+    pub fn reflect(&self, answer: Result<Reply, ProviderError>, now: Time) -> Reflection {
+        let model = &self.model;
+        let kind = if self.plain.summary.is_some() { "observation and summary" } else { "observation" };
+        match answer {
+            Ok(reply) => {
+                model.patience().answered();
+                let answer = answer::parse(&reply.text);
+                let problems = answer.problems.iter().map(ToString::to_string).collect();
+                let mut call = model.call(kind, reply.usage, CallOutcome::Answered, now);
+                call.model = reply.model;
+                let result = self.adopt(answer.outcome, &call, reply.session_id);
+                if result.is_err() {
+                    call.outcome = CallOutcome::BadAnswer;
+                }
+                Reflection { call, result, problems }
+            }
+            Err(error) => {
+                let reason = describe(&error);
+                let usage =
+                    if error.may_be_billed() { Usage::estimate(&self.request(), "") } else { error.usage() };
+                let (outcome, failure) = if error.is_answer() {
+                    model.patience().answered();
+                    (CallOutcome::BadAnswer, Failure::BadAnswer(reason))
+                } else {
+                    let retry_after = model.patience().failed(&reason, error.retry_after(), now);
+                    (CallOutcome::NoAnswer, Failure::NoAnswer { reason, retry_after })
+                };
+                let call = model.call(kind, usage, outcome, now);
+                Reflection { call, result: Err(failure), problems: Vec::new() }
+            }
+        }
+    }
+
+    /// Makes memory of an answer that could be read.
+    fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
+        let (mut observations, summary) = match outcome {
+            Outcome::Memory { observations, summary } => (observations, summary),
+            Outcome::Nothing => (Vec::new(), None),
+            Outcome::Unparseable { beginning } => {
+                let reason = format!("the answer could not be read; it begins: {beginning}");
+                return Err(Failure::BadAnswer(reason));
+            }
+        };
+        let (read, modified) = (self.turn.files_only_read(), self.turn.files_modified());
+        let share = self.turn.tokens / u64::try_from(observations.len().max(1)).unwrap_or(1);
+        for observation in &mut observations {
+            // A model may make files up; those that were touched are known.
+            observation.files_read.retain(|file| read.contains(file) || modified.contains(file));
+            observation.files_modified.retain(|file| modified.contains(file));
+            observation.discovery_tokens = share;
+        }
+        if let [only] = observations.as_mut_slice()
+            && only.files_modified.is_empty()
+        {
+            only.files_modified = modified.clone();
+        }
+        let summary = match (summary, &self.plain.summary) {
+            // What was touched is known from the events and never asked of a model.
+            (Some(summary), Some(_)) => Some(Summary { files_read: read, files_edited: modified, ..summary }),
+            // One that was not asked for is no loss; one that is missing is made of what there is.
+            (_, plain) => plain.clone(),
+        };
+        let (provider, model) = (call.provider.clone(), call.model.clone());
+        Ok(Memory { observations, summary, provider, model, session_id })
+    }
+
+    /// Stores what came of asking, or gives the turn back.
+    pub fn settle(
+        self,
+        store: &mut Store,
+        reflection: &Reflection,
+        now: Time,
+    ) -> Result<Option<Settled>, StoreError> {
+        let Self { batch, permit, .. } = self;
+        let settled = match &reflection.result {
+            Ok(memory) => remember(store, &batch, memory, Some(&reflection.call)).map(Some),
+            Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
+        };
+        // Until here the call counted by its estimate, from here by what was stored.
+        drop(permit);
+        settled
+    }
+}
+
+/// What came of asking.
+#[derive(Debug)]
+pub struct Reflection {
+    call: Call,
+    result: Result<Memory, Failure>,
+    /// What was odd about the answer, for the log.
+    pub problems: Vec<String>,
+}
+
+/// How the model is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    pub provider: String,
+    pub model: String,
+    pub trouble: Option<Trouble>,
+}
+
+impl Observer {
+    /// The observer that needs nothing.
+    pub fn builtin(owner: &str, silence: Duration) -> Self {
+        Self { owner: owner.to_owned(), silence, mind: Mind::Builtin }
+    }
+
+    /// The observer the settings ask for, and what is wrong with them.
+    pub fn new(settings: &Settings, dir: &DataDir, owner: &str) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let mind = match provider::Config::from_settings(settings, dir.path()) {
+            None => Mind::Builtin,
+            Some(config) => match Model::new(settings, config, dir, &mut problems) {
+                Ok(model) => Mind::Model(Arc::new(model)),
+                Err(reason) => {
+                    problems.push(format!("observer.provider: {reason}; events wait"));
+                    let now = Time::now();
+                    let trouble = Trouble { reason, since: now, next_try: now.after(LOOK_AGAIN) };
+                    Mind::Unusable { provider: settings.observer.provider.as_str(), trouble }
+                }
+            },
+        };
+        let silence = settings.observer.turn_silence;
+        (Self { owner: owner.to_owned(), silence, mind }, problems)
+    }
+
+    /// How the model is doing; `None` where none is asked.
+    pub fn health(&self) -> Option<Health> {
+        match &self.mind {
+            Mind::Builtin => None,
+            Mind::Model(model) => Some(Health {
+                provider: model.provider.name().to_owned(),
+                model: model.provider.model().to_owned(),
+                trouble: model.patience().trouble().cloned(),
+            }),
+            Mind::Unusable { provider, trouble } => Some(Health {
+                provider: (*provider).to_owned(),
+                model: String::new(),
+                trouble: Some(trouble.clone()),
+            }),
+        }
+    }
+
+    /// Claims the next turn that has ended and does what can be done without asking anybody.
+    pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+        let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else {
+            return Ok(Next::Nothing);
+        };
+        let root = store.session_root(batch.session)?;
+        let mut turn = Turn::new(batch.events.iter().map(|event| &event.body), &root);
+        // What an agent in the background reports later belongs to the prompt that sent it.
+        if turn.prompt.is_empty() {
+            turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        }
+        let plain = builtin::observe(&turn);
+        match &self.mind {
+            Mind::Model(model) if turn.is_worth_a_call() => {
+                Arc::clone(model).prepare(store, batch, turn, plain, &root, now)
+            }
+            Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
+                wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
+            }
+            _ => remember(store, &batch, &plain, None).map(Next::Settled),
+        }
+    }
+}
+
+impl Model {
+    fn new(
+        settings: &Settings,
+        config: provider::Config,
+        dir: &DataDir,
+        problems: &mut Vec<String>,
+    ) -> Result<Self, String> {
+        let wanted = &settings.observer;
+        let provider = Provider::new(config).map_err(|error| error.to_string())?;
+        let mode = Mode::load(dir.path(), &wanted.mode).unwrap_or_else(|problem| {
+            problems.push(format!("observer.mode: {problem}; `{}` is used", prompts::DEFAULT_MODE));
+            Mode::default()
+        });
+        let prices = Prices { input: wanted.input_price, output: wanted.output_price };
+        let limits_money = settings.budget.daily_usd > 0.0 || settings.budget.session_usd > 0.0;
+        if limits_money && !prices.are_known() && !provider.tells_cost() {
+            return Err("a budget in dollars needs to know prices: set observer.input_price and \
+                        observer.output_price, in dollars for a million tokens"
+                .to_owned());
+        }
+        Ok(Self {
+            provider,
+            mode,
+            language: wanted.language.clone(),
+            history_tokens: u64::from(wanted.history_tokens),
+            over_budget: wanted.over_budget,
+            budget: Budget::new(settings.budget.clone(), prices),
+            patience: Mutex::default(),
+        })
+    }
+
+    fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a call came to.
+    fn call(&self, kind: &'static str, usage: Usage, outcome: CallOutcome, at: Time) -> Call {
+        Call {
+            provider: self.provider.name().to_owned(),
+            model: self.provider.model().to_owned(),
+            kind,
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cached_tokens: usage.cached,
+            cost_usd: usage.cost_usd.or_else(|| self.budget.prices().cost(usage.input, usage.output)),
+            estimated: usage.estimated,
+            outcome,
+            at,
+        }
+    }
+
+    /// Makes a question of a turn, if it may be asked now.
+    fn prepare(
+        self: Arc<Self>,
+        store: &mut Store,
+        batch: Batch,
+        turn: Turn,
+        plain: Memory,
+        root: &str,
+        now: Time,
+    ) -> Result<Next, StoreError> {
+        let system = self.system(store, batch.session, root, now)?;
+        let history = prompts::history(&store.session_observations(batch.session)?, self.history_tokens);
+        let told = transcript::write(&batch.events.iter().map(|event| &event.body), root);
+        let prompt = prompts::question(&history, &told, plain.summary.is_some());
+        let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
+        let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
+            Ok(permit) => permit,
+            Err(Refusal::Later) => {
+                return wait(store, &batch, "calls under way may use the budget up", SOON, now);
+            }
+            Err(Refusal::UsedUp(reason)) => {
+                return match self.over_budget {
+                    OverBudget::Builtin => remember(store, &batch, &plain, None).map(Next::Settled),
+                    OverBudget::Wait => {
+                        wait(store, &batch, &reason, now.end_of_day().since(now).min(LOOK_AGAIN), now)
+                    }
+                };
+            }
+        };
+        // Last, because a probe that was admitted must be made.
+        let admitted = self.patience().admit(now);
+        if let Err(left) = admitted {
+            let reason = self.patience().trouble().map(|trouble| trouble.reason.clone());
+            return wait(store, &batch, &reason.unwrap_or_default(), left, now);
+        }
+        Ok(Next::Ask(Box::new(Task { model: self, batch, turn, plain, system, prompt, permit })))
+    }
+
+    fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
+        let project = store.session_project(session)?;
+        Ok(prompts::system(
+            &self.mode,
+            &Scene {
+                project: &project,
+                path: root,
+                stack: &stack::of(root),
+                date: &now.date(),
+                language: &self.language,
+                goal: &store.prompt_text(session, 1)?,
+            },
+        ))
+    }
+}
+
+impl Reflection {
+    /// Why there is no memory, if there is none.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.result.as_ref().err()
+    }
+}
+
+fn remember(
+    store: &mut Store,
+    batch: &Batch,
+    memory: &Memory,
+    call: Option<&Call>,
+) -> Result<Settled, StoreError> {
+    // Memory is as old as what it is about.
+    let at = batch.events.last().map_or_else(Time::now, |event| event.at);
+    store.confirm(batch, memory, call, at)?;
+    Ok(Settled {
+        events: batch.events.len(),
+        observations: memory.observations.len(),
+        has_summary: memory.summary.is_some(),
+    })
+}
+
+/// Gives a turn back that nobody is to blame for.
+fn wait(
+    store: &mut Store,
+    batch: &Batch,
+    reason: &str,
+    retry_after: Duration,
+    now: Time,
+) -> Result<Next, StoreError> {
+    let failure = Failure::NoAnswer { reason: reason.to_owned(), retry_after };
+    store.release(batch, &failure, None, now).map(|()| Next::Waits)
+}
+
+fn describe(error: &ProviderError) -> String {
+    match error {
+        ProviderError::BadOutput { beginning, .. } if !beginning.trim().is_empty() => {
+            format!("{error}; it begins: {}", beginning.trim())
+        }
+        other => other.to_string(),
+    }
+}

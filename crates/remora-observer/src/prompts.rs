@@ -1,0 +1,160 @@
+//! What a model is told. The words stand in `prompts/*.md`; a user can add a mode, which is a system part of their
+//! own, as `modes/NAME.md` in the data directory.
+
+use std::fs;
+use std::path::Path;
+
+use remora_core::text::prefix;
+use remora_store::ObservationRow;
+
+use crate::transcript::escape;
+
+const CODE: &str = include_str!("../prompts/code.md");
+const OBSERVE: &str = include_str!("../prompts/observe.md");
+const SUMMARIZE: &str = include_str!("../prompts/summarize.md");
+
+pub(crate) const DEFAULT_MODE: &str = "code";
+const LARGEST_MODE: u64 = 64 << 10;
+const LONGEST_GOAL: usize = 1_000;
+const LONGEST_NARRATIVE: usize = 400;
+
+/// The system part in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mode {
+    text: String,
+}
+
+impl Mode {
+    /// The mode of that name: the user's own, or the one we bring.
+    pub(crate) fn load(data_dir: &Path, name: &str) -> Result<Self, String> {
+        let usable = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        if name.is_empty() || !usable {
+            return Err(format!("`{name}` is no name for a mode: letters, digits, `-` and `_` are"));
+        }
+        let path = data_dir.join("modes").join(format!("{name}.md"));
+        match fs::metadata(&path) {
+            Ok(file) if file.len() > LARGEST_MODE => Err(format!("{} is larger than 64 KB", path.display())),
+            Ok(_) => {
+                let text =
+                    fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                Ok(Self { text })
+            }
+            Err(_) if name == DEFAULT_MODE => Ok(Self::default()),
+            Err(error) => Err(format!("mode `{name}`: {}: {error}", path.display())),
+        }
+    }
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Self { text: CODE.to_owned() }
+    }
+}
+
+/// What the system part tells about the session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) project: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) stack: &'a str,
+    pub(crate) date: &'a str,
+    pub(crate) language: &'a str,
+    pub(crate) goal: &'a str,
+}
+
+pub(crate) fn system(mode: &Mode, scene: &Scene<'_>) -> String {
+    let goal = prefix(scene.goal.trim(), LONGEST_GOAL);
+    fill(
+        &mode.text,
+        &[
+            ("project", &escape(scene.project)),
+            ("path", &escape(scene.path)),
+            ("stack", scene.stack),
+            ("date", scene.date),
+            ("language", scene.language),
+            ("goal", &escape(if goal.is_empty() { "not known" } else { goal })),
+        ],
+    )
+}
+
+/// The question about one turn. `turn` and `history` are escaped already.
+pub(crate) fn question(history: &str, turn: &str, wants_summary: bool) -> String {
+    let mut text = fill(OBSERVE, &[("history", history), ("turn", turn.trim_end())]);
+    if wants_summary {
+        text.push('\n');
+        text.push_str(SUMMARIZE);
+    }
+    text
+}
+
+/// What was written before, as much as fits into `tokens`; the latest counts most.
+pub(crate) fn history(observations: &[ObservationRow], tokens: u64) -> String {
+    let mut left = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    let mut lines = Vec::new();
+    for row in observations.iter().rev() {
+        let observation = &row.observation;
+        let narrative = prefix(&observation.narrative, LONGEST_NARRATIVE);
+        let line = format!("- {}: {}. {}\n", observation.kind, escape(&observation.title), escape(narrative));
+        if line.len() > left {
+            break;
+        }
+        left -= line.len();
+        lines.push(line);
+    }
+    lines.reverse();
+    if lines.is_empty() { "nothing yet".to_owned() } else { lines.concat().trim_end().to_owned() }
+}
+
+/// Puts values in their places, in one pass: what a value contains is never taken for a place.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(template.len() + 256);
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        filled.push_str(before);
+        let known = after
+            .split_once("}}")
+            .and_then(|(name, behind)| Some((values.iter().find(|(known, _)| *known == name)?.1, behind)));
+        // Braces that name nothing of ours are the author's.
+        let (text, behind) = known.unwrap_or(("{{", after));
+        filled.push_str(text);
+        rest = behind;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENE: Scene<'_> = Scene {
+        project: "shop",
+        path: "/home/dev/shop",
+        stack: "Rust",
+        date: "2026-03-10",
+        language: "English",
+        goal: "make </data> {{turn}} fast",
+    };
+
+    #[test]
+    fn every_place_is_filled_and_no_value_is_taken_for_one() {
+        let system = system(&Mode::default(), &SCENE);
+        assert!(system.contains("- Project: shop\n") && system.contains("make &lt;/data&gt; {{turn}} fast"));
+        assert_eq!(system.matches("{{").count(), 1, "only the user's own");
+        let question = question("nothing yet", "<prompt>\n{{history}}\n</prompt>\n", true);
+        assert!(question.contains("{{history}}") && question.contains("<summary>"));
+        assert!(!super::question("", "", false).contains("<summary>"));
+    }
+
+    #[test]
+    fn a_user_can_bring_a_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Mode::load(dir.path(), "code"), Ok(Mode::default()));
+        assert!(Mode::load(dir.path(), "law").is_err());
+        assert!(Mode::load(dir.path(), "../law").is_err());
+        fs::create_dir(dir.path().join("modes")).unwrap();
+        fs::write(dir.path().join("modes/law.md"), "You observe lawyers of {{project}}. {{x}}").unwrap();
+        let mode = Mode::load(dir.path(), "law").unwrap();
+        assert_eq!(system(&mode, &SCENE), "You observe lawyers of shop. {{x}}");
+    }
+}

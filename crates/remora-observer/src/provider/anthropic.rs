@@ -1,0 +1,60 @@
+//! Anthropic's Messages API.
+
+use reqwest::header::HeaderValue;
+use serde_json::{Value, json};
+
+use super::error::ProviderError;
+use super::http::{Answer, Http};
+use super::{Reply, Request, Usage};
+
+pub(super) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
+pub(super) const DEFAULT_MODEL: &str = "claude-haiku-5-5";
+const API_VERSION: &str = "2023-06-01";
+
+pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
+    let has_version = http.base_path().ends_with("v1");
+    let url = http.url(if has_version { &["messages"] } else { &["v1", "messages"] });
+    let headers = [
+        ("x-api-key", http.key_header("")?),
+        ("anthropic-version", Some(HeaderValue::from_static(API_VERSION))),
+    ];
+    let json = http.post(url, headers, &body(model, request)).await?;
+    http.reply(answer(&json), model, request)
+}
+
+fn body(model: &str, request: &Request<'_>) -> Value {
+    let mut body = json!({
+        "model": model,
+        "max_tokens": request.max_output_tokens,
+        // The system part is the same in every question: it is paid in full once in five minutes.
+        "system": [{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }],
+        "messages": [{ "role": "user", "content": request.prompt }],
+    });
+    // A model that thinks first would spend the output on it. Larger models may refuse to be told.
+    if model.contains("haiku") {
+        body["thinking"] = json!({ "type": "disabled" });
+    }
+    body
+}
+
+fn answer(json: &Value) -> Answer {
+    let blocks = json["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts =
+        blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());
+    let finish = json["stop_reason"].as_str().unwrap_or_default();
+    Answer {
+        text: texts.collect(),
+        model: json["model"].as_str().map(str::to_owned),
+        usage: usage(&json["usage"]),
+        finish: finish.to_owned(),
+        is_refusal: finish == "refusal",
+    }
+}
+
+/// Also what Claude Code reports. Tokens from and into the cache are counted apart from the others.
+pub(super) fn usage(usage: &Value) -> Option<Usage> {
+    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
+    let cached = count("cache_read_input_tokens");
+    let input = usage["input_tokens"].as_u64()? + cached + count("cache_creation_input_tokens");
+    Some(Usage { input, output: count("output_tokens"), cached, ..Usage::default() })
+}

@@ -1,0 +1,236 @@
+//! The user's own Claude Code, asked as a child process that can do nothing but answer.
+//!
+//! It runs with the user's login and with nothing else of theirs: no tools, hooks, servers, plugins, commands,
+//! settings or memory files, an environment of chosen variables, and no session that would turn up in
+//! `claude --resume`. An API key in our environment does not reach it, so it cannot be billed by accident.
+
+mod system_file;
+mod transcript;
+
+use std::ffi::OsStr;
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::error::ProviderError;
+use super::{Config, Reply, Request};
+use system_file::SystemFile;
+use transcript::{Heard, Transcript};
+
+/// Claude Code's name for the smallest current model.
+pub(super) const DEFAULT_MODEL: &str = "haiku";
+/// Longest output that is read.
+const LONGEST_OUTPUT: u64 = 4 * 1024 * 1024;
+const LONGEST_STDERR: usize = 16 * 1024;
+/// How long it may take to end after it has answered.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Claude Code takes the last part of a message for what the user typed, and looks there for `/commands` and for
+/// `@files`, which it reads and sends along. What we ask is full of both, so it comes before this.
+const LAST_WORDS: &str = "Answer as you were told.";
+
+const FLAGS: &[&str] = &[
+    "--print",
+    "--input-format=stream-json",
+    "--output-format=stream-json",
+    "--verbose",
+    "--tools=",
+    "--setting-sources=",
+    r#"--settings={"disableAllHooks":true,"permissions":{"deny":["Read"]}}"#,
+    "--strict-mcp-config",
+    "--disable-slash-commands",
+    "--no-chrome",
+    "--no-session-persistence",
+    "--max-turns=1",
+    "--effort=low",
+];
+
+/// Variables that reach the child: what it needs to start, to find the login and to reach the network.
+const PASSED: &[&str] = &[
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TMPDIR",
+    "TZ",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "NODE_EXTRA_CA_CERTS",
+];
+const PASSED_PREFIXES: &[&str] = &["LC_", "XDG_", "SSL_CERT_"];
+
+/// Variables the child gets from us: it must not observe itself, fetch, remember or try again on its own.
+const SET: &[(&str, &str)] = &[
+    ("REMORA_DISABLED", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
+    ("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1"),
+    ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1"),
+    ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("CLAUDE_CODE_DISABLE_THINKING", "1"),
+    ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_RETRY", "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", "0"),
+];
+
+#[derive(Debug)]
+pub(super) struct ClaudeCli {
+    program: PathBuf,
+    directory: PathBuf,
+    timeout: Duration,
+}
+
+impl ClaudeCli {
+    pub(super) fn new(config: Config) -> Self {
+        let directory = config.data_dir.join("claude-cli");
+        Self { program: config.claude_program, directory, timeout: config.timeout }
+    }
+
+    pub(super) async fn ask(&self, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
+        let system = SystemFile::write(&self.directory, request.system).map_err(|error| {
+            ProviderError::misconfigured(format!("cannot write to {}: {error}", self.directory.display()))
+        })?;
+        let child = self.command(model, system.name(), request).spawn();
+        let mut running = Running::new(child.map_err(|error| self.not_started(&error))?);
+        let mut transcript = Transcript::default();
+        let talk = tokio::time::timeout(self.timeout, running.talk(request, &mut transcript));
+        if talk.await.is_err() {
+            return Err(ProviderError::TimedOut { reason: "no whole answer from `claude` in time".into() });
+        }
+        transcript.into_reply(model, request)
+    }
+
+    fn command(&self, model: &str, system_file: &str, request: &Request<'_>) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(FLAGS)
+            .args(["--model", model, "--system-prompt-file", system_file])
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(std::env::vars_os().filter(|(name, _)| is_passed(name)))
+            .envs(SET.iter().copied())
+            .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", request.max_output_tokens.to_string())
+            // Should we be killed, it still waits for the answer to its own request, but not for longer.
+            .env("API_TIMEOUT_MS", self.timeout.as_millis().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        command
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> ProviderError {
+        let program = self.program.display();
+        match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                ProviderError::misconfigured(format!("`{program}` was not found"))
+            }
+            _ => ProviderError::misconfigured(format!("`{program}` did not start: {error}")),
+        }
+    }
+}
+
+fn is_passed(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    PASSED.contains(&name) || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// A child in a process group of its own, which ends with this value.
+struct Running {
+    child: Child,
+    group: Option<Pid>,
+}
+
+impl Running {
+    fn new(child: Child) -> Self {
+        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        Self { child, group }
+    }
+
+    /// Asks, and listens until the answer is there or the child has ended.
+    ///
+    /// Its standard input stays open until then: should we be killed, its end is what tells the child.
+    async fn talk(&mut self, request: &Request<'_>, transcript: &mut Transcript) {
+        let pipes = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else { return };
+        let mut stdout = BufReader::new(stdout.take(LONGEST_OUTPUT));
+        let question = json!({ "type": "user", "message": { "role": "user", "content": [
+            { "type": "text", "text": request.prompt },
+            { "type": "text", "text": LAST_WORDS },
+        ] } });
+        let question = format!("{question}\n");
+        let Transcript { heard, errors, .. } = transcript;
+        tokio::select! {
+            () = without_end(stdin.write_all(question.as_bytes())) => {}
+            () = without_end(collect(&mut stderr, errors)) => {}
+            () = listen(&mut stdout, heard) => {}
+        }
+        drop(stdin);
+        transcript.is_over_long = stdout.get_ref().limit() == 0;
+        let mut rest = tokio::io::sink();
+        let ending = async {
+            let remainder = tokio::io::copy(&mut stdout, &mut rest);
+            let _ = tokio::join!(remainder, collect(&mut stderr, &mut transcript.errors));
+            self.child.wait().await
+        };
+        transcript.status = tokio::time::timeout(GRACE, ending).await.ok().and_then(Result::ok);
+    }
+}
+
+/// Does it, and then waits for ever: something else decides when it is over. A child that does not read its
+/// input is no error; what it says instead is.
+async fn without_end<T>(task: impl Future<Output = T>) {
+    task.await;
+    std::future::pending::<()>().await;
+}
+
+/// Takes in lines until one is the result, or there are no more.
+async fn listen(stdout: &mut (impl AsyncBufReadExt + Unpin), heard: &mut Heard) {
+    let mut line = Vec::new();
+    while stdout.read_until(b'\n', &mut line).await.is_ok_and(|length| length > 0) {
+        heard.line(&line);
+        if heard.result.is_some() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+/// Keeps the beginning and reads on, so that the child is never held up.
+async fn collect(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        let room = LONGEST_STDERR.saturating_sub(into.len()).min(length);
+        into.extend_from_slice(&buffer[..room]);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Whatever it started goes with it. A group that is gone already is what we want.
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The system part as a file, because a command line is short and everybody can read it.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A file that is older was left behind by a process that was killed.
+const STALE_AFTER: Duration = Duration::from_hours(1);
+
+/// A file in the child's working directory; it goes with this value.
+pub(super) struct SystemFile {
+    path: PathBuf,
+    name: String,
+}
+
+impl SystemFile {
+    /// Makes the directory too, and leaves it to the user alone.
+    pub(super) fn write(directory: &Path, text: &str) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        sweep(directory)?;
+        let name = format!("system-{}-{}.md", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let file = Self { path: directory.join(&name), name };
+        let mut open = OpenOptions::new();
+        open.write(true).create(true).truncate(true).mode(0o600);
+        open.open(&file.path)?.write_all(text.as_bytes())?;
+        Ok(file)
+    }
+
+    /// Relative to the directory.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for SystemFile {
+    fn drop(&mut self) {
+        // One that stays is swept away later.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn sweep(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("system-"));
+        let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
+        if is_ours && age.is_ok_and(|age| age.is_ok_and(|age| age > STALE_AFTER)) {
+            // Somebody else may be sweeping as well.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}

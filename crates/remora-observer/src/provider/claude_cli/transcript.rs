@@ -1,0 +1,155 @@
+//! What Claude Code said: lines of JSON, of which the last is the result.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::provider::error::{ProviderError, one_line};
+use crate::provider::failure::{Refusal, until};
+use crate::provider::{Reply, Request, Usage, anthropic};
+
+type FromReason = fn(String) -> ProviderError;
+
+/// Claude Code puts its errors into sentences, not all of which come with the status of a request.
+const TELLING: &[(&str, FromReason)] = &[
+    ("/login", |reason| ProviderError::Auth { reason }),
+    ("not logged in", |reason| ProviderError::Auth { reason }),
+    ("invalid api key", |reason| ProviderError::Auth { reason }),
+    ("oauth token", |reason| ProviderError::Auth { reason }),
+    ("authenticat", |reason| ProviderError::Auth { reason }),
+    ("credit balance", |reason| ProviderError::Auth { reason }),
+    ("usage limit", |reason| ProviderError::RateLimited { retry_after: None, reason }),
+    ("rate limit", |reason| ProviderError::RateLimited { retry_after: None, reason }),
+    ("limit reached", |reason| ProviderError::RateLimited { retry_after: None, reason }),
+    ("hit your", |reason| ProviderError::RateLimited { retry_after: None, reason }),
+    ("overloaded", |reason| ProviderError::Overloaded { retry_after: None, reason }),
+    ("prompt is too long", |reason| ProviderError::Rejected { reason }),
+    ("selected model", |reason| ProviderError::Misconfigured { reason }),
+    ("unknown option", |reason| ProviderError::Misconfigured {
+        reason: format!("{reason} (update Claude Code)"),
+    }),
+    ("timed out", |reason| ProviderError::TimedOut { reason }),
+    ("connection error", |reason| ProviderError::Unreachable { sent: true, reason }),
+    ("unable to connect", |reason| ProviderError::Unreachable { sent: false, reason }),
+    ("fetch failed", |reason| ProviderError::Unreachable { sent: true, reason }),
+];
+
+#[derive(Default)]
+pub(super) struct Transcript {
+    pub(super) heard: Heard,
+    /// The beginning of what came on standard error.
+    pub(super) errors: Vec<u8>,
+    pub(super) is_over_long: bool,
+    /// None when it had to be ended.
+    pub(super) status: Option<ExitStatus>,
+}
+
+#[derive(Default)]
+pub(super) struct Heard {
+    pub(super) result: Option<Value>,
+    session_id: Option<String>,
+    model: Option<String>,
+    /// What the model said, should the result not repeat it.
+    said: String,
+    /// Output that is no message.
+    noise: String,
+    resets_at: Option<SystemTime>,
+}
+
+impl Heard {
+    /// A message we do not know is none of our business.
+    pub(super) fn line(&mut self, line: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            self.noise.push_str(&String::from_utf8_lossy(&line[..line.len().min(1000)]));
+            return;
+        };
+        match message["type"].as_str() {
+            Some("system") if message["subtype"] == "init" => {
+                self.session_id = message["session_id"].as_str().map(str::to_owned);
+                self.model = message["model"].as_str().map(str::to_owned);
+            }
+            Some("assistant") => {
+                let blocks = message["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let texts = blocks.iter().filter(|block| block["type"] == "text");
+                self.said.extend(texts.filter_map(|block| block["text"].as_str()));
+            }
+            Some("rate_limit_event") if message["rate_limit_info"]["status"] == "rejected" => {
+                let seconds = message["rate_limit_info"]["resetsAt"].as_u64();
+                self.resets_at = seconds.map(|at| SystemTime::UNIX_EPOCH + Duration::from_secs(at));
+            }
+            Some("result") => self.result = Some(message),
+            _ => {}
+        }
+    }
+}
+
+impl Transcript {
+    pub(super) fn into_reply(mut self, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
+        let Some(result) = self.heard.result.take() else { return Err(self.ended_early()) };
+        let text = result["result"].as_str().unwrap_or(&self.heard.said);
+        if result["is_error"] == true && result["subtype"] == "success" {
+            return Err(self.refused(&result, text));
+        }
+        let usage = Usage {
+            cost_usd: result["total_cost_usd"].as_f64(),
+            ..anthropic::usage(&result["usage"]).unwrap_or_else(|| Usage::estimate(request, text))
+        };
+        // A model that wanted to use a tool all the same is stopped there; what it said before counts.
+        let subtype = result["subtype"].as_str().unwrap_or_default();
+        let is_usable =
+            matches!(subtype, "success" | "error_max_turns") && result["stop_reason"] != "refusal";
+        if !is_usable || text.trim().is_empty() {
+            let stop = result["stop_reason"].as_str().unwrap_or("no reason given");
+            let reason = format!("no answer from `claude` ({subtype}, {stop})");
+            return Err(ProviderError::bad_output(&reason, text, usage));
+        }
+        let model = self.heard.model.take().unwrap_or_else(|| model.to_owned());
+        let session_id = self.heard.session_id.take();
+        Ok(Reply { text: text.to_owned(), model, usage, session_id })
+    }
+
+    fn refused(&self, result: &Value, text: &str) -> ProviderError {
+        let retry_after = self.heard.resets_at.map(until);
+        let status = result["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let error = match status {
+            Some(status) => Refusal { status, message: text.to_owned(), retry_after }.into_error(),
+            None => by_words(text).unwrap_or_else(|| ProviderError::bad_output(text, "", Usage::default())),
+        };
+        match error {
+            ProviderError::RateLimited { reason, .. } => ProviderError::RateLimited { retry_after, reason },
+            error => error,
+        }
+    }
+
+    fn ended_early(self) -> ProviderError {
+        let errors = String::from_utf8_lossy(&self.errors).into_owned();
+        let noise = self.heard.noise;
+        if self.is_over_long {
+            return ProviderError::bad_output("over-long answer", &noise, Usage::default());
+        }
+        if let Some(error) = by_words(&errors).or_else(|| by_words(&noise)) {
+            return error;
+        }
+        let signal = self.status.and_then(|status| status.signal());
+        let code = self.status.and_then(|status| status.code());
+        match (signal, code) {
+            (Some(signal), _) => {
+                let reason = format!("`claude` was ended by signal {signal}");
+                ProviderError::Unreachable { sent: true, reason }
+            }
+            (None, Some(code @ 1..)) => {
+                let words = if errors.trim().is_empty() { noise } else { errors };
+                ProviderError::misconfigured(format!("`claude` ended with exit code {code}: {words}"))
+            }
+            _ => ProviderError::bad_output("`claude` gave no result", &noise, Usage::default()),
+        }
+    }
+}
+
+fn by_words(text: &str) -> Option<ProviderError> {
+    let lower = text.to_lowercase();
+    let (_, error) = TELLING.iter().find(|(words, _)| lower.contains(words))?;
+    Some(error(one_line(text)))
+}

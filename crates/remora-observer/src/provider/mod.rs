@@ -1,0 +1,207 @@
+//! Asking a language model: one question in, one text and what it cost out.
+//!
+//! A provider is opt-in and may cost money, so nothing here asks twice: no retry, no redirect, no second
+//! model. When to ask again, and whether the budget allows it, is for the caller, who gets a typed
+//! [`ProviderError`] to decide by.
+
+mod anthropic;
+mod claude_cli;
+mod error;
+mod failure;
+mod gemini;
+mod http;
+mod openai;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use claude_cli::ClaudeCli;
+pub use error::ProviderError;
+use http::Http;
+use remora_core::settings::Settings;
+pub use remora_core::settings::{Provider as ProviderKind, Secret};
+
+/// How long an answer may take when nobody said otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// One question: the system part and one user message. All history is already inside `prompt`.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub system: &'a str,
+    pub prompt: &'a str,
+    pub max_output_tokens: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    pub text: String,
+    /// The model that answered, as the provider names it.
+    pub model: String,
+    pub usage: Usage,
+    /// The provider's session, where it has one: `claude-cli` only.
+    pub session_id: Option<String>,
+}
+
+/// What a question cost, in tokens and, where the provider says so, in dollars.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// All input tokens, those read from a cache included.
+    pub input: u64,
+    pub output: u64,
+    /// Input tokens that were read from a cache.
+    pub cached: u64,
+    pub cost_usd: Option<f64>,
+    /// Whether the figures are a guess, because the provider gave none.
+    pub estimated: bool,
+}
+
+impl Usage {
+    /// A guess from the length of the texts: four bytes a token.
+    pub fn estimate(request: &Request<'_>, answer: &str) -> Self {
+        let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
+        let input = tokens(request.system.len() + request.prompt.len());
+        Self { input, output: tokens(answer.len()), estimated: true, ..Self::default() }
+    }
+}
+
+/// A cheap, current model; used where the settings name none.
+fn default_model(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Builtin => "",
+        ProviderKind::ClaudeCli => claude_cli::DEFAULT_MODEL,
+        ProviderKind::Anthropic => anthropic::DEFAULT_MODEL,
+        ProviderKind::Gemini => gemini::DEFAULT_MODEL,
+        ProviderKind::OpenRouter => openai::OPENROUTER_DEFAULT_MODEL,
+        ProviderKind::OpenAi => openai::DEFAULT_MODEL,
+    }
+}
+
+/// Where the provider lives; empty where there is no such place.
+fn default_base_url(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Builtin | ProviderKind::ClaudeCli => "",
+        ProviderKind::Anthropic => anthropic::DEFAULT_BASE_URL,
+        ProviderKind::Gemini => gemini::DEFAULT_BASE_URL,
+        ProviderKind::OpenRouter => openai::OPENROUTER_DEFAULT_BASE_URL,
+        ProviderKind::OpenAi => openai::DEFAULT_BASE_URL,
+    }
+}
+
+/// Everything a provider needs to know, as plain values.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub kind: ProviderKind,
+    /// None: a cheap one of the provider's.
+    pub model: Option<String>,
+    /// None: where the provider lives.
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+    /// For the whole exchange, from the connection to the last byte.
+    pub timeout: Duration,
+    /// The program of Claude Code: a path, or a name that is looked up in `PATH`.
+    pub claude_program: PathBuf,
+    /// Where `claude-cli` gets a working directory of its own.
+    pub data_dir: PathBuf,
+}
+
+impl Config {
+    /// What the settings say; `None` where no model is asked.
+    pub fn from_settings(settings: &Settings, data_dir: &Path) -> Option<Self> {
+        let kind = settings.observer.provider;
+        if kind == ProviderKind::Builtin {
+            return None;
+        }
+        let service = settings.service(kind).cloned().unwrap_or_default();
+        Some(Self {
+            model: Some(settings.observer.model.clone()),
+            base_url: Some(service.base_url),
+            key: Some(service.api_key),
+            timeout: settings.observer.timeout,
+            claude_program: PathBuf::from(&settings.claude_cli.program),
+            ..Self::new(kind, data_dir)
+        })
+    }
+
+    pub fn new(kind: ProviderKind, data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            kind,
+            model: None,
+            base_url: None,
+            key: None,
+            timeout: DEFAULT_TIMEOUT,
+            claude_program: PathBuf::from("claude"),
+            data_dir: data_dir.into(),
+        }
+    }
+}
+
+/// A provider that is set up; nothing is opened or started before the first question.
+#[derive(Debug)]
+pub struct Provider {
+    kind: ProviderKind,
+    model: String,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Http(Http),
+    ClaudeCli(ClaudeCli),
+}
+
+impl Provider {
+    pub fn new(config: Config) -> Result<Self, ProviderError> {
+        let kind = config.kind;
+        let model = given(config.model.as_deref()).unwrap_or(default_model(kind)).to_owned();
+        let backend = match kind {
+            ProviderKind::Builtin => {
+                return Err(ProviderError::misconfigured("`builtin` asks no language model"));
+            }
+            ProviderKind::ClaudeCli => Backend::ClaudeCli(ClaudeCli::new(config)),
+            _ => {
+                let custom = given(config.base_url.as_deref());
+                let key = config.key.filter(|key| !key.expose().trim().is_empty());
+                if key.is_none() && !(kind == ProviderKind::OpenAi && custom.is_some()) {
+                    return Err(ProviderError::misconfigured(format!(
+                        "`{}` needs an API key",
+                        kind.as_str()
+                    )));
+                }
+                let base_url = custom.unwrap_or(default_base_url(kind));
+                Backend::Http(Http::new(base_url, key, config.timeout)?)
+            }
+        };
+        Ok(Self { kind, model, backend })
+    }
+
+    /// Asks once. Dropping the future ends the exchange, and with `claude-cli` the child.
+    pub async fn ask(&self, request: &Request<'_>) -> Result<Reply, ProviderError> {
+        match &self.backend {
+            Backend::ClaudeCli(claude) => claude.ask(&self.model, request).await,
+            Backend::Http(http) => match self.kind {
+                ProviderKind::Anthropic => anthropic::ask(http, &self.model, request).await,
+                ProviderKind::Gemini => gemini::ask(http, &self.model, request).await,
+                _ => openai::ask(http, &self.model, request).await,
+            },
+        }
+    }
+
+    /// Whether it says itself what an answer cost.
+    pub fn tells_cost(&self) -> bool {
+        matches!(self.kind, ProviderKind::ClaudeCli | ProviderKind::OpenRouter)
+    }
+
+    pub fn name(&self) -> &str {
+        self.kind.as_str()
+    }
+
+    /// The model that is asked for; [`Reply::model`] is the one that answered.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+/// A setting that is present but empty was not given.
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,393 @@
+//! Events, a model on loopback, and what is in the store afterwards.
+
+use std::time::Duration;
+
+use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
+use remora_core::time::Time;
+use remora_observer::{Next, Observer};
+use remora_store::{DataDir, Store};
+use serde_json::{Value, json};
+
+use crate::fake::{Api, Behaviour, Fake};
+use crate::transcripts::replay;
+
+const ANSWER: &str = "<observation><type>bugfix</type><title>Totals were rounded too early</title>
+<subtitle>Cents are added first.</subtitle><narrative>Rounding came before adding, so totals drifted.</narrative>
+<facts><fact>Money is counted in cents.</fact></facts><concepts><concept>gotcha</concept></concepts>
+<files_read><file>/etc/passwd</file></files_read><files_modified><file>src/total.rs</file><file>made/up.rs</file>
+</files_modified></observation><summary><request>Fix the totals</request><learned>Order matters</learned>
+<completed>Totals are right</completed></summary>";
+
+struct World {
+    _temp: tempfile::TempDir,
+    dir: DataDir,
+    store: Store,
+    settings: Settings,
+    now: Time,
+}
+
+impl World {
+    fn new(api: Api, url: &str) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let store = Store::open(&dir).unwrap();
+        let mut settings = Settings::default();
+        let service = Service { api_key: Secret::new("test-key"), base_url: url.to_owned() };
+        settings.observer.timeout = Duration::from_millis(400);
+        settings.observer.provider = match api {
+            Api::Anthropic => Provider::Anthropic,
+            Api::Gemini => Provider::Gemini,
+            Api::Openai => Provider::OpenAi,
+        };
+        (settings.anthropic, settings.gemini, settings.openai) = (service.clone(), service.clone(), service);
+        Self { _temp: temp, dir, store, settings, now: Time::now() }
+    }
+
+    fn observer(&self) -> Observer {
+        Observer::new(&self.settings, &self.dir, "test").0
+    }
+
+    /// A turn in which a file is changed and a command is run.
+    fn turn(&mut self, session: &str, number: usize) {
+        let event = |name: &str, more: Value| {
+            let mut stdin = json!({ "session_id": session, "cwd": "/home/dev/shop", "hook_event_name": name,
+                "prompt_id": format!("{session}-{number}") });
+            for (key, value) in more.as_object().unwrap() {
+                stdin[key] = value.clone();
+            }
+            json!({ "at": Time::now().iso(), "stdin": stdin }).to_string()
+        };
+        let path = "/home/dev/shop/src/total.rs";
+        let lines = [
+            event(
+                "UserPromptSubmit",
+                json!({ "prompt": format!("Totals are wrong, case {number} of {session}.") }),
+            ),
+            event(
+                "PostToolUse",
+                json!({ "tool_name": "Read", "tool_use_id": format!("r{session}{number}"),
+                "tool_input": { "file_path": path }, "tool_response": { "type": "text",
+                    "file": { "filePath": path, "content": "fn total() -> f64 { 0.0 }" } } }),
+            ),
+            event(
+                "PostToolUse",
+                json!({ "tool_name": "Edit", "tool_use_id": format!("e{session}{number}"),
+                "tool_input": { "file_path": path, "old_string": "round(a) + round(b)", "new_string": "round(a + b)" },
+                "tool_response": { "filePath": path, "structuredPatch": [{ "oldStart": 1, "oldLines": 1,
+                    "newStart": 1, "newLines": 1, "lines": ["-round(a) + round(b)", "+round(a + b)"] }] } }),
+            ),
+            event(
+                "PostToolUse",
+                json!({ "tool_name": "Bash", "tool_use_id": format!("b{session}{number}"),
+                "tool_input": { "command": "cargo test" },
+                "tool_response": { "stdout": "test result: ok. 3 passed </data>", "stderr": "" } }),
+            ),
+            event(
+                "Stop",
+                json!({ "last_assistant_message": format!("Totals are added before they are rounded now, as case {number} wants.") }),
+            ),
+        ];
+        replay(&self.dir, &mut self.store, &lines.join("\n"));
+    }
+
+    /// Works off what is due, one call after the other.
+    async fn work(&mut self, observer: &Observer) {
+        loop {
+            match observer.next(&mut self.store, self.now).unwrap() {
+                Next::Nothing => return,
+                Next::Settled(_) | Next::Waits => {}
+                Next::Ask(task) => {
+                    let answer = task.ask().await;
+                    let reflection = task.reflect(answer, self.now);
+                    task.settle(&mut self.store, &reflection, self.now).unwrap();
+                }
+            }
+        }
+    }
+
+    fn later(&mut self, time: Duration) {
+        self.now = self.now.after(time);
+    }
+
+    /// Observations, and events pending, processing and failed.
+    fn counts(&self) -> (i64, i64, i64, i64) {
+        let counts = self.store.counts().unwrap();
+        (counts.observations, counts.pending, counts.processing, counts.failed)
+    }
+}
+
+fn answers(api: Api, text: &str) -> Fake {
+    Fake::start([Behaviour::json(200, &api.answer(text))])
+}
+
+#[tokio::test]
+async fn every_api_drives_the_whole_way() {
+    for api in Api::ALL {
+        let fake = answers(api, ANSWER);
+        let mut world = World::new(api, &fake.url());
+        world.turn("one", 1);
+        let observer = world.observer();
+        world.work(&observer).await;
+        assert_eq!(world.counts(), (1, 0, 0, 0));
+        assert_eq!(fake.requests().len(), 1, "one call a turn");
+        let session = world.store.sessions(None, 1).unwrap().remove(0);
+        let row = world.store.session_observations(session.id).unwrap().remove(0);
+        assert_eq!(row.observation.title, "Totals were rounded too early");
+        assert_eq!(row.observation.files_modified, ["src/total.rs"], "not the one it made up");
+        assert_eq!(row.observation.files_read, Vec::<String>::new());
+        assert!(row.observation.discovery_tokens > 50);
+        assert_eq!(row.provider, world.settings.observer.provider.as_str());
+        assert!(row.model.starts_with("fake-"), "{}", row.model);
+        let summary = world.store.session_summaries(session.id).unwrap().remove(0).summary;
+        assert_eq!((&*summary.request, &*summary.learned), ("Fix the totals", "Order matters"));
+        assert_eq!(summary.files_edited, ["src/total.rs"]);
+        let spent = world.store.spent(Time(0), Some(session.id)).unwrap();
+        assert_eq!((spent.calls, spent.tokens), (1, 150));
+        let health = observer.health().unwrap();
+        assert_eq!((health.model.is_empty(), health.trouble), (false, None));
+    }
+}
+
+#[tokio::test]
+async fn the_prompt_tells_what_matters_and_fences_the_rest() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    let observer = world.observer();
+    world.turn("one", 1);
+    world.work(&observer).await;
+    world.turn("one", 2);
+    // Another process goes on with the session: what was written before is in the store.
+    let observer = world.observer();
+    world.work(&observer).await;
+    let bodies: Vec<Value> =
+        fake.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+    let system = bodies[1]["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("Totals are wrong, case 1 of one."), "the goal is the first prompt: {system}");
+    let prompt = bodies[1]["messages"][1]["content"].as_str().unwrap();
+    insta::assert_snapshot!("prompt_of_a_turn", prompt);
+    let first = bodies[0]["messages"][1]["content"].as_str().unwrap();
+    assert!(first.contains("nothing yet") && !first.contains("rounded too early"));
+}
+
+#[tokio::test]
+async fn a_session_s_history_is_bounded() {
+    let fake = answers(Api::Openai, "<observation><title>T</title><narrative>N</narrative></observation>");
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.settings.observer.history_tokens = 100;
+    world.settings.budget.daily_tokens = 0;
+    let observer = world.observer();
+    for number in 0..30 {
+        world.turn("one", number);
+        let long =
+            format!("<observation><title>T{number}</title><narrative>{number} x</narrative></observation>");
+        fake.set([Behaviour::json(200, &Api::Openai.answer(&long))]);
+        world.work(&observer).await;
+    }
+    assert_eq!(world.counts(), (30, 0, 0, 0));
+    let lengths: Vec<usize> = fake.requests().iter().map(|request| request.body.len()).collect();
+    let (first, last) = (lengths[0], lengths[29]);
+    assert!(last < first + 600, "{first} {last}");
+    let last = fake.requests()[29].body.clone();
+    assert!(last.contains("T28") && !last.contains("T1."), "the latest counts most");
+}
+
+/// Everything that can go wrong, and whether it counts as an answer.
+fn failures(api: Api) -> Vec<(&'static str, Behaviour, bool)> {
+    let error = |status: u16| Behaviour::json(status, &api.error(status, "no"));
+    let ok = |text: &str| Behaviour::json(200, &api.answer(text));
+    vec![
+        ("429 with seconds", error(429).with_header("retry-after", "7"), false),
+        ("429 with a date", error(429).with_header("retry-after", "Wed, 21 Oct 2099 07:28:00 GMT"), false),
+        ("429 alone", error(429), false),
+        ("500", error(500), false),
+        ("502 in HTML", Behaviour::Respond(502, vec![], b"<html>bad gateway</html>".to_vec()), false),
+        ("503", error(503), false),
+        ("529", error(529), false),
+        ("401", error(401), false),
+        ("403", error(403), false),
+        ("404", error(404), false),
+        ("redirect", error(302).with_header("location", "http://127.0.0.1:1/"), false),
+        ("hangs", Behaviour::Hang, false),
+        ("drips", Behaviour::Drip, false),
+        ("reset", Behaviour::Reset, false),
+        ("reset after headers", Behaviour::ResetAfterHeaders, false),
+        ("short body", Behaviour::Short(b"{\"a\":".to_vec()), false),
+        ("no HTTP", Behaviour::Raw(b"\x00\xff garbage".to_vec()), false),
+        ("400", error(400), true),
+        ("413", error(413), true),
+        ("HTML with 200", Behaviour::body("<html><body>Sign in</body></html>"), true),
+        ("empty body", Behaviour::body(""), true),
+        ("garbage with 200", Behaviour::body(vec![0xff, 0xfe, 0x00]), true),
+        ("wrong JSON", Behaviour::body("{\"hello\":[1,2,3]}"), true),
+        ("half JSON", Behaviour::body("{\"choices\":[{"), true),
+        ("filtered", Behaviour::json(200, &api.filtered()), true),
+        ("a refusal in words", ok("I'm sorry, but I can't help with that."), true),
+        ("prose", ok("The agent fixed the totals by adding first."), true),
+        ("endless", Behaviour::Endless, true),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_nothing_is_lost_and_nothing_doubled() {
+    for api in Api::ALL {
+        for (name, behaviour, counts) in failures(api) {
+            let fake = Fake::start([behaviour, Behaviour::json(200, &api.answer(ANSWER))]);
+            let mut world = World::new(api, &fake.url());
+            world.turn("one", 1);
+            let observer = world.observer();
+            world.work(&observer).await;
+            assert_eq!(world.counts(), (0, 5, 0, 0), "{api:?} {name}: everything waits");
+            assert_eq!(fake.requests().len(), 1, "{api:?} {name}: and nobody is asked again at once");
+            let event = world.store.queue(1).unwrap().remove(0);
+            assert_eq!(event.attempts, i64::from(counts), "{api:?} {name}: {:?}", event.last_error);
+            assert!(event.last_error.is_some_and(|reason| !reason.is_empty()));
+            assert_eq!(observer.health().unwrap().trouble.is_some(), !counts, "{api:?} {name}");
+            world.later(Duration::from_hours(2));
+            world.work(&observer).await;
+            assert_eq!(world.counts(), (1, 0, 0, 0), "{api:?} {name}");
+            assert_eq!(observer.health().unwrap().trouble, None, "{api:?} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_kept_as_failed() {
+    let fake = answers(Api::Anthropic, "Dear user, the totals were rounded too early.");
+    let mut world = World::new(Api::Anthropic, &fake.url());
+    world.turn("one", 1);
+    let observer = world.observer();
+    for second in 0..60 {
+        world.work(&observer).await;
+        let expected = match second {
+            0 => 1,
+            1..=3 => 2,
+            4..=8 => 3,
+            _ => 4,
+        };
+        assert!(fake.requests().len() <= expected, "{second}: {}", fake.requests().len());
+        world.later(Duration::from_secs(1));
+    }
+    assert_eq!(fake.requests().len(), 4);
+    assert_eq!(world.counts(), (0, 0, 0, 5));
+    let reason = world.store.queue(1).unwrap().remove(0).last_error.unwrap();
+    assert!(reason.contains("Dear user, the totals"), "{reason}");
+}
+
+#[tokio::test]
+async fn an_outage_costs_one_probe_a_minute_however_many_wait() {
+    let fake = Fake::start([Behaviour::json(503, &Api::Gemini.error(503, "down"))]);
+    let mut world = World::new(Api::Gemini, &fake.url());
+    for session in 0..20 {
+        world.turn(&format!("s{session}"), 1);
+    }
+    let observer = world.observer();
+    for _ in 0..600 {
+        world.work(&observer).await;
+        world.later(Duration::from_secs(1));
+    }
+    assert!(fake.requests().len() <= 12, "{}", fake.requests().len());
+    assert_eq!(world.counts(), (0, 100, 0, 0));
+    fake.set([Behaviour::json(200, &Api::Gemini.answer(ANSWER))]);
+    world.later(Duration::from_mins(3));
+    world.work(&observer).await;
+    world.later(Duration::from_mins(3));
+    world.work(&observer).await;
+    let counts = world.store.counts().unwrap();
+    assert_eq!((counts.pending, counts.failed, counts.summaries), (0, 0, 20));
+    assert_eq!(counts.observations, 1, "the same answer twenty times is one observation");
+}
+
+#[tokio::test]
+async fn the_budget_holds_and_the_built_in_observer_takes_over() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.settings.budget.daily_tokens = 20_000;
+    let observer = world.observer();
+    let mut tokens = 0;
+    for number in 0..200 {
+        world.turn("one", number);
+        world.work(&observer).await;
+        tokens = world.store.spent(Time(0), None).unwrap().tokens;
+    }
+    assert!(tokens <= 20_000, "{tokens}");
+    let calls = fake.requests().len();
+    assert!((50..200).contains(&calls), "{calls}");
+    assert_eq!(world.counts().1, 0, "nothing waits");
+    let session = world.store.sessions(None, 1).unwrap().remove(0);
+    assert_eq!(world.store.session_summaries(session.id).unwrap().last().unwrap().provider, "builtin");
+}
+
+#[tokio::test]
+async fn over_budget_events_wait_if_the_user_wants_that() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.settings.budget.session_tokens = 100;
+    world.settings.observer.over_budget = OverBudget::Wait;
+    world.turn("one", 1);
+    let observer = world.observer();
+    world.work(&observer).await;
+    assert_eq!((world.counts(), fake.requests().len()), ((0, 5, 0, 0), 0));
+    let event = world.store.queue(1).unwrap().remove(0);
+    assert_eq!((event.attempts, event.last_error.unwrap().contains("budget.session_tokens")), (0, true));
+    world.settings.budget.session_tokens = 0;
+    let observer = world.observer();
+    world.store.retry_now().unwrap();
+    world.work(&observer).await;
+    assert_eq!(world.counts(), (1, 0, 0, 0));
+}
+
+#[tokio::test]
+async fn money_is_counted_by_the_prices_given_and_unknown_prices_stop_it() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.settings.budget.daily_usd = 0.50;
+    world.turn("one", 1);
+    let observer = world.observer();
+    world.work(&observer).await;
+    let trouble = observer.health().unwrap().trouble.unwrap();
+    assert!(trouble.reason.contains("observer.input_price"), "{}", trouble.reason);
+    assert_eq!((world.counts(), fake.requests().len()), ((0, 5, 0, 0), 0));
+    (world.settings.observer.input_price, world.settings.observer.output_price) = (3.0, 15.0);
+    let observer = world.observer();
+    world.store.retry_now().unwrap();
+    world.work(&observer).await;
+    assert_eq!(world.counts(), (1, 0, 0, 0));
+    let usd = world.store.spent(Time(0), None).unwrap().usd;
+    assert!((usd - (120.0 * 3.0 + 30.0 * 15.0) / 1e6).abs() < 1e-9, "{usd}");
+}
+
+#[tokio::test]
+async fn changing_the_provider_loses_nothing() {
+    let mut world = World::new(Api::Anthropic, "http://127.0.0.1:1");
+    world.settings.anthropic.api_key = Secret::default();
+    let (observer, problems) = Observer::new(&world.settings, &world.dir, "test");
+    assert!(problems[0].contains("needs an API key; events wait"), "{problems:?}");
+    world.turn("one", 1);
+    world.work(&observer).await;
+    assert_eq!(world.counts(), (0, 5, 0, 0));
+    world.settings.observer.provider = Provider::Builtin;
+    let observer = world.observer();
+    world.store.retry_now().unwrap();
+    world.turn("one", 2);
+    world.work(&observer).await;
+    let (observations, pending, ..) = world.counts();
+    assert_eq!((observations, pending), (2, 0));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_reads_and_skips_are_taken_at_their_word() {
+    let fake = answers(Api::Openai, "<skip/>");
+    let mut world = World::new(Api::Openai, &fake.url());
+    let only_reads = include_str!("../transcripts/04-explain-only.jsonl");
+    replay(&world.dir, &mut world.store, only_reads);
+    let observer = world.observer();
+    world.work(&observer).await;
+    let counts = world.store.counts().unwrap();
+    assert_eq!((fake.requests().len(), counts.observations, counts.pending), (0, 0, 0));
+    assert!(counts.summaries > 0);
+    world.turn("one", 1);
+    world.work(&observer).await;
+    let after = world.store.counts().unwrap();
+    assert_eq!((fake.requests().len(), after.observations, after.pending), (1, 0, 0));
+    assert_eq!(after.summaries, counts.summaries + 1, "there is a summary all the same");
+}

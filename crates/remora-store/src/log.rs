@@ -1,0 +1,308 @@
+//! The log: what went wrong where nobody could be told, and what the daemon did meanwhile. Bounded in size.
+//!
+//! One line an entry, for people and programs alike: `TIME LEVEL FROM: MESSAGE`, the time in UTC with milliseconds.
+//!
+//! ```text
+//! 2026-03-10T09:22:00.123Z error hook: claude-code: the database is busy; the event waits in the spool
+//! ```
+//!
+//! Messages hold reasons, never any content. When the data directory itself cannot be written, a line goes to a
+//! directory of the user's own below the system's temporary directory.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use serde::Serialize;
+
+use crate::data_dir::{DataDir, private_file};
+
+/// Both files together, unless the settings say otherwise.
+static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
+static ORIGIN: OnceLock<&'static str> = OnceLock::new();
+const LONGEST_LINE: usize = 500;
+
+/// From the gravest to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Error,
+    Warn,
+    Info,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl FromStr for Level {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Error, Self::Warn, Self::Info].into_iter().find(|level| level.as_str() == text).ok_or(())
+    }
+}
+
+/// Says how many megabytes the log of this process may take (`retention.log_mb`).
+pub fn set_limit(megabytes: u32) {
+    LIMIT.store(u64::from(megabytes) << 20, Ordering::Relaxed);
+}
+
+/// Says what this process is (`hook`, `daemon`), for lines that are written deep inside. The first word counts.
+pub fn set_origin(origin: &'static str) {
+    let _ = ORIGIN.set(origin);
+}
+
+pub fn error(dir: &DataDir, from: &str, text: &str) {
+    write(Some(dir), Level::Error, from, text);
+}
+
+pub fn warn(dir: &DataDir, from: &str, text: &str) {
+    write(Some(dir), Level::Warn, from, text);
+}
+
+pub fn info(dir: &DataDir, from: &str, text: &str) {
+    write(Some(dir), Level::Info, from, text);
+}
+
+/// What this process calls itself.
+pub(crate) fn origin() -> &'static str {
+    ORIGIN.get().copied().unwrap_or("cli")
+}
+
+/// Writes one line, wherever that is possible.
+pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str) {
+    let time = Time::now().iso_millis();
+    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(text, LONGEST_LINE));
+    let written = dir.is_some_and(|dir| dir.create().is_ok() && append(&dir.log(), &line).is_ok());
+    if !written && let Ok(fallback) = fallback_log() {
+        // There is no third place to say that this failed.
+        let _ = append(&fallback, &format!("{line}{}", place(dir)));
+    }
+}
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    pub at: Option<String>,
+    pub at_epoch: Option<Time>,
+    pub level: Level,
+    pub from: String,
+    pub message: String,
+}
+
+impl Entry {
+    /// Reads a line. One that is not ours, or was torn by a full disk, is a message without a time.
+    pub fn parse(line: &str) -> Self {
+        let mut parts = line.splitn(3, ' ');
+        let mut read = || {
+            let at = parts.next().and_then(Time::from_iso)?;
+            let level = parts.next()?.parse().ok()?;
+            let (from, message) = parts.next()?.split_once(": ")?;
+            Some(Self {
+                at: Some(at.iso_millis()),
+                at_epoch: Some(at),
+                level,
+                from: from.to_owned(),
+                message: message.to_owned(),
+            })
+        };
+        read().unwrap_or_else(|| Self {
+            at: None,
+            at_epoch: None,
+            level: Level::Error,
+            from: String::new(),
+            message: line.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{at} {} {}: {}", self.level.as_str(), self.from, self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// The log as it grows.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    current: Option<Tail>,
+    /// The file before the last rotation: who had it open may still write to it.
+    previous: Option<Tail>,
+}
+
+impl Reader {
+    /// Everything there is about this data directory, oldest first, and a reader for what comes.
+    pub fn open(dir: &DataDir) -> io::Result<(Vec<Entry>, Self)> {
+        let path = dir.log();
+        // The current file first: should it become the older one meanwhile, its lines are still read once.
+        let mut current = Tail::open(&path)?;
+        let mut previous = Tail::open(&older(&path))?;
+        if previous.as_ref().map(Tail::identity) == current.as_ref().map(Tail::identity) {
+            previous = None;
+        }
+        let mut lines = Vec::new();
+        for tail in [&mut previous, &mut current].into_iter().flatten() {
+            lines.extend(tail.read()?);
+        }
+        let about = [place(Some(dir)), place(None)];
+        let elsewhere = fallback_log().and_then(fs::read_to_string).unwrap_or_default();
+        for line in elsewhere.lines() {
+            lines.extend(about.iter().find_map(|place| line.strip_suffix(place)).map(str::to_owned));
+        }
+        let mut entries: Vec<Entry> = lines.iter().map(|line| Entry::parse(line)).collect();
+        // A line without a time belongs where it stands: behind the one before it.
+        let mut last = None;
+        let mut timed: Vec<(Option<Time>, Entry)> = Vec::with_capacity(entries.len());
+        for entry in entries.drain(..) {
+            last = entry.at_epoch.or(last);
+            timed.push((last, entry));
+        }
+        timed.sort_by_key(|(at, _)| *at);
+        Ok((timed.into_iter().map(|(_, entry)| entry).collect(), Self { path, current, previous }))
+    }
+
+    /// What has been written since the last time, also when the log was rotated meanwhile.
+    pub fn more(&mut self) -> io::Result<Vec<Entry>> {
+        let mut lines = Vec::new();
+        for tail in [&mut self.previous, &mut self.current].into_iter().flatten() {
+            lines.extend(tail.read()?);
+        }
+        let now = fs::metadata(&self.path).ok().map(|file| (file.dev(), file.ino()));
+        if now.is_some() && now != self.current.as_ref().map(Tail::identity) {
+            // Between two looks it may have been rotated twice; then the file between is the older one.
+            let mut between = Tail::open(&older(&self.path))?;
+            let known = [&self.previous, &self.current].map(|tail| tail.as_ref().map(Tail::identity));
+            if known.contains(&between.as_ref().map(Tail::identity)) {
+                between = None;
+            }
+            let mut next = Tail::open(&self.path)?;
+            for tail in [&mut self.current, &mut between, &mut next].into_iter().flatten() {
+                lines.extend(tail.read()?);
+            }
+            self.previous = between.or(self.current.take());
+            self.current = next;
+        }
+        Ok(lines.iter().map(|line| Entry::parse(line)).collect())
+    }
+}
+
+/// A file and how far it was read.
+#[derive(Debug)]
+struct Tail {
+    file: File,
+    identity: (u64, u64),
+    offset: u64,
+}
+
+impl Tail {
+    fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if crate::data_dir::is_absent(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        Ok(Some(Self { file, identity: (metadata.dev(), metadata.ino()), offset: 0 }))
+    }
+
+    fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    /// The whole lines that came since the last time.
+    fn read(&mut self) -> io::Result<Vec<String>> {
+        // Somebody emptied it.
+        if self.file.metadata()?.len() < self.offset {
+            self.offset = 0;
+        }
+        self.file.seek(SeekFrom::Start(self.offset))?;
+        let mut bytes = Vec::new();
+        self.file.read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        self.offset += u64::try_from(whole).unwrap_or(u64::MAX);
+        Ok(String::from_utf8_lossy(&bytes[..whole]).lines().map(str::to_owned).collect())
+    }
+}
+
+/// Which data directory a line in the common place is about.
+fn place(dir: Option<&DataDir>) -> String {
+    dir.map_or_else(|| " (no data directory)".to_owned(), |dir| format!(" (in {})", dir.path().display()))
+}
+
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let open = || private_file().create(true).append(true).custom_flags(nofollow).open(path);
+    let mut file = open()?;
+    if file.metadata()?.len() > LIMIT.load(Ordering::Relaxed) / 2 {
+        rotate(&file, path)?;
+        file = open()?;
+    }
+    file.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Makes a full log the older one. Of several who find it full one does it: a second rename would throw the older
+/// file away for an almost empty one.
+fn rotate(full: &File, path: &Path) -> io::Result<()> {
+    if full.try_lock().is_err() {
+        return Ok(());
+    }
+    let (ours, there) = (full.metadata()?, fs::symlink_metadata(path)?);
+    if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
+        fs::rename(path, older(path))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn older(path: &Path) -> PathBuf {
+    path.with_extension("log.1")
+}
+
+/// Others can write to the temporary directory too, so ours must really be ours.
+fn fallback_log() -> io::Result<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let directory = std::env::temp_dir().join(format!("remora-{user}"));
+    match fs::DirBuilder::new().mode(0o700).create(&directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(&directory)?;
+    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o077 != 0 {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "not a directory of ours"));
+    }
+    Ok(directory.join("remora.log"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let line = "2026-03-10T09:22:00.123Z warn daemon: a: b  c";
+        let entry = Entry::parse(line);
+        assert_eq!((entry.level, &*entry.from, &*entry.message), (Level::Warn, "daemon", "a: b  c"));
+        assert_eq!(entry.to_string(), line);
+        for torn in ["", "2026-03-10T09:22:00.123Z", "2026-03-10T09:22:00.123Z loud x: y", "nonsense"] {
+            let entry = Entry::parse(torn);
+            assert_eq!((entry.at_epoch, entry.to_string()), (None, torn.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What would otherwise only grow is cut back: usage, the audit log, payloads nobody retried, old backups.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use remora_core::settings::Retention;
+use remora_core::time::Time;
+
+use crate::data_dir::is_absent;
+use crate::{Store, StoreError};
+
+/// Backups of before a migration; one of the latest is what somebody may want to go back to.
+const MOST_BACKUPS: usize = 3;
+/// Changes made by hand are remembered for as long.
+const AUDIT_DAYS: u32 = 365;
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub usage: usize,
+    pub audit: usize,
+    pub failed: usize,
+    pub backups: usize,
+}
+
+impl Store {
+    /// Removes what is older than the settings allow.
+    pub fn prune(&mut self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
+        let before = |days: u32| now.before(Duration::from_hours(24) * days).0;
+        let db = self.writable()?;
+        let usage =
+            db.execute("DELETE FROM llm_usage WHERE created_at < ?1", [before(retention.usage_days)])?;
+        let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
+        // The trace stays; only what was to be learned from it is given up.
+        let failed = db.execute(
+            "DELETE FROM pending_messages WHERE status = 'failed' AND created_at < ?1",
+            [before(retention.failed_days)],
+        )?;
+        let backups = self.prune_backups()?;
+        Ok(Pruned { usage, audit, failed, backups })
+    }
+
+    fn prune_backups(&self) -> Result<usize, StoreError> {
+        let folder = self.dir().backups();
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if is_absent(&error) => return Ok(0),
+            other => other.map_err(StoreError::file(&folder))?,
+        };
+        let mut files: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(StoreError::file(&folder))?;
+            // Only what we made: a copy somebody put there is theirs.
+            if entry.file_name().to_string_lossy().starts_with("before-schema-") {
+                let made = entry.metadata().and_then(|file| file.modified());
+                files.push((made.map_err(StoreError::file(&folder))?, entry.path()));
+            }
+        }
+        files.sort();
+        let surplus = files.len().saturating_sub(MOST_BACKUPS);
+        for (_, path) in &files[..surplus] {
+            fs::remove_file(path).map_err(StoreError::file(path))?;
+        }
+        Ok(surplus)
+    }
+
+    /// Notes that somebody changed something by hand.
+    pub fn audit(&mut self, action: &str, detail: &str, now: Time) -> Result<(), StoreError> {
+        self.writable()?.execute(
+            "INSERT INTO audit_log (action, detail, created_at) VALUES (?1, ?2, ?3)",
+            rusqlite::params![action, detail, now.0],
+        )?;
+        Ok(())
+    }
+
+    /// How many bytes of events wait, and how many have failed.
+    pub fn payload_bytes(&self) -> Result<(u64, u64), StoreError> {
+        let sum = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
+        let waiting = sum(&format!("{total} <> 'failed'"))?;
+        let failed = sum(&format!("{total} = 'failed'"))?;
+        Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
+    }
+}

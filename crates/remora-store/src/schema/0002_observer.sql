@@ -1,0 +1,28 @@
+-- Every call of a model: what budgets are checked against.
+CREATE TABLE llm_usage (
+    id            INTEGER PRIMARY KEY,
+    session_id    INTEGER REFERENCES sessions (id) ON DELETE SET NULL,
+    project_id    INTEGER REFERENCES projects (id) ON DELETE SET NULL,
+    provider      TEXT NOT NULL,
+    model         TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    -- Unknown where the provider does not say it and no price was given.
+    cost_usd      REAL,
+    -- Whether the figures are ours because the provider gave none.
+    estimated     INTEGER NOT NULL,
+    outcome       TEXT NOT NULL CHECK (outcome IN ('answered', 'bad_answer', 'no_answer')),
+    created_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX llm_usage_by_time ON llm_usage (created_at);
+
+-- What somebody changed by hand, and how: never what it was about.
+CREATE TABLE audit_log (
+    id         INTEGER PRIMARY KEY,
+    action     TEXT NOT NULL,
+    detail     TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;

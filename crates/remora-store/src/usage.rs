@@ -1,0 +1,88 @@
+//! What calls of a model have cost.
+
+use remora_core::ids::SessionId;
+use remora_core::time::Time;
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use crate::{Store, StoreError};
+
+/// One call of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub provider: String,
+    pub model: String,
+    /// What was asked for: `observation`, or `observation and summary`.
+    pub kind: &'static str,
+    /// All tokens that were sent, those from a cache included.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    /// `None` when nobody knows.
+    pub cost_usd: Option<f64>,
+    /// Whether the figures are ours because the provider gave none.
+    pub estimated: bool,
+    pub outcome: CallOutcome,
+    pub at: Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOutcome {
+    Answered,
+    BadAnswer,
+    NoAnswer,
+}
+
+/// The sum of several calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spent {
+    pub calls: u64,
+    /// In and out.
+    pub tokens: u64,
+    pub usd: f64,
+}
+
+impl Store {
+    /// What was spent since then, in all or in one session.
+    pub fn spent(&self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
+        let spent = self
+            .db
+            .prepare_cached(
+                "SELECT count(*), ifnull(sum(input_tokens + output_tokens), 0), total(cost_usd) FROM llm_usage
+                 WHERE created_at >= ?1 AND (?2 IS NULL OR session_id = ?2)",
+            )?
+            .query_row(params![since.0, session.map(|session| session.0)], |row| {
+                let (calls, tokens): (i64, i64) = (row.get(0)?, row.get(1)?);
+                Ok(Spent { calls: calls.unsigned_abs(), tokens: tokens.unsigned_abs(), usd: row.get(2)? })
+            })?;
+        Ok(spent)
+    }
+}
+
+pub(crate) fn insert(db: &Connection, session: SessionId, call: &Call) -> Result<(), StoreError> {
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let outcome = match call.outcome {
+        CallOutcome::Answered => "answered",
+        CallOutcome::BadAnswer => "bad_answer",
+        CallOutcome::NoAnswer => "no_answer",
+    };
+    db.prepare_cached(
+        "INSERT INTO llm_usage (session_id, project_id, provider, model, kind, input_tokens, output_tokens,
+             cached_tokens, cost_usd, estimated, outcome, created_at)
+         VALUES (?1, (SELECT project_id FROM sessions WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        session.0,
+        call.provider,
+        call.model,
+        call.kind,
+        count(call.input_tokens),
+        count(call.output_tokens),
+        count(call.cached_tokens),
+        call.cost_usd,
+        call.estimated,
+        outcome,
+        call.at.0,
+    ])?;
+    Ok(())
+}

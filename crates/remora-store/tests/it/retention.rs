@@ -1,0 +1,63 @@
+use std::fs;
+use std::time::Duration;
+
+use remora_core::settings::Retention;
+use remora_core::time::Time;
+use remora_store::{Call, CallOutcome, Failure, Pruned};
+
+use crate::support::{World, prompt, record_with, stop, turn};
+
+fn call(at: Time) -> Call {
+    Call {
+        provider: "test".into(),
+        model: "m".into(),
+        kind: "observation",
+        input_tokens: 100,
+        output_tokens: 10,
+        cached_tokens: 0,
+        cost_usd: Some(0.5),
+        estimated: false,
+        outcome: CallOutcome::BadAnswer,
+        at,
+    }
+}
+
+#[test]
+fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p1"), prompt("task")));
+    world.hook(&record_with("a", turn("p1"), stop("done")));
+    let mut store = world.open();
+    let now = Time::now();
+    for attempt in 0..4 {
+        let at = now.after(Duration::from_mins(attempt));
+        let batch = store.claim("me", 100, Duration::ZERO, at).unwrap().unwrap();
+        store.release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
+    }
+    store.audit("queue drop", "everything", now).unwrap();
+    assert_eq!(store.counts().unwrap().failed, 2);
+    let spent = store.spent(now, None).unwrap();
+    assert_eq!((spent.calls, spent.tokens, spent.usd.round()), (4, 440, 2.0));
+    let (waiting, failed) = store.payload_bytes().unwrap();
+    assert!(waiting == 0 && failed > 0);
+
+    let backups = world.dir.backups();
+    fs::create_dir_all(&backups).unwrap();
+    for name in ["before-schema-1-1.db", "before-schema-1-2.db", "mine.db", "before-schema-2-3.db"] {
+        fs::write(backups.join(name), b"").unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fs::write(backups.join("before-schema-3-4.db"), b"").unwrap();
+
+    let retention = Retention { usage_days: 10, failed_days: 20, log_mb: 1 };
+    let later = |days: u32| now.after(Duration::from_hours(24) * days + Duration::from_hours(1));
+    assert_eq!(store.prune(&retention, later(5)).unwrap(), Pruned { backups: 1, ..Pruned::default() });
+    assert_eq!(store.prune(&retention, later(15)).unwrap(), Pruned { usage: 4, ..Pruned::default() });
+    assert_eq!(
+        store.prune(&retention, later(400)).unwrap(),
+        Pruned { failed: 2, audit: 1, ..Pruned::default() }
+    );
+    assert!(backups.join("mine.db").exists() && !backups.join("before-schema-1-1.db").exists());
+    assert_eq!(store.counts().unwrap().prompts, 1);
+    assert_eq!(store.sessions(None, 1).unwrap()[0].events, 2, "the traces stay");
+}

@@ -1,0 +1,229 @@
+use std::io::{self, IsTerminal, Read};
+
+use clap::{Args, Subcommand};
+use remora_core::settings::{self, Listed, Provider, Setting, Settings, Source, Value};
+use remora_server::control::{self, Message};
+use remora_store::config_file;
+use serde_json::json;
+
+use crate::app::{self, App};
+use crate::env;
+use crate::error::{CliError, Result};
+use crate::output::{self, Table, brief, say, talk};
+
+/// Settings: what is in force and why, and how to change it.
+///
+/// A setting has a default. `config.toml` in the data directory wins over it, and an environment variable
+/// (`REMORA_OBSERVER_PROVIDER` for `observer.provider`) wins over both. A running daemon notices a change by itself.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  Let a model make the observations, with a key of your own. `-` takes the key from
+  standard input, so that it does not stay in your shell's history:
+    remora config set observer.provider anthropic
+    remora config set anthropic.api_key - < key.txt
+    remora config set budget.daily_usd 0.50
+
+  Or a model on this machine:
+    remora config set observer.provider openai
+    remora config set openai.base_url http://localhost:11434/v1
+
+  Back to the built-in observer, which is free and needs no network:
+    remora config set observer.provider --unset")]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Every setting, its value, and where that comes from.
+    List,
+    /// The value of one setting.
+    Get {
+        /// Such as `observer.provider`.
+        name: String,
+    },
+    /// Change a setting in config.toml; comments and order stay.
+    Set {
+        /// Such as `observer.provider`.
+        name: String,
+        /// The value; `-` reads it from standard input, as is best for keys. Lists have commas: `Glob,Grep`.
+        #[arg(required_unless_present = "unset", allow_negative_numbers = true)]
+        value: Option<String>,
+        /// Remove it from config.toml: the default holds again.
+        #[arg(long, conflicts_with = "value")]
+        unset: bool,
+    },
+    /// Where config.toml is, or would be.
+    Path,
+}
+
+pub(crate) fn run(app: &App, arguments: &Config) -> Result<()> {
+    match &arguments.action {
+        Action::List => list(app),
+        Action::Get { name } => get(app, find(name)?),
+        Action::Set { name, value, .. } => set(app, find(name)?, value.as_deref()),
+        Action::Path => path(app),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Setting> {
+    settings::find(name).ok_or_else(|| {
+        let hint = match settings::nearest(name) {
+            Some(setting) => format!("did you mean `{}`?", setting.name),
+            None => "see what there is: `remora config list`".to_owned(),
+        };
+        CliError::usage(format!("there is no setting `{name}`")).hint(hint)
+    })
+}
+
+fn resolved(app: &App) -> (Settings, Vec<Listed>) {
+    let (text, _) = app::config_text(&app.dir);
+    let (settings, listed, _) = Settings::list(text.as_deref(), env::variable);
+    (settings, listed)
+}
+
+fn list(app: &App) -> Result<()> {
+    app.warn_of_settings();
+    let (_, listed) = resolved(app);
+    if app.json {
+        return output::json(&listed.iter().map(as_json).collect::<Vec<_>>());
+    }
+    let mut table = Table::new(&["SETTING", "VALUE", "SOURCE"]);
+    let mut section = "";
+    for entry in &listed {
+        if !section.is_empty() && section != entry.setting.section() {
+            table.row(Vec::new());
+        }
+        section = entry.setting.section();
+        let value = if entry.setting.secret { bare(&entry.value) } else { entry.value.to_string() };
+        table.row(vec![entry.setting.name.to_owned(), brief(&value, 40), entry.source.to_string()]);
+    }
+    table.print();
+    Ok(())
+}
+
+fn get(app: &App, setting: &'static Setting) -> Result<()> {
+    let name = setting.name;
+    if setting.secret {
+        return Err(CliError::usage(format!("{name} is write-only: a key is never shown")).hint(format!(
+            "see whether it is set: `remora config list`; replace it: `remora config set {name} -`"
+        )));
+    }
+    app.warn_of_settings();
+    let (_, listed) = resolved(app);
+    let entry = listed.iter().find(|entry| entry.setting.name == name);
+    let entry = entry.ok_or_else(|| CliError::internal(format!("{name} has no value")))?;
+    if app.json {
+        return output::json(&as_json(entry));
+    }
+    say(&bare(&entry.value));
+    Ok(())
+}
+
+fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> {
+    match typed {
+        Some(typed) => {
+            let text = if typed == "-" { from_stdin(setting)? } else { typed.to_owned() };
+            let value = setting.parse(&text).map_err(|reason| {
+                // What was typed for a secret is not repeated.
+                let given = if setting.secret { String::new() } else { format!(", not `{text}`") };
+                CliError::usage(format!("{}: {reason}{given}; nothing was changed", setting.name))
+                    .hint(format!("{} is {}", setting.name, setting.meaning))
+            })?;
+            config_file::set(&app.dir, setting, &value)?;
+        }
+        None if !config_file::unset(&app.dir, setting)? => {
+            talk(&format!("{} was not in config.toml", setting.name));
+        }
+        None => {}
+    }
+    // A daemon that runs looks at the file again; without one there is nobody to tell.
+    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    let (settings, listed) = resolved(app);
+    if let Some(entry) = listed.iter().find(|entry| entry.setting.name == setting.name) {
+        answer(app, entry)?;
+    }
+    advise(setting, &settings, &listed, typed);
+    Ok(())
+}
+
+/// What is in force now, which is not always what was just set.
+fn answer(app: &App, entry: &Listed) -> Result<()> {
+    if app.json {
+        return output::json(&as_json(entry));
+    }
+    let name = entry.setting.name;
+    let value = entry.value.to_string();
+    say(&match (entry.setting.secret, entry.source) {
+        (true, _) => format!("{name} is {}", bare(&entry.value)),
+        (false, Source::Default) => format!("{name} = {value} (the default)"),
+        (false, _) => format!("{name} = {value}"),
+    });
+    Ok(())
+}
+
+fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Option<&str>) {
+    let name = setting.name;
+    let source = listed.iter().find(|entry| entry.setting.name == name).map(|entry| entry.source);
+    if let Some(Source::Variable(variable)) = source {
+        talk(&format!("warning: {variable} is set in this shell and wins over config.toml"));
+    }
+    if setting.secret && typed.is_some_and(|typed| typed != "-" && !typed.is_empty()) {
+        talk(&format!(
+            "note: the key is in your shell's history now; `remora config set {name} -` reads it from standard input"
+        ));
+    }
+    let provider = settings.observer.provider;
+    let keyless = settings.service(provider).is_some_and(|service| {
+        !service.api_key.is_set() && (provider != Provider::OpenAi || service.base_url.is_empty())
+    });
+    if keyless && (name == "observer.provider" || name == format!("{}.api_key", provider.as_str())) {
+        let provider = provider.as_str();
+        talk(&format!("note: {provider} needs a key: `remora config set {provider}.api_key -`"));
+    }
+}
+
+/// One value, typed or piped in.
+fn from_stdin(setting: &Setting) -> Result<String> {
+    let mut text = String::new();
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        talk(&format!("Type or paste {}, then press Enter:", setting.name));
+        stdin.read_line(&mut text)?;
+    } else {
+        stdin.lock().take(64 << 10).read_to_string(&mut text)?;
+    }
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(CliError::usage("nothing came on standard input; nothing was changed")
+            .hint(format!("remove the setting with `remora config set {} --unset`", setting.name)));
+    }
+    Ok(text.to_owned())
+}
+
+fn path(app: &App) -> Result<()> {
+    let path = app.dir.config();
+    if app.json {
+        return output::json(&json!({ "path": path, "exists": path.exists() }));
+    }
+    say(&path.display().to_string());
+    Ok(())
+}
+
+fn as_json(entry: &Listed) -> serde_json::Value {
+    json!({
+        "name": entry.setting.name,
+        "value": entry.value,
+        "source": entry.source.to_string(),
+        "default": entry.default,
+        "meaning": entry.setting.meaning,
+        "secret": entry.setting.secret,
+    })
+}
+
+/// A text as it is, everything else as in TOML.
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

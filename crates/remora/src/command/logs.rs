@@ -1,0 +1,102 @@
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum};
+use remora_store::log::{Entry, Level, Reader};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::output::{CYAN, DIM, RED, YELLOW, paint, talk};
+
+/// What happened in the background: the log, and with `-f` what comes.
+///
+/// Hooks say nothing to their host and the daemon has nobody to talk to; both write here. A line is
+/// `TIME LEVEL FROM: MESSAGE`, the time in UTC. With `--json` every line is an object of its own.
+#[derive(Args)]
+pub(crate) struct Logs {
+    /// Go on and print what comes, until Ctrl-C.
+    #[arg(long, short)]
+    follow: bool,
+    /// How many lines at most, the latest.
+    #[arg(long = "lines", short = 'n', default_value_t = 50, value_name = "LINES")]
+    lines: usize,
+    /// Only lines at least this grave.
+    #[arg(long, value_enum, default_value = "info")]
+    level: Grave,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Grave {
+    Error,
+    Warn,
+    Info,
+}
+
+/// How long to wait before looking again.
+const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
+    let level = match arguments.level {
+        Grave::Error => Level::Error,
+        Grave::Warn => Level::Warn,
+        Grave::Info => Level::Info,
+    };
+    let (mut entries, mut reader) = Reader::open(&app.dir)?;
+    let nothing = entries.is_empty();
+    entries.retain(|entry| entry.level <= level);
+    let latest = &entries[entries.len().saturating_sub(arguments.lines)..];
+    if latest.is_empty() {
+        talk(match (nothing, arguments.follow) {
+            (true, false) => {
+                "Nothing has been logged yet: whatever goes wrong in the background will be here."
+            }
+            (true, true) => "Nothing has been logged yet; waiting for the first line. Ctrl-C ends.",
+            (false, _) => "The log has no such lines; `remora logs` shows all.",
+        });
+    }
+    if print(app, latest).is_err() || !arguments.follow {
+        // Someone who closed the pipe has read enough.
+        return Ok(());
+    }
+    while is_read_on() {
+        let mut entries = reader.more()?;
+        entries.retain(|entry| entry.level <= level);
+        if print(app, &entries).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Waits a little; `false` when whoever read our output has gone.
+fn is_read_on() -> bool {
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+    match poll(&mut watched, Some(&BETWEEN_LOOKS)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => true,
+        Ok(_) | Err(_) => false,
+    }
+}
+
+fn print(app: &App, entries: &[Entry]) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    for entry in entries {
+        if app.json {
+            writeln!(out, "{}", serde_json::to_string(entry)?)?;
+            continue;
+        }
+        match &entry.at {
+            Some(at) => {
+                let style = match entry.level {
+                    Level::Error => RED,
+                    Level::Warn => YELLOW,
+                    Level::Info => CYAN,
+                };
+                let level = paint(style, entry.level.as_str());
+                writeln!(out, "{} {level} {}: {}", paint(DIM, at), entry.from, entry.message)?;
+            }
+            None => writeln!(out, "{entry}")?,
+        }
+    }
+    out.flush()
+}
