@@ -11,6 +11,7 @@ mod lists;
 mod ports;
 mod routes;
 mod serve;
+mod settings;
 mod stats;
 mod stream;
 pub mod token;
@@ -62,6 +63,7 @@ fn all() -> Routes {
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())
+        .merge(settings::router())
         .merge(stats::router())
         .merge(stream::router())
 }
