@@ -10,14 +10,41 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Host {
     ClaudeCode,
+    Codex,
+    Gemini,
+    Qwen,
+    Copilot,
+    Opencode,
+    Cursor,
+    Windsurf,
+    /// Any program that speaks Remora's own format.
+    Generic,
 }
 
 impl Host {
-    pub const ALL: &'static [Host] = &[Host::ClaudeCode];
+    pub const ALL: &'static [Host] = &[
+        Host::ClaudeCode,
+        Host::Codex,
+        Host::Gemini,
+        Host::Qwen,
+        Host::Copilot,
+        Host::Opencode,
+        Host::Cursor,
+        Host::Windsurf,
+        Host::Generic,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Host::ClaudeCode => "claude-code",
+            Host::Codex => "codex",
+            Host::Gemini => "gemini",
+            Host::Qwen => "qwen",
+            Host::Copilot => "copilot",
+            Host::Opencode => "opencode",
+            Host::Cursor => "cursor",
+            Host::Windsurf => "windsurf",
+            Host::Generic => "generic",
         }
     }
 }
@@ -39,3 +66,16 @@ impl FromStr for Host {
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("unknown host")]
 pub struct UnknownHost;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_one_name_everywhere() {
+        for host in Host::ALL {
+            assert_eq!(host.name().parse::<Host>().ok(), Some(*host));
+            assert_eq!(serde_json::to_value(host).unwrap(), host.name());
+        }
+    }
+}

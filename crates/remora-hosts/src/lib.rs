@@ -5,6 +5,9 @@
 //! never touches storage, the network or the file system.
 
 mod claude_code;
+mod generic;
+mod tools;
+mod wire;
 
 use remora_core::event::{Event, Origin, SessionRef};
 use remora_core::host::Host;
@@ -29,5 +32,13 @@ pub enum Reading {
 pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {
     match host {
         Host::ClaudeCode => claude_code::read(event, document),
+        Host::Generic => generic::read(event, document),
+        Host::Codex
+        | Host::Gemini
+        | Host::Qwen
+        | Host::Copilot
+        | Host::Opencode
+        | Host::Cursor
+        | Host::Windsurf => Reading::Malformed("no adapter for this host yet"),
     }
 }

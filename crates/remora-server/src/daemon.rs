@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::control::{Ear, Message};
+use crate::http::Opened;
 use crate::presence::Hold;
 use crate::shared::{Load, Shared};
 use crate::store_thread::StoreThread;
@@ -34,9 +35,15 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     dir.create()?;
     let failed =
         |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
-    let Some(_hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
+    let Some(hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
+        // Its port is known before anybody can be told that it runs.
+        let http = Opened::open(dir, load().daemon.port).await;
+        if let Err(error) = &http {
+            problems::report(Some(dir), &format!("daemon: it does without HTTP: {error}"));
+        }
+        hold.introduce(http.as_ref().ok().map(Opened::port)).map_err(failed)?;
         // Heard from now on: whatever comes in while the store is opened is seen right after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
@@ -47,10 +54,13 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         writer.call(move |store| store.reclaim(&mine, Time::now())).await?;
         let shared = Arc::new(Shared::new(dir, writer, reader, load));
         let (stopping, stop) = watch::channel(false);
-        let tasks = [
+        let mut tasks = vec![
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
-            tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop)),
+            tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop.clone())),
         ];
+        if let Ok(http) = http {
+            tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
+        }
         let end = live(&shared, &ear, signals).await.map_err(failed);
         stopping.send_replace(true);
         for task in tasks {

@@ -1,14 +1,15 @@
 //! The daemon: one background process a data directory that turns what waits into knowledge.
 //!
-//! In come datagrams from hooks and commands ([`control`]); out comes a queue worked off ([`daemon`]). That there
-//! is one and only one is held by a kernel lock ([`presence`]), not by a PID file. This crate knows no SQL and no
-//! host's wire format.
+//! In come datagrams from hooks and commands ([`control`]) and requests from programs ([`http`]); out comes a queue
+//! worked off ([`daemon`]). That there is one and only one is held by a kernel lock ([`presence`]), not by a PID file.
+//! This crate knows no SQL and no host's wire format.
 
 pub mod activity;
 pub mod control;
 pub mod daemon;
 mod descriptors;
 mod housekeeping;
+pub mod http;
 pub mod launch;
 pub mod presence;
 pub mod shared;

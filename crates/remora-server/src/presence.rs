@@ -20,12 +20,16 @@ pub struct Presence {
     pub pid: u32,
     pub version: String,
     pub started_at: Time,
+    /// Where it is spoken to by HTTP, if anywhere.
+    #[serde(default)]
+    pub port: Option<u16>,
 }
 
 /// Proof of being the one daemon of a data directory.
 #[derive(Debug)]
 pub(crate) struct Hold {
     dir: DataDir,
+    started_at: Time,
     _lock: File,
 }
 
@@ -42,16 +46,22 @@ impl Hold {
                 Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
             }
         }
-        let hold = Self { dir: dir.clone(), _lock: lock };
-        hold.introduce()?;
+        let hold = Self { dir: dir.clone(), started_at: Time::now(), _lock: lock };
+        hold.introduce(None)?;
         Ok(Some(hold))
     }
 
-    fn introduce(&self) -> io::Result<()> {
+    pub(crate) fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// Says who and where the daemon is, in one step.
+    pub(crate) fn introduce(&self, port: Option<u16>) -> io::Result<()> {
         let presence = Presence {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: Time::now(),
+            started_at: self.started_at,
+            port,
         };
         let path = card(&self.dir);
         let new = path.with_extension("new");
@@ -79,7 +89,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
         Err(TryLockError::WouldBlock) => {
             let text = fs::read(card(dir)).unwrap_or_default();
             // It holds the lock and is about to introduce itself.
-            let newcomer = Presence { pid: 0, version: String::new(), started_at: Time::now() };
+            let newcomer = Presence { pid: 0, version: String::new(), started_at: Time::now(), port: None };
             Ok(Some(serde_json::from_slice(&text).unwrap_or(newcomer)))
         }
     }

@@ -103,6 +103,16 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
                 let _ = answer.send(Ok(enqueued));
             }
         }
+        // What stands in the way of all is not waited for again and again.
+        Err(error) if error.is_passing() => {
+            for answer in answers {
+                let _ = answer.send(Err(if matches!(error, StoreError::DiskFull) {
+                    StoreError::DiskFull
+                } else {
+                    StoreError::Busy
+                }));
+            }
+        }
         // One event that cannot be stored must not take the others with it.
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {

@@ -42,6 +42,11 @@ impl DataDir {
         self.path.join("remora.log")
     }
 
+    /// What a client of the daemon shows to be let in.
+    pub fn token(&self) -> PathBuf {
+        self.path.join("token")
+    }
+
     pub(crate) fn spool(&self) -> PathBuf {
         self.path.join("spool.jsonl")
     }

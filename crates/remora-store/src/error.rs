@@ -37,6 +37,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether it is about the moment and not about what was to be stored.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Busy | Self::DiskFull | Self::Closed)
+    }
+
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| {

@@ -12,6 +12,7 @@ mod error;
 pub mod gate;
 mod hex;
 mod idempotency;
+mod listing;
 pub mod log;
 pub mod pause;
 pub mod private_turns;
@@ -29,6 +30,8 @@ mod writing;
 
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
+pub use hex::hex;
+pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, WhichSession};
 pub use project::{Place, locate};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};

@@ -72,13 +72,13 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
          FROM turn JOIN sessions AS s ON s.id = turn.session_id
          WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m
                            WHERE m.status = 'processing' AND m.session_id = turn.session_id)
-         AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'pending'
-                         AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
-                         AND m.retry_at > ?1)
+         AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
+                         WHERE m.session_id = turn.session_id AND m.retry_at > ?1
+                         AND m.status = 'pending' AND m.prompt_number = turn.prompt_number)
          AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
-              OR EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'pending'
-                         AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
-                         AND m.kind = 'turn_ended')
+              OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
+                         WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                         AND m.kind = 'turn_ended' AND m.status = 'pending')
               OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
                          AND later.started_at > s.last_activity_at))
          ORDER BY since, turn.session_id LIMIT 1"
@@ -289,7 +289,9 @@ impl Store {
         let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
         let sql = format!(
             "{WAITING} SELECT min(ifnull((SELECT max(retry_at) FROM pending_messages AS m
-                 WHERE m.status = 'pending' AND m.session_id = s.id), s.last_activity_at + ?1))
+                     INDEXED BY pending_messages_by_retry
+                     WHERE m.session_id = s.id AND m.retry_at IS NOT NULL AND m.status = 'pending'),
+                 s.last_activity_at + ?1))
              FROM waiting JOIN sessions AS s ON s.id = waiting.session_id"
         );
         let due: Option<i64> = self.db.prepare_cached(&sql)?.query_row([silence], |row| row.get(0))?;

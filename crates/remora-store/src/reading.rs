@@ -119,7 +119,7 @@ pub struct SummaryRow {
     pub created_at: Time,
 }
 
-const SESSION: &str =
+pub(crate) const SESSION: &str =
     "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
     s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
     (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending'),
@@ -127,7 +127,7 @@ const SESSION: &str =
     s.started_at, s.last_activity_at, s.completed_at
     FROM sessions AS s JOIN projects AS p ON p.id = s.project_id";
 
-const PROMPT: &str =
+pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts";
 
 const EVENT: &str =
@@ -135,12 +135,12 @@ const EVENT: &str =
     ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
     FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
 
-const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
+pub(crate) const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
     o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
     o.model, o.source_event_ids, o.created_at
     FROM observations AS o JOIN projects AS p ON p.id = o.project_id";
 
-const SUMMARY: &str =
+pub(crate) const SUMMARY: &str =
     "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
     s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
     FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id";
@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Records in the spool that are not in the database yet.
-    fn spooled(&self) -> Result<i64, StoreError> {
+    pub(crate) fn spooled(&self) -> Result<i64, StoreError> {
         let contents = spool::peek(self.dir()).map_err(StoreError::file(self.dir().spool()))?;
         let waiting = store::not_stored(&self.db, &contents.records)?.len();
         Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
@@ -301,7 +301,7 @@ impl Store {
         Ok(found.into_iter().filter(|line| line != "ok").collect())
     }
 
-    fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         sql: &str,
         parameters: &[&dyn ToSql],
@@ -313,7 +313,7 @@ impl Store {
     }
 }
 
-fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(crate) fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: SessionId(row.get(0)?),
         host: row.get(1)?,
@@ -333,7 +333,7 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     })
 }
 
-fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
+pub(crate) fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
     Ok(PromptRow {
         id: PromptId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
@@ -363,7 +363,7 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     })
 }
 
-fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
+pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
     let kind: String = row.get(4)?;
     Ok(ObservationRow {
         id: ObservationId(row.get(0)?),
@@ -389,7 +389,7 @@ fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
     })
 }
 
-fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
+pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
     Ok(SummaryRow {
         id: SummaryId(row.get(0)?),
         session_id: SessionId(row.get(1)?),

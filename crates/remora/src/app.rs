@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, ProjectRow, Store, locate, log};
+use remora_store::{DataDir, FoundProject, ProjectRow, Store, log};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -48,22 +48,16 @@ impl App {
 
 /// A project by its name, id, or a directory.
 pub(crate) fn project(store: &Store, wanted: &str) -> Result<ProjectRow> {
-    let projects = store.projects()?;
-    let by_name: Vec<&ProjectRow> =
-        projects.iter().filter(|p| p.name == wanted || p.id.to_string() == wanted).collect();
-    match by_name.as_slice() {
-        [project] => return Ok((*project).clone()),
-        [] => {}
-        several => {
+    match store.find_project(wanted)? {
+        FoundProject::One(project) => Ok(*project),
+        FoundProject::Several(several) => {
             let ids: Vec<String> = several.iter().map(|p| format!("{} ({})", p.id, p.root)).collect();
-            return Err(CliError::usage(format!("{} projects are called `{wanted}`", several.len()))
-                .hint(format!("name one by its id: {}", ids.join(", "))));
+            Err(CliError::usage(format!("{} projects are called `{wanted}`", several.len()))
+                .hint(format!("name one by its id: {}", ids.join(", "))))
         }
+        FoundProject::None => Err(CliError::not_found(format!("no project is known as `{wanted}`"))
+            .hint("see what there is: `remora sessions`")),
     }
-    store.project_at(&locate(wanted.as_ref()))?.ok_or_else(|| {
-        CliError::not_found(format!("no project is known as `{wanted}`"))
-            .hint("see what there is: `remora sessions`")
-    })
 }
 
 /// The settings in force, and what could not be used of those given.

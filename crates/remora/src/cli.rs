@@ -55,7 +55,7 @@ enum Command {
     /// Agents run this, not people. It always exits with 0 and never prints an error: what goes wrong is in
     /// `remora doctor`.
     Hook {
-        /// The agent program: claude-code.
+        /// The agent program: claude-code, or generic for any other in Remora's own format.
         #[arg(value_name = "HOST")]
         _host: String,
         /// The event's name, for hosts that do not send it; wins over the one in the message.

@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod claude_code;
+mod generic;

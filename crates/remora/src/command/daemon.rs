@@ -120,6 +120,7 @@ fn status(app: &App) -> Result<ExitCode> {
         output::json(&json!({
             "running": found.is_some(),
             "pid": found.as_ref().map(|daemon| daemon.pid),
+            "port": found.as_ref().and_then(|daemon| daemon.port),
             "version": found.as_ref().map(|daemon| &daemon.version),
             "started_at": found.as_ref().map(|daemon| daemon.started_at.iso()),
             "started_at_epoch": found.as_ref().map(|daemon| daemon.started_at),
@@ -135,5 +136,6 @@ fn status(app: &App) -> Result<ExitCode> {
 
 pub(crate) fn describe(daemon: &presence::Presence) -> String {
     let started = output::local(daemon.started_at);
-    format!("running since {started}, process {}, version {}", daemon.pid, daemon.version)
+    let port = daemon.port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
+    format!("running since {started}, process {}, {port}, version {}", daemon.pid, daemon.version)
 }

@@ -105,8 +105,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         daemon: Daemon {
             running: daemon.is_some(),
             pid: daemon.as_ref().map(|daemon| daemon.pid),
-            // It has no port yet; scripts find its place here.
-            port: None,
+            port: daemon.as_ref().and_then(|daemon| daemon.port),
             version: daemon.as_ref().map(|daemon| daemon.version.clone()),
         },
         bytes: measure(app.dir.path()),

@@ -1,14 +1,11 @@
 //! Claude Code, as recorded from version 2.1.325.
 
-mod tools;
-mod wire;
-
 use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 
-use crate::Reading;
-use wire::Wire;
+use crate::wire::Wire;
+use crate::{Reading, tools};
 
 /// How prompts begin that Claude Code submits to itself.
 const SYNTHETIC: &[&str] = &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
@@ -55,13 +52,14 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
 }
 
 fn prompt(wire: &mut Wire) -> Option<Body> {
-    let private = wire.had_private("prompt");
-    let text = wire.text("prompt");
-    if SYNTHETIC.iter().any(|beginning| text.trim_start().starts_with(beginning)) {
-        return None;
+    match wire.prompt("prompt") {
+        Body::PromptSubmitted { text }
+            if SYNTHETIC.iter().any(|beginning| text.trim_start().starts_with(beginning)) =>
+        {
+            None
+        }
+        body => Some(body),
     }
-    let withheld = private && text.trim().is_empty();
-    Some(if withheld { Body::PromptWithheld } else { Body::PromptSubmitted { text } })
 }
 
 fn synthetic(wire: &mut Wire) -> Reading {

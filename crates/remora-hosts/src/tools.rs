@@ -1,11 +1,12 @@
-//! What a tool call leaves behind, reduced to what is worth remembering.
+//! What a tool call leaves behind, reduced to what is worth remembering. The tools known by name are Claude Code's;
+//! any other is kept as it comes.
 
 use remora_core::event::{Change, How, Outcome, ToolUse};
 use serde_json::{Map, Value, json};
 
-use super::wire::Wire;
+use crate::wire::Wire;
 
-pub(super) fn tool_use(wire: &mut Wire) -> Option<ToolUse> {
+pub(crate) fn tool_use(wire: &mut Wire) -> Option<ToolUse> {
     let tool = wire.text("tool_name");
     if tool.is_empty() {
         return None;

@@ -1,0 +1,65 @@
+//! A message as hosts send it: one flat object whose members depend on the event.
+//!
+//! Members are read one by one instead of into a struct: a member that changes its type in some release must
+//! cost us that member, not the event.
+
+use remora_core::event::Body;
+use remora_core::intake::Document;
+use remora_core::text::prefix;
+use serde_json::{Map, Value};
+
+/// No id of any host is longer; what is, is not worth keeping whole.
+const LONGEST_ID: usize = 256;
+
+pub(crate) struct Wire {
+    members: Map<String, Value>,
+    private_in: Vec<String>,
+}
+
+impl Wire {
+    pub(crate) fn new(document: Document) -> Option<Self> {
+        match document.value {
+            Value::Object(members) => Some(Self { members, private_in: document.private_in }),
+            _ => None,
+        }
+    }
+
+    /// Takes a text out; empty when there is none.
+    pub(crate) fn text(&mut self, name: &str) -> String {
+        match self.members.remove(name) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        }
+    }
+
+    pub(crate) fn text_or(&mut self, name: &str, otherwise: &str) -> String {
+        let text = self.text(name);
+        if text.is_empty() { otherwise.to_owned() } else { text }
+    }
+
+    pub(crate) fn id(&self, name: &str) -> Option<String> {
+        let id = self.members.get(name)?.as_str()?;
+        (!id.is_empty()).then(|| prefix(id, LONGEST_ID).to_owned())
+    }
+
+    pub(crate) fn value(&mut self, name: &str) -> Value {
+        self.members.remove(name).unwrap_or_default()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|member| !member.is_null())
+    }
+
+    /// What the user asked, or only that something was asked of which nothing may be kept.
+    pub(crate) fn prompt(&mut self, name: &str) -> Body {
+        let private = self.had_private(name);
+        let text = self.text(name);
+        let withheld = private && text.trim().is_empty();
+        if withheld { Body::PromptWithheld } else { Body::PromptSubmitted { text } }
+    }
+
+    /// Whether private text was removed from this member.
+    pub(crate) fn had_private(&self, name: &str) -> bool {
+        self.private_in.iter().any(|member| member == name)
+    }
+}

@@ -1,0 +1,134 @@
+//! How a request fails, as its sender sees it.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use remora_store::StoreError;
+use serde::Serialize;
+
+#[derive(Debug)]
+pub(super) enum ApiError {
+    /// The token is missing or wrong.
+    Unauthorized,
+    /// It does not come from where requests may come from.
+    Forbidden(&'static str),
+    NotFound(String),
+    MethodNotAllowed,
+    /// The body did not come in time.
+    Slow,
+    TooLarge,
+    NotJson,
+    Invalid {
+        message: String,
+        hint: String,
+    },
+    /// Nothing was taken in; the same request may succeed in a moment.
+    Unavailable(&'static str),
+    /// The reason is for the log.
+    Internal(String),
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    error: Error<'a>,
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    code: &'a str,
+    message: &'a str,
+    hint: &'a str,
+}
+
+/// Travels beside a response to the guard, which writes it to the log.
+#[derive(Debug, Clone)]
+pub(super) struct Reason(pub(super) String);
+
+impl ApiError {
+    pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Invalid { message: message.into(), hint: hint.into() }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Slow => StatusCode::REQUEST_TIMEOUT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// A word for programs, what failed, and what to do about it.
+    fn told(&self) -> (&'static str, &str, &str) {
+        match self {
+            Self::Unauthorized => (
+                "unauthorized",
+                "the token is missing or wrong",
+                "send `Authorization: Bearer TOKEN` with what is in the file `token` of the data directory",
+            ),
+            Self::Forbidden(why) => {
+                ("forbidden", why, "send it from this machine, to the address and port of the daemon itself")
+            }
+            Self::NotFound(what) => ("not_found", what, "docs/http.md lists what there is"),
+            Self::MethodNotAllowed => {
+                ("method_not_allowed", "this address takes another method", "see the header `Allow`")
+            }
+            Self::Slow => ("timeout", "the body did not come in time", "send it again"),
+            Self::TooLarge => ("too_large", "the body is too large", "send at most 16 MiB"),
+            Self::NotJson => {
+                ("unsupported_media_type", "the body is not JSON", "send `Content-Type: application/json`")
+            }
+            Self::Invalid { message, hint } => ("invalid", message, hint),
+            Self::Unavailable(why) => ("unavailable", why, "send it again in a moment"),
+            Self::Internal(_) => {
+                ("internal", "something went wrong inside", "look for the reason: `remora doctor`")
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (code, message, hint) = self.told();
+        let body = Json(Told { error: Error { code, message, hint } });
+        let mut response = (self.status(), body).into_response();
+        match self {
+            Self::Unauthorized => {
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::Unavailable(_) => {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            Self::Internal(reason) => {
+                response.extensions_mut().insert(Reason(reason));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Unavailable("the database is busy"),
+            StoreError::DiskFull => Self::Unavailable("the disk is full"),
+            StoreError::Closed => Self::Unavailable("the daemon is ending"),
+            other => Self::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::invalid(rejection.body_text(), "docs/http.md lists the parameters")
+    }
+}

@@ -1,0 +1,39 @@
+//! Whether the daemon is there, and which.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use remora_core::time::Time;
+use remora_store::SCHEMA_VERSION;
+use serde::Serialize;
+
+use super::Http;
+use super::routes::Routes;
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/api/health", health)
+}
+
+#[derive(Serialize)]
+struct Health {
+    status: &'static str,
+    version: &'static str,
+    pid: u32,
+    schema: i64,
+    started_at: String,
+    started_at_epoch: Time,
+    uptime_ms: i64,
+}
+
+async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
+    Json(Health {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        schema: SCHEMA_VERSION,
+        started_at: http.started_at.iso(),
+        started_at_epoch: http.started_at,
+        uptime_ms: Time::now().0.saturating_sub(http.started_at.0),
+    })
+}

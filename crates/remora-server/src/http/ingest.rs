@@ -1,0 +1,129 @@
+//! Takes events in. An answer with 200 means that the event is on the disk, or that it is not to be kept.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
+use futures_util::StreamExt;
+use remora_core::event::Event;
+use remora_core::host::Host;
+use remora_core::ids::EventId;
+use remora_core::intake::{Document, Intake};
+use remora_core::time::Time;
+use remora_hosts::Reading;
+use remora_store::Enqueued;
+use remora_store::gate::{self, Admission, Reason};
+use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Http;
+use super::error::ApiError;
+use super::guard::LARGEST_BODY;
+use super::routes::Routes;
+
+/// What may be on its way at one time, in portions of [`PORTION`] bytes: so many small events, or fewer large ones.
+pub(super) const ROOM: usize = 1024;
+const PORTION: u64 = 64 << 10;
+/// However large a body is, reading it keeps no more of it than so many portions.
+const MOST_PORTIONS: u64 = 40;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .post("/api/sessions/init", |State(http), request| take_in(http, "init", request))
+        .post("/api/sessions/observations", |State(http), request| take_in(http, "observations", request))
+        .post("/api/sessions/summarize", |State(http), request| take_in(http, "summarize", request))
+        .post("/api/sessions/complete", |State(http), request| take_in(http, "complete", request))
+}
+
+/// What became of an event.
+#[derive(Debug, Default, Serialize)]
+struct Answer {
+    stored: bool,
+    /// It had been stored before.
+    duplicate: bool,
+    id: Option<EventId>,
+    /// Why it was not stored.
+    reason: Option<&'static str>,
+}
+
+async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Result<Json<Answer>, ApiError> {
+    let _room = reserve(&http, request.headers())?;
+    let body = tokio::time::timeout(PATIENCE, read(request.into_body()));
+    let document = body.await.map_err(|_| ApiError::Slow)??;
+    let event = match remora_hosts::read(Host::Generic, Some(kind), document) {
+        Reading::Event(event) => placed(&http, *event).await?,
+        Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
+        Reading::Synthetic { .. } | Reading::Nothing => return Ok(left_out("not_an_event")),
+    };
+    http.shared.refresh_settings();
+    let settings = http.shared.settings();
+    match gate::admit(&http.shared.dir, &settings, http.home.as_deref(), event, Time::now())? {
+        Admission::LeftOut(reason) => Ok(left_out(name(reason))),
+        Admission::Admitted(record) => match http.shared.writer.store(*record).await? {
+            Enqueued::Stored(id) => {
+                http.shared.announce();
+                Ok(Json(Answer { stored: true, id: Some(id), ..Answer::default() }))
+            }
+            Enqueued::Duplicate => Ok(Json(Answer { duplicate: true, ..Answer::default() })),
+        },
+    }
+}
+
+fn left_out(reason: &'static str) -> Json<Answer> {
+    Json(Answer { reason: Some(reason), ..Answer::default() })
+}
+
+fn name(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ExcludedProject => "excluded_project",
+        Reason::SkippedTool => "skipped_tool",
+        Reason::EmptyPrompt => "empty_prompt",
+        Reason::Paused => "paused",
+        Reason::PrivateTurn => "private_turn",
+    }
+}
+
+/// A place among those on their way, by the size the body announces.
+fn reserve(http: &Http, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, ApiError> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let portions = length.map_or(MOST_PORTIONS, |length| (length / PORTION + 1).min(MOST_PORTIONS));
+    Arc::clone(&http.room)
+        .try_acquire_many_owned(u32::try_from(portions).unwrap_or(u32::MAX))
+        .map_err(|_| ApiError::Unavailable("too much is coming in at once"))
+}
+
+/// Reads the body as a hook reads its input: bounded, private parts dropped on the way.
+async fn read(body: Body) -> Result<Document, ApiError> {
+    let malformed = |reason: String| ApiError::invalid(reason, "send one JSON object");
+    let mut chunks = body.into_data_stream();
+    let mut intake = Intake::default();
+    let mut length = 0;
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| malformed("the body broke off".to_owned()))?;
+        length += chunk.len() as u64;
+        if length > LARGEST_BODY {
+            return Err(ApiError::TooLarge);
+        }
+        intake.push(&chunk).map_err(|error| malformed(error.to_string()))?;
+    }
+    intake.finish().map_err(|error| malformed(error.to_string()))
+}
+
+/// Settings and pauses go by the directory, so every event needs one: its own, or that of its session's project.
+async fn placed(http: &Http, mut event: Event) -> Result<Event, ApiError> {
+    let wrong = |message: &str| ApiError::invalid(message, "send the directory the agent works in as `cwd`");
+    if event.cwd.is_empty() {
+        let session = event.session.clone();
+        let known = http.shared.reader.call(move |store| store.session_directory(&session)).await?;
+        event.cwd = known.ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;
+    } else if !Path::new(&event.cwd).is_absolute() {
+        return Err(wrong("cwd is not an absolute path"));
+    }
+    Ok(event)
+}

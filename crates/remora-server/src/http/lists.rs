@@ -1,0 +1,146 @@
+//! Records in pages, latest first.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_store::{
+    FoundProject, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow,
+    WhichSession,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Http;
+use super::error::ApiError;
+use super::routes::Routes;
+
+const DEFAULT_LIMIT: u32 = 20;
+const LARGEST_LIMIT: u32 = 100;
+
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .get("/api/observations", observations)
+        .get("/api/summaries", summaries)
+        .get("/api/prompts", prompts)
+        .get("/api/sessions", sessions)
+}
+
+/// A parameter nobody knows is refused: one mistyped would quietly show the memory of all projects.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    limit: Option<u32>,
+    #[serde(default)]
+    offset: u32,
+    project: Option<String>,
+    session: Option<String>,
+    /// Of observations only.
+    ids: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listing<T> {
+    items: Vec<T>,
+    total: i64,
+    limit: u32,
+    offset: u32,
+    has_more: bool,
+}
+
+type Asked = Result<Query<Parameters>, QueryRejection>;
+type Answer<T> = Result<Json<Listing<T>>, ApiError>;
+
+async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<ObservationRow> {
+    let Query(parameters) = asked?;
+    let Some(ids) = &parameters.ids else { return list(&http, parameters, Store::list_observations).await };
+    let ids = ids_of(ids)?;
+    let items = http.shared.reader.call(move |store| store.observations(&ids)).await?;
+    let total = items.len();
+    Ok(Json(Listing {
+        items,
+        total: i64::try_from(total).unwrap_or(i64::MAX),
+        limit: LARGEST_LIMIT,
+        offset: 0,
+        has_more: false,
+    }))
+}
+
+async fn summaries(State(http): State<Arc<Http>>, asked: Asked) -> Answer<SummaryRow> {
+    list(&http, without_ids(asked)?, Store::list_summaries).await
+}
+
+async fn prompts(State(http): State<Arc<Http>>, asked: Asked) -> Answer<PromptRow> {
+    list(&http, without_ids(asked)?, Store::list_prompts).await
+}
+
+async fn sessions(State(http): State<Arc<Http>>, asked: Asked) -> Answer<SessionRow> {
+    list(&http, without_ids(asked)?, Store::list_sessions).await
+}
+
+type Lister<T> = fn(&Store, &Selection) -> Result<Page<T>, StoreError>;
+
+async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> Answer<T> {
+    let Parameters { limit, offset, project, session, .. } = parameters;
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=LARGEST_LIMIT).contains(&limit) {
+        return Err(ApiError::invalid(
+            format!("limit is {limit}"),
+            format!("ask for 1 to {LARGEST_LIMIT}, and for more with offset"),
+        ));
+    }
+    let project = match project {
+        Some(name) => Some(find_project(http, name).await?),
+        None => None,
+    };
+    let selection = Selection { project, session: session.map(which_session), limit, offset };
+    let page = http.shared.reader.call(move |store| lister(store, &selection)).await?;
+    let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);
+    Ok(Json(Listing { has_more: end < page.total, items: page.items, total: page.total, limit, offset }))
+}
+
+async fn find_project(http: &Http, name: String) -> Result<ProjectId, ApiError> {
+    let wanted = name.clone();
+    // A relative path would be taken from the daemon's directory, which says nothing to the one who asks.
+    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
+    let found = if is_relative {
+        FoundProject::None
+    } else {
+        http.shared.reader.call(move |store| store.find_project(&wanted)).await?
+    };
+    match found {
+        FoundProject::One(project) => Ok(project.id),
+        FoundProject::None => Err(ApiError::NotFound(format!("no project is known as `{name}`"))),
+        FoundProject::Several(several) => {
+            let ids: Vec<String> = several.iter().map(|p| format!("{} ({})", p.id, p.root)).collect();
+            Err(ApiError::invalid(
+                format!("{} projects are called `{name}`", several.len()),
+                format!("name one by its id: {}", ids.join(", ")),
+            ))
+        }
+    }
+}
+
+fn which_session(name: String) -> WhichSession {
+    match name.parse() {
+        Ok(id) => WhichSession::Row(SessionId(id)),
+        Err(_) => WhichSession::Named(name),
+    }
+}
+
+fn ids_of(list: &str) -> Result<Vec<ObservationId>, ApiError> {
+    let wrong = || ApiError::invalid("ids is not a list of numbers", "such as `ids=12,15`, at most 100");
+    let ids: Option<Vec<_>> = list.split(',').map(|id| id.trim().parse().ok().map(ObservationId)).collect();
+    ids.filter(|ids| ids.len() <= LARGEST_LIMIT as usize).ok_or_else(wrong)
+}
+
+fn without_ids(asked: Asked) -> Result<Parameters, ApiError> {
+    let Query(parameters) = asked?;
+    match parameters.ids {
+        Some(_) => Err(ApiError::invalid("ids is for observations", "leave it out here")),
+        None => Ok(parameters),
+    }
+}

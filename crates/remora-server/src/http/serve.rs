@@ -1,0 +1,113 @@
+//! From a listening socket to requests, and the end of both.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use remora_core::time::Time;
+use remora_store::{DataDir, problems};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::guard::Guard;
+use super::token::{self, Token};
+use super::{Http, app, ingest, ports};
+use crate::shared::Shared;
+
+/// Connections at one time; whoever comes then waits.
+const MOST_CONNECTIONS: usize = 512;
+/// How long a connection may say nothing between two requests.
+const SILENCE: Duration = Duration::from_mins(1);
+const LARGEST_HEAD: usize = 64 << 10;
+/// After a stop, for what is on its way.
+const GRACE: Duration = Duration::from_secs(1);
+/// After the system had no descriptor for a connection.
+const AFTER_ERROR: Duration = Duration::from_millis(100);
+
+/// A port that is listened on, not yet answered.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    listener: TcpListener,
+    port: u16,
+    token: Token,
+}
+
+impl Opened {
+    pub(crate) async fn open(dir: &DataDir, preferred: u16) -> io::Result<Self> {
+        let token = token::read_or_make(dir)?;
+        let listener = ports::bind(preferred).await?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { listener, port, token })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Answers until `stop`; when this returns, nothing of it is left.
+    pub(crate) async fn serve(self, shared: Arc<Shared>, started_at: Time, mut stop: watch::Receiver<bool>) {
+        let dir = shared.dir.clone();
+        let http = Http {
+            shared,
+            guard: Guard::new(self.token, self.port),
+            started_at,
+            stop: stop.clone(),
+            room: Arc::new(Semaphore::new(ingest::ROOM)),
+            home: std::env::home_dir().filter(|home| home.is_absolute()),
+        };
+        let app = app(Arc::new(http));
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
+                    Ok((stream, peer)) => {
+                        connections.spawn(converse(stream, peer, app.clone(), stop.clone()));
+                    }
+                    Err(_) => tokio::time::sleep(AFTER_ERROR).await,
+                },
+                Some(ended) = connections.join_next() => {
+                    if ended.is_err() {
+                        problems::report(Some(&dir), "http: answering a request hit a bug");
+                    }
+                }
+                _ = stop.changed() => break,
+            }
+        }
+        drop((self.listener, app));
+        let all_ended = async { while connections.join_next().await.is_some() {} };
+        // What takes longer is not acknowledged, so it is not lost either.
+        let _ = tokio::time::timeout(GRACE, all_ended).await;
+        connections.shutdown().await;
+    }
+}
+
+/// One connection, to its end. An error on it is its client's affair.
+async fn converse(stream: TcpStream, peer: SocketAddr, app: Router, mut stop: watch::Receiver<bool>) {
+    // Answers are small and awaited.
+    let _ = stream.set_nodelay(true);
+    let app = TowerToHyperService::new(app);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let answer = app.call(request);
+        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+    });
+    let mut protocol = http1::Builder::new();
+    protocol.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(LARGEST_HEAD);
+    let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stop.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

@@ -1,0 +1,38 @@
+//! How much there is.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use remora_store::{Counts, QueueCounts};
+use serde::Serialize;
+
+use super::Http;
+use super::error::ApiError;
+use super::routes::Routes;
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/api/stats", stats)
+}
+
+#[derive(Serialize)]
+struct Stats {
+    counts: Counts,
+    queue: QueueCounts,
+    database: Database,
+}
+
+#[derive(Serialize)]
+struct Database {
+    bytes: u64,
+}
+
+async fn stats(State(http): State<Arc<Http>>) -> Result<Json<Stats>, ApiError> {
+    let stats = http.shared.reader.call(|store| {
+        let counts = store.counts()?;
+        let queue =
+            QueueCounts { pending: counts.pending, processing: counts.processing, failed: counts.failed };
+        Ok(Stats { counts, queue, database: Database { bytes: store.bytes() } })
+    });
+    Ok(Json(stats.await?))
+}

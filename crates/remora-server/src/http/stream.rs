@@ -1,0 +1,206 @@
+//! What is new, as it comes: server-sent events.
+//!
+//! A stream is a cursor and no more: when there is news it reads the rows behind the cursor from the database and
+//! sends them. So nothing piles up for a slow reader, and one that was away gets what it missed, whoever wrote it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use remora_store::{Cursor, QueueCounts, problems};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Http;
+use super::error::ApiError;
+use super::routes::Routes;
+use crate::activity::Connected;
+
+/// Rows of each kind that are read at once.
+const PORTION: u32 = 20;
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Between two looks at a store in which much is happening.
+const BREATH: Duration = Duration::from_millis(20);
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/stream", stream)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(rename = "lastEventId")]
+    last_event_id: Option<String>,
+}
+
+async fn stream(
+    State(http): State<Arc<Http>>,
+    headers: HeaderMap,
+    asked: Result<Query<Parameters>, QueryRejection>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    let Query(parameters) = asked?;
+    let named = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let last_seen = named.or(parameters.last_event_id).filter(|id| !id.is_empty());
+    let last_seen: Option<Place> = last_seen.map(|id| id.parse()).transpose()?;
+    // Heard from now on: what comes while the rows are read is seen right after.
+    let news = http.shared.news.subscribe();
+    let latest = http.shared.reader.call(|store| store.latest()).await?;
+    let feed = Feed {
+        place: last_seen.map_or(Place(latest), |seen| seen.at_most(latest)),
+        ready: VecDeque::new(),
+        queue: None,
+        news,
+        stop: http.stop.clone(),
+        looked_at: None,
+        has_more: true,
+        _here: http.shared.activity.connect(),
+        http,
+    };
+    let events = unfold(feed, |mut feed| async move { Some((Ok(feed.next().await?), feed)) });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+}
+
+struct Feed {
+    http: Arc<Http>,
+    place: Place,
+    ready: VecDeque<Event>,
+    queue: Option<QueueCounts>,
+    news: watch::Receiver<u64>,
+    stop: watch::Receiver<bool>,
+    looked_at: Option<Instant>,
+    /// Whether the last look left rows behind.
+    has_more: bool,
+    _here: Connected,
+}
+
+impl Feed {
+    /// The next event, whenever it comes; `None` when the daemon ends.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if !self.has_more {
+                tokio::select! {
+                    heard = self.news.changed() => heard.ok()?,
+                    _ = self.stop.changed() => return None,
+                }
+                if let Some(looked_at) = self.looked_at {
+                    tokio::time::sleep_until(looked_at + BREATH).await;
+                }
+            }
+            if *self.stop.borrow() {
+                return None;
+            }
+            if let Err(reason) = self.look().await {
+                // The client comes back with the place it has reached.
+                problems::report(Some(&self.http.shared.dir), &format!("http: stream: {reason}"));
+                return None;
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), String> {
+        self.looked_at = Some(Instant::now());
+        self.news.borrow_and_update();
+        let Place(cursor) = self.place;
+        let look = self
+            .http
+            .shared
+            .reader
+            .call(move |store| Ok((store.after(cursor, PORTION)?, store.queue_counts()?)));
+        let (news, queue) = look.await.map_err(|error| error.to_string())?;
+        let full = |count: usize| count >= PORTION as usize;
+        self.has_more =
+            full(news.prompts.len()) || full(news.observations.len()) || full(news.summaries.len());
+        for row in news.prompts {
+            self.place.0.prompt = row.id.0;
+            self.add("prompt", &row)?;
+        }
+        for row in news.observations {
+            self.place.0.observation = row.id.0;
+            self.add("observation", &row)?;
+        }
+        for row in news.summaries {
+            self.place.0.summary = row.id.0;
+            self.add("summary", &row)?;
+        }
+        if self.queue != Some(queue) {
+            self.queue = Some(queue);
+            self.add("queue", &queue)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, kind: &str, row: &impl Serialize) -> Result<(), String> {
+        let event = Event::default().event(kind).id(self.place.to_string());
+        self.ready.push_back(event.json_data(row).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+}
+
+/// How far a reader has come, as it stands in an event's id: `o12-s3-p45`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place(Cursor);
+
+impl Place {
+    /// A database restored from a backup is behind its readers.
+    fn at_most(self, latest: Cursor) -> Self {
+        Self(Cursor {
+            observation: self.0.observation.min(latest.observation),
+            summary: self.0.summary.min(latest.summary),
+            prompt: self.0.prompt.min(latest.prompt),
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cursor { observation, summary, prompt } = self.0;
+        write!(f, "o{observation}-s{summary}-p{prompt}")
+    }
+}
+
+impl FromStr for Place {
+    type Err = ApiError;
+
+    fn from_str(text: &str) -> Result<Self, ApiError> {
+        let parse = || {
+            let mut parts = text.splitn(3, '-');
+            let mut number =
+                |mark: char| parts.next()?.strip_prefix(mark)?.parse::<u32>().ok().map(i64::from);
+            Some(Self(Cursor { observation: number('o')?, summary: number('s')?, prompt: number('p')? }))
+        };
+        parse().ok_or_else(|| {
+            ApiError::invalid(
+                "the last event's id is none of ours",
+                "send one as it came, such as `o12-s3-p45`",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written() {
+        let place = Place(Cursor { observation: 12, summary: 3, prompt: 45 });
+        assert_eq!(place.to_string(), "o12-s3-p45");
+        assert_eq!("o12-s3-p45".parse::<Place>().unwrap(), place);
+        for wrong in ["", "12", "o12-s3", "o12-s3-p-1", "o12-s3-p45-", "s3-o12-p45"] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a client shows to be let in: a secret in a file that only the user can read.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+use remora_store::{DataDir, hex};
+
+const BYTES: usize = 32;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Compares in a time that does not tell how much was right.
+    pub(super) fn is(&self, offered: &str) -> bool {
+        let (own, offered) = (self.0.as_bytes(), offered.as_bytes());
+        let differences = own.iter().zip(offered).fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));
+        own.len() == offered.len() && differences == 0
+    }
+}
+
+/// The token of this data directory, for a client; `None` when no daemon has run here.
+pub fn read(dir: &DataDir) -> io::Result<Option<Token>> {
+    match fs::read_to_string(dir.token()) {
+        Ok(text) => Ok(parse(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The token there is, or a new one. For the daemon, whose lock makes it the only one that makes any.
+pub(super) fn read_or_make(dir: &DataDir) -> io::Result<Token> {
+    let path = dir.token();
+    // What others could have read is a secret no more.
+    let private =
+        fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.mode() & 0o777 == 0o600);
+    if private && let Some(token) = read(dir)? {
+        return Ok(token);
+    }
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let token = Token(hex(&bytes));
+    let new = path.with_extension("new");
+    // A file left behind may be anybody's; this one is ours from its first byte.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().mode(0o600).create_new(true).write(true).open(&new)?;
+    file.write_all(token.0.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, &path)?;
+    Ok(token)
+}
+
+fn parse(text: &str) -> Option<Token> {
+    let text = text.trim();
+    let whole = text.len() == 2 * BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    whole.then(|| Token(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_token_lasts_until_others_could_have_read_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        assert_eq!(read(&dir).unwrap(), None);
+        let token = read_or_make(&dir).unwrap();
+        assert_eq!(fs::metadata(dir.token()).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(read_or_make(&dir).unwrap(), token);
+        assert_eq!(read(&dir).unwrap(), Some(token.clone()));
+        fs::set_permissions(dir.token(), fs::Permissions::from_mode(0o644)).unwrap();
+        let second = read_or_make(&dir).unwrap();
+        assert_ne!(second, token);
+        fs::write(dir.token(), "short").unwrap();
+        assert_ne!(read_or_make(&dir).unwrap(), second);
+    }
+
+    #[test]
+    fn only_the_whole_token_is_the_token() {
+        let token = Token("ab".repeat(BYTES));
+        assert!(token.is(&"ab".repeat(BYTES)));
+        for wrong in [String::new(), "ab".repeat(BYTES - 1), "ab".repeat(BYTES + 1), "ac".repeat(BYTES)] {
+            assert!(!token.is(&wrong), "{wrong}");
+        }
+        assert_eq!(format!("{token:?}"), "Token(…)");
+    }
+}

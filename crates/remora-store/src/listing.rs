@@ -1,0 +1,224 @@
+//! Lists in pages, latest first, and what came after a certain row: for programs that show the memory as it grows.
+
+use remora_core::event::SessionRef;
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Row, params_from_iter};
+use serde::Serialize;
+
+use crate::reading::{
+    OBSERVATION, PROMPT, SESSION, SUMMARY, read_observation, read_prompt, read_session, read_summary,
+};
+use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
+
+/// A part of a list, and how long the whole is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    pub total: i64,
+}
+
+/// Which part of a list, and of whose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    pub project: Option<ProjectId>,
+    pub session: Option<WhichSession>,
+    pub limit: u32,
+    pub offset: u32,
+}
+
+/// A session by its row, or by the id its host gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhichSession {
+    Row(SessionId),
+    Named(String),
+}
+
+/// What a person or program may have meant by a project's name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FoundProject {
+    One(Box<ProjectRow>),
+    Several(Vec<ProjectRow>),
+    None,
+}
+
+/// The last rows somebody has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cursor {
+    pub observation: i64,
+    pub summary: i64,
+    pub prompt: i64,
+}
+
+/// Rows after a cursor, each list in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct News {
+    pub prompts: Vec<PromptRow>,
+    pub observations: Vec<ObservationRow>,
+    pub summaries: Vec<SummaryRow>,
+}
+
+/// What waits, is worked on, or failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct QueueCounts {
+    pub pending: i64,
+    pub processing: i64,
+    pub failed: i64,
+}
+
+impl Store {
+    pub fn list_observations(&self, selection: &Selection) -> Result<Page<ObservationRow>, StoreError> {
+        let columns = Columns { id: "o.id", project: "o.project_id", session: "o.session_id" };
+        self.page(OBSERVATION, columns, "o.created_at DESC, o.id DESC", selection, read_observation)
+    }
+
+    pub fn list_summaries(&self, selection: &Selection) -> Result<Page<SummaryRow>, StoreError> {
+        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.session_id" };
+        self.page(SUMMARY, columns, "s.created_at DESC, s.id DESC", selection, read_summary)
+    }
+
+    pub fn list_prompts(&self, selection: &Selection) -> Result<Page<PromptRow>, StoreError> {
+        let project = "(SELECT project_id FROM sessions WHERE sessions.id = session_id)";
+        let columns = Columns { id: "id", project, session: "session_id" };
+        self.page(PROMPT, columns, "created_at DESC, id DESC", selection, read_prompt)
+    }
+
+    pub fn list_sessions(&self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
+        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
+        self.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
+    }
+
+    /// Those observations, in the order they are asked for; one that is not there is left out.
+    pub fn observations(&self, ids: &[ObservationId]) -> Result<Vec<ObservationRow>, StoreError> {
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.extend(self.observation(*id)?);
+        }
+        Ok(found)
+    }
+
+    /// A project by its id, its name if only one has it, or a directory.
+    pub fn find_project(&self, wanted: &str) -> Result<FoundProject, StoreError> {
+        let projects = self.projects()?;
+        let mut named: Vec<ProjectRow> =
+            projects.into_iter().filter(|p| p.name == wanted || p.id.to_string() == wanted).collect();
+        if named.len() > 1 {
+            return Ok(FoundProject::Several(named));
+        }
+        let found = match named.pop() {
+            Some(project) => Some(project),
+            None => self.project_at(&locate(wanted.as_ref()))?,
+        };
+        Ok(found.map_or(FoundProject::None, |project| FoundProject::One(Box::new(project))))
+    }
+
+    /// Where a session's project is, if the session is known.
+    pub fn session_directory(&self, session: &SessionRef) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+                   WHERE s.host = ?1 AND s.content_session_id = ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        Ok(statement.query_row([session.host.name(), &session.id], |row| row.get(0)).optional()?)
+    }
+
+    /// The last rows there are.
+    pub fn latest(&self) -> Result<Cursor, StoreError> {
+        let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
+                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts)";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| {
+            Ok(Cursor { observation: row.get(0)?, summary: row.get(1)?, prompt: row.get(2)? })
+        })?)
+    }
+
+    /// What came after `cursor`, at most `most` rows of each kind.
+    pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
+        let rows = |id: &str| format!("WHERE {id} > ?1 ORDER BY {id} LIMIT ?2");
+        Ok(News {
+            prompts: self.rows(&format!("{PROMPT} {}", rows("id")), &[&cursor.prompt, &most], read_prompt)?,
+            observations: self.rows(
+                &format!("{OBSERVATION} {}", rows("o.id")),
+                &[&cursor.observation, &most],
+                read_observation,
+            )?,
+            summaries: self.rows(
+                &format!("{SUMMARY} {}", rows("s.id")),
+                &[&cursor.summary, &most],
+                read_summary,
+            )?,
+        })
+    }
+
+    pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
+        let sql = "SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'processing'),
+                       count(*) FILTER (WHERE status = 'failed') FROM pending_messages";
+        let mut counts = self.db.prepare_cached(sql)?.query_row([], |row| {
+            Ok(QueueCounts { pending: row.get(0)?, processing: row.get(1)?, failed: row.get(2)? })
+        })?;
+        counts.pending += self.spooled()?;
+        Ok(counts)
+    }
+
+    /// The size of the database with what belongs to it.
+    pub fn bytes(&self) -> u64 {
+        let size = |ending: &str| {
+            let path = self.dir().database().with_extension(ending);
+            std::fs::metadata(path).map_or(0, |file| file.len())
+        };
+        size("db") + size("db-wal") + size("db-shm")
+    }
+
+    fn page<T>(
+        &self,
+        select: &str,
+        columns: Columns,
+        order: &str,
+        selection: &Selection,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Page<T>, StoreError> {
+        let (filter, mut values) = columns.filter(selection);
+        let from = select.rsplit_once("FROM ").map_or(select, |(_, from)| from);
+        let total = self
+            .db
+            .prepare_cached(&format!("SELECT count({}) FROM {from} {filter}", columns.id))?
+            .query_row(params_from_iter(&values), |row| row.get(0))?;
+        values.push(selection.limit.into());
+        values.push(selection.offset.into());
+        let sql = format!("{select} {filter} ORDER BY {order} LIMIT ? OFFSET ?");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let items = statement.query_map(params_from_iter(&values), read)?.collect::<Result<_, _>>()?;
+        Ok(Page { items, total })
+    }
+}
+
+/// What a kind of row is selected by.
+#[derive(Clone, Copy)]
+struct Columns {
+    id: &'static str,
+    project: &'static str,
+    session: &'static str,
+}
+
+impl Columns {
+    /// The condition, and the values it needs in order.
+    fn filter(self, selection: &Selection) -> (String, Vec<Value>) {
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        if let Some(project) = selection.project {
+            conditions.push(format!("{} = ?", self.project));
+            values.push(Value::from(project.0));
+        }
+        match &selection.session {
+            Some(WhichSession::Row(id)) => {
+                conditions.push(format!("{} = ?", self.session));
+                values.push(Value::from(id.0));
+            }
+            Some(WhichSession::Named(name)) => {
+                let named = "SELECT id FROM sessions WHERE content_session_id = ?";
+                conditions.push(format!("{} IN ({named})", self.session));
+                values.push(Value::from(name.clone()));
+            }
+            None => {}
+        }
+        let filter =
+            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
+        (filter, values)
+    }
+}
