@@ -10,6 +10,7 @@ use remora_core::memory::{Memory, Summary};
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
 use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
+use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
@@ -205,7 +206,7 @@ pub struct Reflection {
 }
 
 /// How the model is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     pub provider: String,
     pub model: String,

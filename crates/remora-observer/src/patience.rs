@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use remora_core::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// After the first failure, which is often the only one.
 const SHORT: Duration = Duration::from_secs(2);
@@ -23,7 +24,7 @@ pub(crate) struct Patience {
 }
 
 /// What is wrong with a provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     pub reason: String,
     pub since: Time,

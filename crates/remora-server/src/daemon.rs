@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
-use remora_store::{DataDir, StoreError, problems};
+use remora_observer::Health;
+use remora_store::{DataDir, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -30,6 +31,18 @@ pub enum End {
     Idle,
 }
 
+impl End {
+    /// In words, for the log.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotNeeded => "not needed: another daemon serves this data directory",
+            Self::Asked => "ended: it was asked to",
+            Self::HandedOver => "ended: a newer version takes over",
+            Self::Idle => "ended: nothing happened for long; the next hook starts it again",
+        }
+    }
+}
+
 /// Runs until it is asked to stop, a newer version shows up, or nothing has happened for long.
 pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     dir.create()?;
@@ -43,7 +56,10 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         if let Err(error) = &http {
             problems::report(Some(dir), &format!("daemon: it does without HTTP: {error}"));
         }
-        hold.introduce(http.as_ref().ok().map(Opened::port)).map_err(failed)?;
+        let port = http.as_ref().ok().map(Opened::port);
+        hold.introduce(port, None).map_err(failed)?;
+        let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
+        log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
         // Heard from now on: whatever comes in while the store is opened is seen right after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
@@ -61,7 +77,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
         }
-        let end = live(&shared, &ear, signals).await.map_err(failed);
+        let introduce = |health| hold.introduce(port, health);
+        let end = live(&shared, &ear, signals, introduce).await.map_err(failed);
         stopping.send_replace(true);
         for task in tasks {
             if task.await.is_err() {
@@ -70,6 +87,9 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         }
         shared.writer.call(|store| store.empty_wal()).await?;
         drop(shared);
+        if let Ok(end) = &end {
+            log::info(dir, "daemon", end.reason());
+        }
         for thread in [writing, reading] {
             let _ = thread.join();
         }
@@ -78,7 +98,13 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
 }
 
 /// Listens until there is a reason to end.
-async fn live(shared: &Shared, ear: &Ear, mut signals: Signals) -> io::Result<End> {
+async fn live(
+    shared: &Shared,
+    ear: &Ear,
+    mut signals: Signals,
+    introduce: impl Fn(Option<Health>) -> io::Result<()>,
+) -> io::Result<End> {
+    let mut health = shared.health.subscribe();
     loop {
         let idle = async {
             match shared.settings().daemon.idle_exit {
@@ -104,6 +130,7 @@ async fn live(shared: &Shared, ear: &Ear, mut signals: Signals) -> io::Result<En
                     shared.announce();
                 }
             },
+            Ok(()) = health.changed() => introduce(health.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
             () = idle => return Ok(End::Idle),
         }

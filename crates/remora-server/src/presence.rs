@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use remora_core::time::Time;
+use remora_observer::Health;
 use remora_store::DataDir;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,9 @@ pub struct Presence {
     /// Where it is spoken to by HTTP, if anywhere.
     #[serde(default)]
     pub port: Option<u16>,
+    /// How the model is doing, where one is asked.
+    #[serde(default)]
+    pub observer: Option<Health>,
 }
 
 /// Proof of being the one daemon of a data directory.
@@ -47,7 +51,7 @@ impl Hold {
             }
         }
         let hold = Self { dir: dir.clone(), started_at: Time::now(), _lock: lock };
-        hold.introduce(None)?;
+        hold.introduce(None, None)?;
         Ok(Some(hold))
     }
 
@@ -55,13 +59,14 @@ impl Hold {
         self.started_at
     }
 
-    /// Says who and where the daemon is, in one step.
-    pub(crate) fn introduce(&self, port: Option<u16>) -> io::Result<()> {
+    /// Says who and where the daemon is and how its observer does, in one step.
+    pub(crate) fn introduce(&self, port: Option<u16>, observer: Option<Health>) -> io::Result<()> {
         let presence = Presence {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: self.started_at,
             port,
+            observer,
         };
         let path = card(&self.dir);
         let new = path.with_extension("new");
@@ -89,7 +94,13 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
         Err(TryLockError::WouldBlock) => {
             let text = fs::read(card(dir)).unwrap_or_default();
             // It holds the lock and is about to introduce itself.
-            let newcomer = Presence { pid: 0, version: String::new(), started_at: Time::now(), port: None };
+            let newcomer = Presence {
+                pid: 0,
+                version: String::new(),
+                started_at: Time::now(),
+                port: None,
+                observer: None,
+            };
             Ok(Some(serde_json::from_slice(&text).unwrap_or(newcomer)))
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Reflection, Task};
-use remora_store::{Failure, Store, StoreError, problems};
+use remora_store::{Failure, Store, StoreError, log, problems};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -149,7 +149,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) {
         }
     };
     let reflection = task.reflect(answer, Time::now());
-    log(&shared, &reflection);
+    note(&shared, &reflection);
     let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
     match settled {
         Ok(_) => shared.announce_news(),
@@ -158,12 +158,11 @@ async fn reflect(shared: Arc<Shared>, task: Task) {
 }
 
 /// What was odd about an answer is no failure, and yet somebody may want to know. Never what it said.
-fn log(shared: &Shared, reflection: &Reflection) {
+fn note(shared: &Shared, reflection: &Reflection) {
     if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
-        problems::report(Some(&shared.dir), &format!("observer: {reason}"));
+        log::warn(&shared.dir, "observer", reason);
     }
     if !reflection.problems.is_empty() {
-        let odd = reflection.problems.join("; ");
-        problems::report(Some(&shared.dir), &format!("observer: odd answer: {odd}"));
+        log::info(&shared.dir, "observer", &format!("odd answer: {}", reflection.problems.join("; ")));
     }
 }

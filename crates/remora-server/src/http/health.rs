@@ -24,6 +24,8 @@ struct Health {
     started_at: String,
     started_at_epoch: Time,
     uptime_ms: i64,
+    /// How the model is doing, where one is asked.
+    observer: Option<remora_observer::Health>,
 }
 
 async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
@@ -35,5 +37,6 @@ async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
         started_at: http.started_at.iso(),
         started_at_epoch: http.started_at,
         uptime_ms: Time::now().0.saturating_sub(http.started_at.0),
+        observer: http.shared.health.borrow().clone(),
     })
 }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use remora_server::control::{self, Message};
-use remora_server::daemon::{self, End};
+use remora_server::daemon;
 use remora_server::{launch, presence};
 use remora_store::{DataDir, log};
 use serde_json::json;
@@ -63,12 +63,7 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     let dir = app.dir.clone();
     let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;
     if !detached {
-        talk(match end {
-            End::NotNeeded => "Another daemon serves this data directory.",
-            End::Asked => "Stopped.",
-            End::HandedOver => "A newer version takes over.",
-            End::Idle => "Nothing happened for long; the next hook starts it again.",
-        });
+        talk(end.reason());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,13 +2,15 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
+use remora_observer::Trouble;
 use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
-use remora_store::{Counts, SCHEMA_VERSION, spool};
+use remora_store::{Counts, SCHEMA_VERSION, Spent, spool};
 use serde::Serialize;
 
-use crate::app::App;
+use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, say};
 
@@ -22,6 +24,7 @@ struct Status {
     database: Database,
     spool: Spool,
     daemon: Daemon,
+    observer: Observer,
     bytes: Bytes,
     last_activity_at: Option<String>,
     last_activity_at_epoch: Option<Time>,
@@ -61,9 +64,24 @@ struct Daemon {
     version: Option<String>,
 }
 
+/// Who makes knowledge of events, and what that costs.
+#[derive(Serialize)]
+struct Observer {
+    provider: &'static str,
+    model: Option<String>,
+    /// Why nobody can be asked at the moment.
+    trouble: Option<Trouble>,
+    spent_today: Spent,
+    daily_tokens: u64,
+    daily_usd: f64,
+}
+
 #[derive(Serialize)]
 struct Bytes {
+    /// The whole file; what waits and what failed is in it.
     database: u64,
+    queue: u64,
+    failed: u64,
     backups: u64,
     spool: u64,
     log: u64,
@@ -82,11 +100,15 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let mut projects = Vec::new();
     let mut last_activity = None;
     let mut schema = SCHEMA_VERSION;
+    let mut spent = Spent::default();
+    let mut payloads = (0, 0);
     if let Some(store) = &store {
         counts = store.counts()?;
         projects = store.projects()?;
         last_activity = store.sessions(None, 1)?.first().map(|session| session.last_activity_at);
         schema = store.newer_schema().unwrap_or(SCHEMA_VERSION);
+        spent = store.spent(Time::now().start_of_day(), None)?;
+        payloads = store.payload_bytes()?;
     }
     let paused = pause::read(&app.dir).unwrap_or_default();
     let daemon = presence::find(&app.dir).unwrap_or_default();
@@ -108,7 +130,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             port: daemon.as_ref().and_then(|daemon| daemon.port),
             version: daemon.as_ref().map(|daemon| daemon.version.clone()),
         },
-        bytes: measure(app.dir.path()),
+        observer: observer(&app::settings(&app.dir).0, daemon.as_ref(), spent),
+        bytes: measure(app.dir.path(), payloads),
         last_activity_at: last_activity.map(Time::iso),
         last_activity_at_epoch: last_activity,
     };
@@ -164,17 +187,27 @@ fn print(status: &Status, daemon: Option<&Presence>) {
         ),
     );
     line("capture", capture_text(&status.capture));
+    line("observer", observer_text(&status.observer));
     line(
         "daemon",
         daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
     );
-    line("data", format!("{} ({})", status.data_dir, output::bytes(status.bytes.total)));
+    line("data", format!("{} ({})", status.data_dir, bytes_text(&status.bytes)));
     if let Some(time) = status.last_activity_at_epoch {
         line("last event", output::local(time));
     }
     if sessions == 0 && status.database.ok {
         say("");
         say("Nothing captured yet. See what it looks like: `remora demo`");
+    }
+    if status.observer.provider == Provider::Builtin.as_str() && status.database.ok {
+        say("");
+        say(
+            "The built-in observer keeps what was said and done, free and offline. A model also writes down why:",
+        );
+        say(
+            "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
+        );
     }
 }
 
@@ -186,7 +219,62 @@ fn capture_text(capture: &Capture) -> String {
     if names.is_empty() { "on".to_owned() } else { format!("on, paused in {}", names.join(", ")) }
 }
 
-fn measure(dir: &Path) -> Bytes {
+fn observer(settings: &Settings, daemon: Option<&Presence>, spent_today: Spent) -> Observer {
+    let provider = settings.observer.provider.as_str();
+    // What the daemon says counts while it goes by these settings.
+    let health =
+        daemon.and_then(|daemon| daemon.observer.clone()).filter(|health| health.provider == provider);
+    let (model, trouble) = health.map_or((None, None), |health| (Some(health.model), health.trouble));
+    let budget = &settings.budget;
+    Observer {
+        provider,
+        model,
+        trouble,
+        spent_today,
+        daily_tokens: budget.daily_tokens,
+        daily_usd: budget.daily_usd,
+    }
+}
+
+fn observer_text(observer: &Observer) -> String {
+    if observer.provider == Provider::Builtin.as_str() {
+        return "built in".to_owned();
+    }
+    let model = observer.model.as_deref().filter(|model| !model.is_empty());
+    let name =
+        model.map_or_else(|| observer.provider.to_owned(), |model| format!("{}, {model}", observer.provider));
+    if let Some(trouble) = &observer.trouble {
+        let (since, next) = (output::local(trouble.since), output::local(trouble.next_try));
+        return paint(YELLOW, &format!("{name}: waits since {since}, next try {next}: {}", trouble.reason));
+    }
+    let Spent { calls, tokens, usd } = observer.spent_today;
+    let calls = count(i64::try_from(calls).unwrap_or(i64::MAX), "call");
+    let limit = match observer.daily_tokens {
+        0 => String::new(),
+        limit => format!(" of {limit}"),
+    };
+    let money = if usd > 0.0 { format!(", ${usd:.2}") } else { String::new() };
+    format!("{name}: {calls}, {tokens}{limit} tokens{money} today")
+}
+
+fn bytes_text(bytes: &Bytes) -> String {
+    let kinds = [
+        ("queue", bytes.queue),
+        ("failed", bytes.failed),
+        ("backups", bytes.backups),
+        ("spool", bytes.spool),
+        ("log", bytes.log),
+    ];
+    let mut parts = vec![output::bytes(bytes.total)];
+    for (name, size) in kinds {
+        if size > 0 {
+            parts.push(format!("{name} {}", output::bytes(size)));
+        }
+    }
+    parts.join(", ")
+}
+
+fn measure(dir: &Path, (queue, failed): (u64, u64)) -> Bytes {
     let size = |name: &str| fs::metadata(dir.join(name)).map_or(0, |file| file.len());
     let database = size("remora.db") + size("remora.db-wal") + size("remora.db-shm");
     let backups = fs::read_dir(dir.join("backups")).map_or(0, |entries| {
@@ -194,5 +282,5 @@ fn measure(dir: &Path) -> Bytes {
     });
     let spool = size("spool.jsonl") + size("spool.ingesting");
     let log = size("remora.log") + size("remora.log.1");
-    Bytes { database, backups, spool, log, total: database + backups + spool + log }
+    Bytes { database, queue, failed, backups, spool, log, total: database + backups + spool + log }
 }
