@@ -82,7 +82,8 @@ fn the_bodies_are_these() {
     insta::with_settings!({filters => vec![
         (r#"_at": "\d[^"]+""#, r#"_at": "[TIME]""#),
         (r#"_epoch": \d+"#, r#"_epoch": [EPOCH]"#),
-        (r#""(pid|bytes|uptime_ms)": \d+"#, r#""$1": [NUMBER]"#),
+        (r#""(pid|bytes|uptime_ms|schema)": \d+"#, r#""$1": [NUMBER]"#),
+        (r#""version": "[^"]+""#, r#""version": "[VERSION]""#),
     ]}, {
         insta::assert_snapshot!(background.world.neutral(told.as_bytes()));
     });
