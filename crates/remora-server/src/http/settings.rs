@@ -109,9 +109,8 @@ fn list(dir: &DataDir) -> Result<Vec<Listed>, ApiError> {
 
 fn shown(entry: Listed) -> Shown {
     let Listed { setting, value, default, source } = entry;
-    let as_json = |value: &settings::Value| match setting.secret {
-        true => json!({"set": value.as_str() == Some("set")}),
-        false => json!(value),
+    let as_json = |value: &settings::Value| {
+        if setting.secret { json!({"set": value.as_str() == Some("set")}) } else { json!(value) }
     };
     Shown {
         name: setting.name,

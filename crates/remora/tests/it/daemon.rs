@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::support::{World, assert_harmless, run_hook};
 
 /// A world whose hooks may start a daemon; whatever runs at the end is ended.
-struct Background {
-    world: World,
+pub(crate) struct Background {
+    pub(crate) world: World,
 }
 
 impl Drop for Background {
@@ -20,11 +20,11 @@ impl Drop for Background {
 }
 
 impl Background {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { world: World::new() }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.world.command(arguments);
         command.env_remove("REMORA_DAEMON_AUTOSTART");
         command
@@ -36,18 +36,18 @@ impl Background {
         assert_harmless(&run_hook(&mut command, message.to_string().as_bytes()));
     }
 
-    fn pid(&self) -> Option<u32> {
+    pub(crate) fn pid(&self) -> Option<u32> {
         let status = self.command(&["daemon", "status", "--json"]).output().unwrap();
         let status: Value = serde_json::from_slice(&status.stdout).unwrap();
         status["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
     }
 
-    fn counts(&self) -> Value {
+    pub(crate) fn counts(&self) -> Value {
         self.world.json(&["status"])["counts"].clone()
     }
 
     /// Waits until `ready`, which must come to pass.
-    fn wait(&self, what: &str, ready: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, what: &str, ready: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !ready() {
             assert!(Instant::now() < deadline, "{what}: {}", self.counts());
@@ -63,7 +63,7 @@ impl Background {
 }
 
 /// One turn in which a file is changed, sent by `hook`.
-fn turn(world: &World, session: &str, number: usize, hook: impl Fn(&Value)) {
+pub(crate) fn turn(world: &World, session: &str, number: usize, hook: impl Fn(&Value)) {
     let send = |event: &str, more: &Value| {
         let mut message = world.message(event, more);
         message["session_id"] = json!(session);
@@ -81,7 +81,7 @@ fn turn(world: &World, session: &str, number: usize, hook: impl Fn(&Value)) {
     send("Stop", &json!({"last_assistant_message": told}));
 }
 
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     // A process that has ended and was not yet waited for is as good as gone.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))

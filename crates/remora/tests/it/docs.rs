@@ -35,6 +35,18 @@ fn every_setting_and_file_is_documented() {
 }
 
 #[test]
+fn every_route_and_host_is_documented() {
+    let http = document("docs/http.md");
+    for route in remora_server::http::routes() {
+        let named = format!("`{} {}`", route.method, route.path);
+        assert!(http.contains(&named), "{named}");
+    }
+    for host in remora_core::host::Host::ALL {
+        assert!(http.contains(&format!("`{host}`")), "{host}");
+    }
+}
+
+#[test]
 fn the_commands_in_the_readme_work() {
     let readme = document("README.md");
     let world = World::new();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]
 
+mod client;
 mod commands;
 mod config;
 mod daemon;
@@ -14,6 +15,9 @@ mod durability;
 mod fake;
 mod faults;
 mod hook;
+mod http;
+mod http_guard;
+mod http_stream;
 mod logs;
 mod observer;
 mod privacy;
