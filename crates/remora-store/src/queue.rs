@@ -13,7 +13,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
-use crate::{Call, Store, StoreError, usage, writing};
+use crate::{Call, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
 const MOST_ATTEMPTS: i64 = 4;
@@ -312,16 +312,17 @@ impl Store {
     pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
         self.change_failed(
             which,
+            "queue retry",
             "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL",
         )
     }
 
     /// Gives failed events up; their traces stay. Says how many.
     pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
-        self.change_failed(which, "DELETE FROM pending_messages")
+        self.change_failed(which, "queue drop", "DELETE FROM pending_messages")
     }
 
-    fn change_failed(&mut self, which: Which<'_>, change: &str) -> Result<usize, StoreError> {
+    fn change_failed(&mut self, which: Which<'_>, action: &str, change: &str) -> Result<usize, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changed = 0;
         match which {
@@ -332,6 +333,9 @@ impl Store {
                     changed += transaction.execute(&sql, [id.0])?;
                 }
             }
+        }
+        if changed > 0 {
+            retention::audit(&transaction, action, &format!("{changed} events"))?;
         }
         transaction.commit()?;
         Ok(changed)

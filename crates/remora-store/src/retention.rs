@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
+use rusqlite::Connection;
 
 use crate::data_dir::is_absent;
 use crate::{Store, StoreError};
@@ -64,15 +65,6 @@ impl Store {
         Ok(surplus)
     }
 
-    /// Notes that somebody changed something by hand.
-    pub fn audit(&mut self, action: &str, detail: &str, now: Time) -> Result<(), StoreError> {
-        self.writable()?.execute(
-            "INSERT INTO audit_log (action, detail, created_at) VALUES (?1, ?2, ?3)",
-            rusqlite::params![action, detail, now.0],
-        )?;
-        Ok(())
-    }
-
     /// How many bytes of events wait, and how many have failed.
     pub fn payload_bytes(&self) -> Result<(u64, u64), StoreError> {
         let sum = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -81,4 +73,13 @@ impl Store {
         let failed = sum(&format!("{total} = 'failed'"))?;
         Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
     }
+}
+
+/// Notes that somebody changed something by hand.
+pub(crate) fn audit(db: &Connection, action: &str, detail: &str) -> rusqlite::Result<()> {
+    db.execute(
+        "INSERT INTO audit_log (action, detail, created_at) VALUES (?1, ?2, ?3)",
+        rusqlite::params![action, detail, Time::now().0],
+    )?;
+    Ok(())
 }

@@ -17,7 +17,7 @@ const INIT: &str =
     r#"{"type":"system","subtype":"init","session_id":"5e55","model":"claude-fake-1","tools":[]}"#;
 
 /// A `claude` that is a shell script, and a place for what it leaves behind.
-struct World {
+pub(crate) struct World {
     dir: TempDir,
 }
 
@@ -36,14 +36,14 @@ impl World {
     }
 
     /// One that prints these lines once it has read the question.
-    fn saying(lines: &[Value]) -> Self {
+    pub(crate) fn saying(lines: &[Value]) -> Self {
         let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
         let world = Self::new("read -r question; cat \"$out/lines\"; cat > \"$out/rest\"");
         fs::write(world.path("lines"), lines.join("\n") + "\n").unwrap();
         world
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -64,7 +64,7 @@ impl World {
     }
 }
 
-fn result(fields: &Value) -> Value {
+pub(crate) fn result(fields: &Value) -> Value {
     let mut message = json!({
         "type": "result", "subtype": "success", "is_error": false, "result": "<observation/>",
         "stop_reason": "end_turn", "total_cost_usd": 0.0025, "api_error_status": null,
@@ -77,7 +77,7 @@ fn result(fields: &Value) -> Value {
     message
 }
 
-fn init() -> Value {
+pub(crate) fn init() -> Value {
     serde_json::from_str(INIT).unwrap()
 }
 

@@ -8,6 +8,7 @@ use remora_observer::{Next, Observer};
 use remora_store::{DataDir, Store};
 use serde_json::{Value, json};
 
+use crate::claude_cli;
 use crate::fake::{Api, Behaviour, Fake};
 use crate::transcripts::replay;
 
@@ -390,4 +391,23 @@ async fn nobody_is_asked_about_reads_and_skips_are_taken_at_their_word() {
     let after = world.store.counts().unwrap();
     assert_eq!((fake.requests().len(), after.observations, after.pending), (1, 0, 0));
     assert_eq!(after.summaries, counts.summaries + 1, "there is a summary all the same");
+}
+
+#[tokio::test]
+async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
+    let claude =
+        claude_cli::World::saying(&[claude_cli::init(), claude_cli::result(&json!({ "result": ANSWER }))]);
+    let mut world = World::new(Api::Anthropic, "http://127.0.0.1:1");
+    world.settings.observer.provider = Provider::ClaudeCli;
+    world.settings.observer.timeout = Duration::from_secs(30);
+    world.settings.claude_cli.program = claude.path("claude").display().to_string();
+    world.settings.budget.daily_usd = 1.0;
+    world.turn("one", 1);
+    let observer = world.observer();
+    world.work(&observer).await;
+    assert_eq!(world.counts(), (1, 0, 0, 0));
+    let session = world.store.sessions(None, 1).unwrap().remove(0);
+    assert_eq!(session.memory_session_id.as_deref(), Some("5e55"));
+    let spent = world.store.spent(Time(0), None).unwrap();
+    assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::{Call, CallOutcome, Failure, Pruned};
+use remora_store::{Call, CallOutcome, Failure, Pruned, Which};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -34,7 +34,12 @@ fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
         let batch = store.claim("me", 100, Duration::ZERO, at).unwrap().unwrap();
         store.release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
     }
-    store.audit("queue drop", "everything", now).unwrap();
+    assert_eq!(store.retry(Which::All).unwrap(), 2);
+    let mut at = now.after(Duration::from_mins(5));
+    while let Some(batch) = store.claim("me", 100, Duration::ZERO, at).unwrap() {
+        store.release(&batch, &Failure::BadAnswer("no".into()), None, at).unwrap();
+        at = at.after(Duration::from_mins(1));
+    }
     assert_eq!(store.counts().unwrap().failed, 2);
     let spent = store.spent(now, None).unwrap();
     assert_eq!((spent.calls, spent.tokens, spent.usd.round()), (4, 440, 2.0));
