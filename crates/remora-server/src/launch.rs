@@ -5,7 +5,7 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use remora_core::settings;
+use remora_core::{environment, settings};
 use remora_store::DataDir;
 
 /// A daemon that does not come up is not tried again at every hook.
@@ -25,30 +25,10 @@ pub fn start(dir: &DataDir) -> io::Result<()> {
     Ok(())
 }
 
-/// What the daemon and the programs it asks need: where things are, how to reach the network, and the keys that
-/// settings may come from.
+/// The daemon also needs our own variables, and the keys that settings may come from.
 fn is_passed_on(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "PATH",
-        "LANG",
-        "TMPDIR",
-        "TZ",
-        "CLAUDE_CONFIG_DIR",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-    ];
-    let is_proxy = name.ends_with("_proxy") && NAMES.contains(&name.to_ascii_uppercase().as_str());
-    NAMES.contains(&name)
-        || is_proxy
-        || ["REMORA_", "XDG_", "LC_"].iter().any(|prefix| name.starts_with(prefix))
+    environment::is_harmless(name)
+        || name.starts_with("REMORA_")
         || settings::all().iter().any(|setting| setting.usual_variables.contains(&name))
 }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use remora_core::environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -50,29 +51,6 @@ const FLAGS: &[&str] = &[
     "--max-turns=1",
     "--effort=low",
 ];
-
-/// Variables that reach the child: what it needs to start, to find the login and to reach the network.
-const PASSED: &[&str] = &[
-    "HOME",
-    "PATH",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "TMPDIR",
-    "TZ",
-    "CLAUDE_CONFIG_DIR",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "NODE_EXTRA_CA_CERTS",
-];
-const PASSED_PREFIXES: &[&str] = &["LC_", "XDG_", "SSL_CERT_"];
 
 /// Variables the child gets from us: it must not observe itself, fetch, remember or try again on its own.
 const SET: &[(&str, &str)] = &[
@@ -152,8 +130,7 @@ impl ClaudeCli {
 }
 
 fn is_passed(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
-    PASSED.contains(&name) || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    name.to_str().is_some_and(environment::is_harmless)
 }
 
 /// A child in a process group of its own, which ends with this value.
