@@ -839,7 +839,7 @@ const PROMPTS: &[(&str, &str)] = &[
 
 #[test]
 fn prompts_use_only_placeholders_that_are_filled_in() {
-    let known = ["project", "path", "stack", "date", "language", "goal", "turn"];
+    let known = ["project", "path", "stack", "date", "language", "goal", "history", "turn"];
     let mut used = Vec::new();
     for (name, prompt) in PROMPTS {
         for rest in prompt.split("{{").skip(1) {

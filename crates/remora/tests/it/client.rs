@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -146,7 +146,9 @@ pub(crate) struct Sent {
 impl Stream {
     /// The next event; `None` when the stream has ended.
     pub(crate) fn next(&mut self) -> Option<Sent> {
-        loop {
+        // Comments come for ever, so the time to read one of them is no limit.
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while Instant::now() < deadline {
             while let Some((event, rest)) = self.text.split_once("\n\n") {
                 let field = |name: &str| {
                     let line = event.lines().find_map(|line| line.strip_prefix(name));
@@ -166,6 +168,7 @@ impl Stream {
             self.chunks.read_exact(&mut chunk).ok()?;
             self.text.push_str(std::str::from_utf8(&chunk[..size]).unwrap());
         }
+        panic!("nothing but comments came");
     }
 
     /// The next event of a kind, whatever comes before it.

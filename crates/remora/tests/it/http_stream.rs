@@ -42,7 +42,10 @@ fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
     let summary = stream.next_of("summary");
     assert_eq!(summary.data, client.list("/api/summaries")["items"][0]);
     assert_eq!(summary.id, "o1-s1-p1");
-    assert_eq!(stream.next_of("queue").data["pending"], 0);
+    // What waits stays long enough to be told: the turn has not ended.
+    let waiting = json!({"contentSessionId": "two", "cwd": background.world.project(), "prompt": "And now?"});
+    assert_eq!(client.event("init", &waiting)["stored"], true);
+    while stream.next_of("queue").data["pending"] != 1 {}
     // Another reader begins with now.
     let mut later = client.stream("/stream", "");
     assert_eq!(later.next().unwrap().kind, "queue");
