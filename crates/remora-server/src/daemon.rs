@@ -67,7 +67,12 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         let (reader, reading) = StoreThread::start(dir.clone(), "reader").map_err(failed)?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
-        writer.call(move |store| store.reclaim(&mine, Time::now())).await?;
+        writer
+            .call(move |store| {
+                store.allow_long_wal()?;
+                store.reclaim(&mine, Time::now())
+            })
+            .await?;
         let shared = Arc::new(Shared::new(dir, writer, reader, load));
         let (stopping, stop) = watch::channel(false);
         let mut tasks = vec![

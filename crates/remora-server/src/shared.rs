@@ -1,8 +1,9 @@
 //! What the parts of a running daemon share.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use remora_core::settings::Settings;
 use remora_observer::Health;
@@ -11,6 +12,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
 use crate::store_thread::StoreThread;
+
+const MOMENT: Duration = Duration::from_millis(250);
 
 /// Reads the settings in force.
 pub type Load = Box<dyn Fn() -> Settings + Send + Sync>;
@@ -28,6 +31,7 @@ pub struct Shared {
     pub health: watch::Sender<Option<Health>>,
     /// Wakes the observer.
     pub(crate) work: Notify,
+    will_look: AtomicBool,
     settings: watch::Sender<Arc<Settings>>,
     load: Load,
     config_changed_at: Mutex<Option<SystemTime>>,
@@ -51,6 +55,7 @@ impl Shared {
             news: watch::Sender::new(0),
             health: watch::Sender::new(None),
             work: Notify::new(),
+            will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),
             load,
             config_changed_at: Mutex::new(changed_at),
@@ -69,6 +74,22 @@ impl Shared {
     pub fn announce(&self) {
         self.work.notify_one();
         self.announce_news();
+    }
+
+    /// Something came in that will be work later: the observer looks in a moment, once for all that comes until then.
+    pub fn announce_for_later(self: &Arc<Self>) {
+        self.announce_news();
+        if !self.will_look.swap(true, Ordering::Relaxed) {
+            // Weak, because a daemon that ends waits for everybody who holds the store.
+            let shared = Arc::downgrade(self);
+            tokio::spawn(async move {
+                tokio::time::sleep(MOMENT).await;
+                if let Some(shared) = shared.upgrade() {
+                    shared.will_look.store(false, Ordering::Relaxed);
+                    shared.work.notify_one();
+                }
+            });
+        }
     }
 
     /// There is something to show, and nothing to do.

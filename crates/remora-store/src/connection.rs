@@ -21,6 +21,8 @@ const OWNER_PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const LARGEST_WAL: u64 = 100 * 4096;
 /// When SQLite copies the log back by itself, for processes that stay.
 const OWNER_WAL_PAGES: u32 = 250;
+/// The same for the daemon: should it be killed, the next hook reads 8 MB once.
+pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 
 /// For a hook: an existing database, little patience, no work on closing. No statement runs here: the first
 /// one reads the whole schema, and that belongs into the hook's one transaction.

@@ -84,11 +84,15 @@ impl DataDir {
         tighten(&self.path, 0o700)?;
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            let kind = entry.file_type()?;
-            if kind.is_file() {
-                tighten(&entry.path(), 0o600)?;
-            } else if kind.is_dir() {
-                tighten(&entry.path(), 0o700)?;
+            let tightened = entry.file_type().and_then(|kind| match kind {
+                kind if kind.is_file() => tighten(&entry.path(), 0o600),
+                kind if kind.is_dir() => tighten(&entry.path(), 0o700),
+                _ => Ok(()),
+            });
+            match tightened {
+                // Other processes replace files and take the spool in.
+                Err(error) if is_absent(&error) => {}
+                other => other?,
             }
         }
         Ok(())

@@ -126,6 +126,12 @@ impl Store {
         stored
     }
 
+    /// Lets the write-ahead log grow longer before it is copied back, for a process that stays and stores much. Others
+    /// that open the database meanwhile do not read the log: they share this process's index of it.
+    pub fn allow_long_wal(&self) -> Result<(), StoreError> {
+        Ok(self.db.pragma_update(None, "wal_autocheckpoint", connection::LONG_WAL_PAGES)?)
+    }
+
     /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, whose event is
     /// safe already: when others are at work the next one tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {

@@ -16,8 +16,8 @@ use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
-use remora_store::Enqueued;
 use remora_store::gate::{self, Admission, Reason};
+use remora_store::{Enqueued, Record};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -65,14 +65,22 @@ async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Resul
     let settings = http.shared.settings();
     match gate::admit(&http.shared.dir, &settings, http.home.as_deref(), event, Time::now())? {
         Admission::LeftOut(reason) => Ok(left_out(name(reason))),
-        Admission::Admitted(record) => match http.shared.writer.store(*record).await? {
-            Enqueued::Stored(id) => {
-                http.shared.announce();
-                Ok(Json(Answer { stored: true, id: Some(id), ..Answer::default() }))
-            }
-            Enqueued::Duplicate => Ok(Json(Answer { duplicate: true, ..Answer::default() })),
-        },
+        Admission::Admitted(record) => store(&http, *record).await.map(Json),
     }
+}
+
+async fn store(http: &Http, record: Record) -> Result<Answer, ApiError> {
+    let is_tool = record.captured.event().body.tool().is_some();
+    let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
+        return Ok(Answer { duplicate: true, ..Answer::default() });
+    };
+    // The use of a tool ends no turn, so there is no hurry to work on it.
+    if is_tool {
+        http.shared.announce_for_later();
+    } else {
+        http.shared.announce();
+    }
+    Ok(Answer { stored: true, id: Some(id), ..Answer::default() })
 }
 
 fn left_out(reason: &'static str) -> Json<Answer> {
