@@ -6,6 +6,7 @@
 //! of its input: this crate opens no file, no socket and no database, and knows no host's wire format.
 
 pub mod capture;
+pub mod context;
 pub mod environment;
 pub mod event;
 pub mod host;

@@ -49,6 +49,11 @@ impl Time {
         self.local().map_or_else(|| self.iso(), |time| time.date().to_string())
     }
 
+    /// As `strftime` writes it, where the user is.
+    pub fn format(self, format: &str) -> String {
+        self.local().map_or_else(|| self.iso(), |time| time.strftime(format).to_string())
+    }
+
     fn local(self) -> Option<jiff::Zoned> {
         let time = jiff::Timestamp::from_millisecond(self.0).ok()?;
         Some(time.to_zoned(jiff::tz::TimeZone::system()))

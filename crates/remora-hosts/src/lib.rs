@@ -6,6 +6,7 @@
 
 mod claude_code;
 mod generic;
+pub mod response;
 mod tools;
 mod wire;
 

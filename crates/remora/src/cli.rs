@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
-use crate::command::{completions, config, daemon, demo, doctor, logs, pause, queue, sessions, show, status};
+use crate::command::{
+    completions, config, context, daemon, demo, doctor, logs, pause, queue, sessions, show, status,
+};
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
 
@@ -34,6 +36,8 @@ enum Command {
     Sessions(sessions::Sessions),
     /// A session, turn, event, observation or summary, whole.
     Show(show::Show),
+    /// What an agent is told when a session begins here.
+    Context(context::Context),
     /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// Stop capturing, everywhere or in one project, until `resume`.
@@ -89,6 +93,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Status => status::run(&app),
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
+        Command::Context(context) => context::run(&app, context),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),

@@ -7,6 +7,7 @@ mod command;
 mod env;
 mod error;
 mod output;
+mod recall;
 mod stdin;
 
 use std::process::ExitCode;

@@ -66,6 +66,21 @@ fn find_tag(text: &str, bracket: &str, tag: &str) -> Option<usize> {
     }
 }
 
+/// The same text with tags that a host or we would act on made harmless.
+pub fn defused(text: &str) -> String {
+    let acts = |at: usize| {
+        let rest = text[at + 1..].trim_start_matches(['/', ' ']);
+        ENCLOSED_BY_OTHERS
+            .iter()
+            .any(|tag| rest.get(..tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag)))
+    };
+    let mut defused = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        defused.push(if c == '<' && acts(at) { '‹' } else { c });
+    }
+    defused
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

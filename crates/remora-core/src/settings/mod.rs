@@ -30,6 +30,7 @@ pub struct Settings {
     pub openai: Service,
     pub claude_cli: ClaudeCli,
     pub capture: Capture,
+    pub context: Context,
     pub daemon: Daemon,
     pub retention: Retention,
 }
@@ -130,6 +131,21 @@ impl Settings {
 pub struct ClaudeCli {
     /// A name on the PATH or a path.
     pub program: String,
+}
+
+/// What an agent is told at the start of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    /// Estimated; 0 tells nothing.
+    pub tokens: u32,
+    /// How many earlier sessions it is told of.
+    pub summaries: u32,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { tokens: 2_000, summaries: 10 }
+    }
 }
 
 /// How long things are kept that would otherwise only grow.

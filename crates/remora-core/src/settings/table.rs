@@ -315,6 +315,20 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     ),
     setting(
+        "context.tokens",
+        "REMORA_CONTEXT_TOKENS",
+        "how many tokens an agent is told at the start of a session, within what its host takes; 0 is none",
+        |settings, given| given.whole(0, 100_000).map(|tokens| settings.context.tokens = tokens),
+        |settings| i64::from(settings.context.tokens).into(),
+    ),
+    setting(
+        "context.summaries",
+        "REMORA_CONTEXT_SUMMARIES",
+        "how many earlier sessions it is told of",
+        |settings, given| given.whole(0, 100).map(|count| settings.context.summaries = count),
+        |settings| i64::from(settings.context.summaries).into(),
+    ),
+    setting(
         "daemon.autostart",
         "REMORA_DAEMON_AUTOSTART",
         "whether a hook starts the daemon when none runs",

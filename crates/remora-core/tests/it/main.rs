@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod context;
 mod secrets;

@@ -4,6 +4,7 @@
 //! what the host understands. What goes wrong is told in the log and by `remora doctor`.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -12,14 +13,14 @@ use std::thread;
 use std::time::Duration;
 
 use remora_core::host::Host;
-use remora_core::settings::Sync;
+use remora_core::settings::{Context, Sync};
 use remora_core::time::Time;
 use remora_server::control::{self, Message};
 use remora_server::launch;
 use remora_store::{DataDir, Record, Store, StoreError, log, problems, spool};
 
 use crate::capture::{self, Taken};
-use crate::{app, env, stdin};
+use crate::{app, env, recall, stdin};
 
 /// From the last byte of input; what the database has not taken by then goes to the spool.
 const DEADLINE: Duration = Duration::from_millis(200);
@@ -83,18 +84,22 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
-    let (mut sync, mut autostart) = (Sync::Normal, true);
+    let (mut sync, mut autostart, mut context) = (Sync::Normal, true, Context::default());
     let settings = || {
         let (settings, problems) = app::settings(dir);
         for problem in problems {
             problems::report(Some(dir), &format!("settings: {problem}"));
         }
         (sync, autostart) = (settings.capture.sync, settings.daemon.autostart);
+        context = settings.context.clone();
         settings
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
-            deliver(dir, sync, &record)?;
+            let store = deliver(dir, sync, &record)?;
+            if let Some(answer) = tell(dir, &store, &record, &context) {
+                print(&answer);
+            }
             poke(dir, autostart)
         }
         Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
@@ -103,12 +108,12 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
 
 /// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
 /// its uuid makes it one.
-fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<(), String> {
+fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
     watch(dir.clone(), record.clone(), Arc::clone(&stored));
     let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
     let reason = match attempt {
-        Ok(Ok(())) => return Ok(()),
+        Ok(Ok(store)) => return Ok(store),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "storing it hit a bug".to_owned(),
     };
@@ -130,7 +135,12 @@ fn watch(dir: DataDir, record: Record, stored: Arc<AtomicBool>) {
     }
 }
 
-fn store(dir: &DataDir, sync: Sync, record: &Record, stored: &AtomicBool) -> Result<(), StoreError> {
+fn store(
+    dir: &DataDir,
+    sync: Sync,
+    record: &Record,
+    stored: &AtomicBool,
+) -> Result<ManuallyDrop<Store>, StoreError> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
     store.enqueue(record)?;
@@ -138,7 +148,28 @@ fn store(dir: &DataDir, sync: Sync, record: &Record, stored: &AtomicBool) -> Res
     if let Err(error) = store.empty_large_wal() {
         problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
     }
-    Ok(())
+    Ok(store)
+}
+
+/// What the host is told: something at the start of a session, nothing otherwise. Memory that cannot be read is no reason
+/// to disturb it.
+fn tell(dir: &DataDir, store: &Store, record: &Record, context: &Context) -> Option<String> {
+    let told = panic::catch_unwind(AssertUnwindSafe(|| {
+        recall::at_start(store, record.captured.event(), context, record.at)
+    }));
+    match told {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => {
+            problems::report(Some(dir), &format!("nothing was told: {error}"));
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// In one piece, so that a host never sees half an answer. One that has closed its end wants none.
+fn print(answer: &str) {
+    let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
 }
 
 /// Tells the daemon, or starts one. The event is safe whatever comes of it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod context;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -6,6 +6,7 @@
 mod client;
 mod commands;
 mod config;
+mod context;
 mod daemon;
 mod demo;
 mod docs;

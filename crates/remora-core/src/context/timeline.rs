@@ -1,0 +1,135 @@
+//! The timeline: one dense line an observation, by day and by file, the most valuable where not all fit.
+
+use std::collections::HashSet;
+
+use super::frame::safe;
+use super::{Known, day, tokens};
+use crate::memory::ObservationType;
+use crate::time::Time;
+
+const LONGEST_TITLE: usize = 100;
+const LONGEST_FILE: usize = 120;
+const HEADING: &str = "\n## Timeline\n| id | time | type | title | tokens to read on |\n";
+/// Work that took this many tokens is dear to do again.
+const DEAR: u64 = 5_000;
+/// After so many days, being recent counts half as much.
+const HALF_LIFE_DAYS: f64 = 14.0;
+
+/// An observation as it would be shown.
+struct Item<'a> {
+    known: &'a Known,
+    worth: f64,
+    day: String,
+    line: String,
+}
+
+/// The lines, and the ids they show.
+pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) -> (String, Vec<i64>) {
+    let mut items: Vec<Item<'_>> = known
+        .iter()
+        .map(|known| Item { known, worth: worth(known, hot, now), day: day(known.at), line: line(known) })
+        .collect();
+    items.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.known.id.cmp(&a.known.id)));
+    let mut chosen = choose(items, budget.saturating_sub(tokens(HEADING)));
+    if chosen.is_empty() {
+        return (String::new(), Vec::new());
+    }
+    let ids = chosen.iter().map(|item| item.known.id).collect();
+    chosen.sort_by(|a, b| b.known.at.cmp(&a.known.at).then(b.known.id.cmp(&a.known.id)));
+    (lay_out(&chosen), ids)
+}
+
+/// Takes what is worth most and fits, with the headings it needs. Whole items only; a shorter one may still fit.
+fn choose(items: Vec<Item<'_>>, mut left: u64) -> Vec<Item<'_>> {
+    let mut days: HashSet<String> = HashSet::new();
+    let mut files: HashSet<(String, Option<&str>)> = HashSet::new();
+    let mut chosen = Vec::new();
+    for item in items {
+        let place = (item.day.clone(), item.known.file.as_deref());
+        let mut cost = tokens(&item.line);
+        if !days.contains(&item.day) {
+            cost += tokens(&day_heading(&item.day));
+        }
+        if !files.contains(&place) {
+            cost += tokens(&file_heading(place.1));
+        }
+        if cost <= left {
+            left -= cost;
+            days.insert(item.day.clone());
+            files.insert(place);
+            chosen.push(item);
+        }
+    }
+    chosen
+}
+
+/// The latest day first; within a day the file that was touched last comes first.
+fn lay_out(items: &[Item<'_>]) -> String {
+    let mut text = HEADING.to_owned();
+    for of_day in items.chunk_by(|a, b| a.day == b.day) {
+        text.push_str(&day_heading(&of_day[0].day));
+        let mut told: HashSet<Option<&str>> = HashSet::new();
+        for first in of_day {
+            let file = first.known.file.as_deref();
+            if !told.insert(file) {
+                continue;
+            }
+            text.push_str(&file_heading(file));
+            for item in of_day.iter().filter(|item| item.known.file.as_deref() == file) {
+                text.push_str(&item.line);
+            }
+        }
+    }
+    text
+}
+
+fn day_heading(day: &str) -> String {
+    format!("### {day}\n")
+}
+
+fn file_heading(file: Option<&str>) -> String {
+    match file {
+        Some(file) => format!("**{}**\n", safe(file, LONGEST_FILE)),
+        None => "**General**\n".to_owned(),
+    }
+}
+
+fn line(known: &Known) -> String {
+    format!(
+        "| #{} | {} | {} | {} | ~{} |\n",
+        known.id,
+        known.at.format("%H:%M"),
+        sign(known.kind),
+        safe(&known.title, LONGEST_TITLE).replace('|', "¦"),
+        known.tokens
+    )
+}
+
+fn sign(kind: ObservationType) -> &'static str {
+    match kind {
+        ObservationType::Bugfix => "🐛",
+        ObservationType::Feature => "✨",
+        ObservationType::Refactor => "🔄",
+        ObservationType::Decision => "⚖️",
+        ObservationType::Discovery => "🔍",
+        ObservationType::Change => "📝",
+    }
+}
+
+/// What is worth knowing first: decisions, bugs, what was dear to find out, what the work is about at the moment, and
+/// what is recent.
+fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
+    let kind = match known.kind {
+        ObservationType::Decision => 1.0,
+        ObservationType::Bugfix => 0.8,
+        ObservationType::Feature => 0.6,
+        ObservationType::Discovery => 0.5,
+        ObservationType::Refactor => 0.4,
+        ObservationType::Change => 0.3,
+    };
+    let dear = if known.discovery_tokens >= DEAR { 0.3 } else { 0.0 };
+    let is_hot = known.file.as_ref().is_some_and(|file| hot.contains(file));
+    let days = now.since(known.at).as_secs_f64() / 86_400.0;
+    let recent = 1.5 * 0.5_f64.powf(days / HALF_LIFE_DAYS);
+    kind + dear + if is_hot { 0.5 } else { 0.0 } + recent
+}

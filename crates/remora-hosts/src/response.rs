@@ -1,0 +1,61 @@
+//! What a hook answers its host: text that the host hands on to its model.
+
+use remora_core::host::Host;
+use serde_json::json;
+
+/// When a hook may add something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    SessionStart,
+    Prompt,
+}
+
+/// How many tokens a host takes before it cuts; `None` where it takes none at all.
+pub fn room(host: Host) -> Option<u64> {
+    match host {
+        // 10,000 characters, above which the model sees a file's name instead.
+        Host::ClaudeCode => Some(2_400),
+        // 2,500 tokens by its own count.
+        Host::Codex => Some(2_200),
+        Host::Gemini => Some(4_000),
+        Host::Qwen | Host::Copilot | Host::Opencode | Host::Cursor | Host::Windsurf | Host::Generic => None,
+    }
+}
+
+/// The answer that makes the host hand `context` on.
+pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String> {
+    let event = match (host, moment) {
+        (Host::ClaudeCode | Host::Codex | Host::Gemini, Moment::SessionStart) => "SessionStart",
+        (Host::ClaudeCode | Host::Codex, Moment::Prompt) => "UserPromptSubmit",
+        (Host::Gemini, Moment::Prompt) => "BeforeAgent",
+        _ => return None,
+    };
+    Some(
+        json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }).to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_host_gets_the_form_it_reads() {
+        let answer = |host, moment| with_context(host, moment, "a \"note\"\n").unwrap();
+        let expected = |event: &str| {
+            format!(
+                r#"{{"hookSpecificOutput":{{"additionalContext":"a \"note\"\n","hookEventName":"{event}"}}}}"#
+            )
+        };
+        for host in [Host::ClaudeCode, Host::Codex, Host::Gemini] {
+            assert_eq!(answer(host, Moment::SessionStart), expected("SessionStart"));
+        }
+        for host in [Host::ClaudeCode, Host::Codex] {
+            assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));
+        }
+        assert_eq!(answer(Host::Gemini, Moment::Prompt), expected("BeforeAgent"));
+        for host in Host::ALL {
+            assert_eq!(room(*host).is_some(), with_context(*host, Moment::Prompt, "").is_some(), "{host}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a session is told at its start, read from the store.
+
+use remora_core::context::{Known, Material, PastSession};
+use remora_core::event::SessionRef;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::{Store, StoreError};
+
+/// The latest observations that may be shown; and how far back decisions and bugs are looked for.
+const LATEST: u32 = 300;
+const FAR_BACK: u32 = 3_000;
+/// Files of so many of the latest observations are what the work is about.
+const LATELY: usize = 20;
+/// Several summaries belong to one session.
+const SUMMARIES_EACH: u32 = 6;
+const MOST_FACTS: u32 = 50;
+
+/// Which part of a project's memory is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recall {
+    /// All of it: a session begins.
+    Everything,
+    /// What this session learned, because its host forgot.
+    OfSession(SessionId),
+    /// What others learned since then: the host remembers the rest.
+    Since { session: SessionId, at: Time },
+}
+
+/// A session as the store knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownSession {
+    pub id: SessionId,
+    pub project: ProjectId,
+    /// When something was last asked in it.
+    pub last_prompt_at: Option<Time>,
+}
+
+impl Store {
+    /// The session of this name, if it was captured.
+    pub fn known_session(&self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
+        let found = self
+            .db
+            .prepare_cached(
+                "SELECT id, project_id, (SELECT max(created_at) FROM user_prompts WHERE session_id = sessions.id)
+                 FROM sessions WHERE host = ?1 AND content_session_id = ?2",
+            )?
+            .query_row(params![session.host.name(), session.id], |row| {
+                Ok(KnownSession {
+                    id: SessionId(row.get(0)?),
+                    project: ProjectId(row.get(1)?),
+                    last_prompt_at: row.get::<_, Option<i64>>(2)?.map(Time),
+                })
+            })
+            .optional()?;
+        Ok(found)
+    }
+
+    /// What there is to tell. `sessions` is how many earlier ones may be told of.
+    pub fn material(
+        &self,
+        project: ProjectId,
+        recall: Recall,
+        sessions: u32,
+    ) -> Result<Material, StoreError> {
+        let observations = self.known(project, recall)?;
+        let mut hot_files: Vec<String> = Vec::new();
+        for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
+            if !hot_files.contains(file) {
+                hot_files.push(file.clone());
+            }
+        }
+        let name = "SELECT name FROM projects WHERE id = ?1";
+        Ok(Material {
+            project: self.db.query_row(name, [project.0], |row| row.get(0))?,
+            facts: self.standing_facts(project, recall)?,
+            summaries: self.past_sessions(project, recall, sessions)?,
+            observations,
+            hot_files,
+        })
+    }
+
+    fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {
+        const COLUMNS: &str =
+            "id, created_at, type, title, length(narrative) + length(facts), discovery_tokens,
+            files_modified, files_read";
+        let (condition, session, since) = match recall {
+            Recall::Everything => ("?2 = ?2 AND ?3 = ?3", 0, 0),
+            Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
+            Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
+        };
+        // Decisions and bugs stay worth knowing longer than the rest.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM observations WHERE id IN (
+                 SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
+                     AND {condition} ORDER BY created_at DESC LIMIT {LATEST})
+                 UNION
+                 SELECT id FROM (SELECT id, type FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
+                     AND {condition} ORDER BY created_at DESC LIMIT {FAR_BACK})
+                 WHERE type IN ('decision', 'bugfix')
+             ) ORDER BY created_at DESC, id DESC LIMIT 2 * {LATEST}"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query_map(params![project.0, session, since], read_known)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn past_sessions(
+        &self,
+        project: ProjectId,
+        recall: Recall,
+        most: u32,
+    ) -> Result<Vec<PastSession>, StoreError> {
+        let only = match recall {
+            Recall::Everything => None,
+            Recall::OfSession(session) => Some(session.0),
+            Recall::Since { .. } => return Ok(Vec::new()),
+        };
+        let mut statement = self.db.prepare_cached(
+            "SELECT session_id, created_at, request, learned, completed, next_steps FROM session_summaries
+             WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+             ORDER BY created_at DESC, id DESC LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![project.0, only, most * SUMMARIES_EACH], |row| {
+            let session = PastSession {
+                at: Time(row.get(1)?),
+                request: row.get(2)?,
+                learned: row.get(3)?,
+                completed: row.get(4)?,
+                next_steps: row.get(5)?,
+            };
+            Ok((row.get::<_, i64>(0)?, session))
+        })?;
+        // The last summary of a session knows of those before it.
+        let mut told = Vec::new();
+        let mut sessions = Vec::new();
+        for row in rows {
+            let (id, session) = row?;
+            if !told.contains(&id) && told.len() < most as usize {
+                told.push(id);
+                sessions.push(session);
+            }
+        }
+        Ok(sessions)
+    }
+
+    fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
+        if matches!(recall, Recall::Since { .. }) {
+            return Ok(Vec::new());
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT key || ': ' || value FROM facts WHERE project_id IS NULL OR project_id = ?1
+             ORDER BY trust DESC, updated_at DESC LIMIT ?2",
+        )?;
+        let facts = statement.query_map([project.0, i64::from(MOST_FACTS)], |row| row.get(0))?;
+        Ok(facts.collect::<Result<_, _>>()?)
+    }
+}
+
+fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
+    let (kind, modified, read): (String, String, String) = (row.get(2)?, row.get(6)?, row.get(7)?);
+    let first = |json: &str| serde_json::from_str::<Vec<String>>(json).unwrap_or_default().into_iter().next();
+    Ok(Known {
+        id: row.get(0)?,
+        at: Time(row.get(1)?),
+        kind: kind.into(),
+        title: row.get(3)?,
+        tokens: row.get::<_, i64>(4)?.unsigned_abs().div_ceil(4),
+        discovery_tokens: row.get::<_, i64>(5)?.unsigned_abs(),
+        file: first(&modified).or_else(|| first(&read)),
+    })
+}

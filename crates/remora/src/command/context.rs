@@ -1,0 +1,86 @@
+use std::process::ExitCode;
+
+use clap::Args;
+use remora_core::context;
+use remora_core::time::Time;
+use remora_store::Recall;
+use serde_json::json;
+
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
+
+#[derive(Args)]
+pub(crate) struct Context {
+    /// A project by its name, id or directory; without it, the one you are in.
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// As many tokens as this, instead of what the settings say.
+    #[arg(long, value_name = "N")]
+    tokens: Option<u32>,
+}
+
+/// What an agent would be told if a session began here and now. Exit code 1 when that is nothing.
+pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
+    let store = app.open()?;
+    let (settings, _) = app::settings(&app.dir);
+    let wanted = match &arguments.project {
+        Some(project) => project.clone(),
+        None => std::env::current_dir()?.display().to_string(),
+    };
+    let project = match app::project(&store, &wanted) {
+        Ok(project) => Some(project),
+        // Nothing was captured here yet, which is where everybody begins.
+        Err(_) if arguments.project.is_none() => None,
+        Err(error) => return Err(error),
+    };
+    let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
+    let told = match &project {
+        Some(project) => {
+            let material = store.material(project.id, Recall::Everything, settings.context.summaries)?;
+            context::render(&material, budget, Time::now())
+        }
+        None => None,
+    };
+    if app.json {
+        let text = told.as_ref().map(|told| &told.text);
+        output::json(&json!({
+            "project": project.as_ref().map(|project| &project.name),
+            "text": text,
+            "tokens": text.map(|text| context::tokens(text)),
+            "observations": told.as_ref().map(|told| &told.shown),
+        }))?;
+    }
+    let Some(told) = told else {
+        if budget == 0 {
+            return Err(CliError::not_found("sessions are told nothing, because context.tokens is 0")
+                .hint("tell them again: `remora config set context.tokens 2000`"));
+        }
+        if !app.json {
+            talk(
+                "There is no memory of this directory yet. Work with your agent as always: when its first turn ends,",
+            );
+            talk("something is learned, and from the next session on it is told here.");
+        }
+        return Ok(ExitCode::from(1));
+    };
+    if !app.json {
+        for line in told.text.lines() {
+            say(&painted(line));
+        }
+        talk(&format!("{} of at most {budget} tokens", context::tokens(&told.text)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn painted(line: &str) -> String {
+    if line.starts_with('#') {
+        paint(BOLD, line)
+    } else if line.starts_with("**") {
+        paint(CYAN, line)
+    } else if line.starts_with('<') {
+        paint(DIM, line)
+    } else {
+        line.to_owned()
+    }
+}

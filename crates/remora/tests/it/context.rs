@@ -1,0 +1,116 @@
+//! What the second session is told of the first.
+
+use serde_json::{Value, json};
+
+use crate::support::{World, assert_harmless, run_hook};
+
+/// A session with one turn that changed a file and proved it.
+fn work(world: &World, session: &str, number: usize) {
+    let send = |event: &str, more: Value| {
+        let mut message = world.message(event, &more);
+        message["session_id"] = json!(session);
+        message["prompt_id"] = json!(format!("{session}-{number}"));
+        world.hook(&message);
+    };
+    send("UserPromptSubmit", json!({ "prompt": format!("Please fix the rounding of case {number}") }));
+    let path = world.project().join("src/total.rs");
+    send(
+        "PostToolUse",
+        json!({ "tool_name": "Write", "tool_use_id": format!("{session}-{number}"),
+            "tool_input": { "file_path": path, "content": "x" },
+            "tool_response": { "type": "create", "filePath": path } }),
+    );
+    let told =
+        format!("Case {number} is rounded after adding now. It was rounded too early because of a cast.");
+    send("Stop", json!({ "last_assistant_message": told }));
+}
+
+/// The context a session is given, if any.
+fn told(world: &World, session: &str, source: &str) -> Option<String> {
+    let mut message = world.message("SessionStart", &json!({ "source": source }));
+    message["session_id"] = json!(session);
+    let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
+    assert_harmless(&ran);
+    if ran.output.stdout.is_empty() {
+        return None;
+    }
+    let answer: Value = serde_json::from_slice(&ran.output.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+    Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+}
+
+fn drain(world: &World) {
+    world.text(&["queue", "drain", "--all"]);
+}
+
+#[test]
+fn the_second_session_is_told_what_the_first_learned() {
+    let world = World::new();
+    assert_eq!(told(&world, "one", "startup"), None, "there is nothing to tell yet");
+    work(&world, "one", 1);
+    drain(&world);
+    let told = told(&world, "two", "startup").unwrap();
+    insta::with_settings!({ filters => vec![
+        (r"\b[A-Z][a-z]{2} \d{1,2}, \d{4}", "[DAY]"), (r"\d\d:\d\d", "[TIME]"),
+    ] }, {
+        insta::assert_snapshot!(told);
+    });
+    assert_eq!(world.json(&["context"])["text"], json!(told), "`remora context` shows the same");
+}
+
+#[test]
+fn a_host_s_limit_is_never_exceeded() {
+    let world = World::new();
+    for number in 0..60 {
+        work(&world, &format!("s{number}"), number);
+    }
+    drain(&world);
+    world.text(&["config", "set", "context.tokens", "50000"]);
+    let told = told(&world, "new", "startup").unwrap();
+    assert!(told.chars().count() < 10_000, "{}", told.chars().count());
+    assert!(told.chars().count() > 5_000, "and its room is used: {}", told.chars().count());
+    world.text(&["config", "set", "context.tokens", "0"]);
+    assert_eq!(self::told(&world, "newer", "startup"), None, "who wants nothing gets nothing");
+}
+
+#[test]
+fn a_session_that_goes_on_is_told_what_it_lacks() {
+    let world = World::new();
+    work(&world, "one", 1);
+    work(&world, "two", 2);
+    drain(&world);
+    // Its host shortened it: it gets its own back.
+    let compacted = told(&world, "one", "compact").unwrap();
+    assert!(compacted.contains("Case 1 is") && !compacted.contains("Case 2 is"), "{compacted}");
+    // Its host remembers everything, and nothing happened since.
+    assert_eq!(told(&world, "two", "resume"), None);
+    work(&world, "three", 3);
+    drain(&world);
+    let resumed = told(&world, "two", "resume").unwrap();
+    assert!(resumed.contains("Case 3 is") && !resumed.contains("Case 2 is"), "{resumed}");
+    let cleared = told(&world, "four", "clear").unwrap();
+    assert!(["Case 1 is", "Case 2 is", "Case 3 is"].iter().all(|case| cleared.contains(case)), "{cleared}");
+}
+
+#[test]
+fn nothing_is_told_of_another_project_or_where_capture_is_paused() {
+    let world = World::new();
+    work(&world, "one", 1);
+    drain(&world);
+    let mut elsewhere = world.message("SessionStart", &json!({ "source": "startup" }));
+    elsewhere["session_id"] = json!("else");
+    elsewhere["cwd"] = json!(world.path("home"));
+    let ran = run_hook(&mut world.hook_command(), elsewhere.to_string().as_bytes());
+    assert!(ran.output.stdout.is_empty(), "{:?}", ran.output);
+    world.text(&["pause"]);
+    assert_eq!(told(&world, "two", "startup"), None);
+}
+
+#[test]
+fn a_new_user_is_told_kindly_that_there_is_nothing() {
+    let world = World::new();
+    let output = world.remora(&["context"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    assert!(world.neutral(&output.stderr).contains("There is no memory of this directory yet."));
+}
