@@ -43,6 +43,9 @@ fn main() -> Result<()> {
     bench.compare(&mut report, "PostToolUse, 1 million rows, held", &data)?;
     drop(holder);
 
+    let remembering = tempfile::tempdir()?;
+    bench.session_start(&mut report, &remembering.path().join("data"))?;
+
     let at_once = tempfile::tempdir()?;
     bench.at_once(&mut report, &at_once.path().join("data"))?;
     let large = tempfile::tempdir()?;
@@ -76,6 +79,24 @@ impl Bench {
             }
         }
         report.ratio(name, &empty, &hook);
+        Ok(())
+    }
+
+    /// A session begins, and is told what is known.
+    fn session_start(&self, report: &mut Report, data: &Path) -> Result<()> {
+        run_with_input(&mut self.hook(data), message(0).to_string().as_bytes())?;
+        for observations in [0, 1_000, 100_000] {
+            remember(data, observations)?;
+            let mut empty = Vec::new();
+            let mut hook = Vec::new();
+            for run in 0..120 {
+                empty.push(run_with_input(&mut Command::new(&self.empty), b"")?);
+                let start = json!({"session_id": format!("start-{observations}-{run}"), "cwd": "/tmp",
+                    "hook_event_name": "SessionStart", "source": "startup"});
+                hook.push(run_with_input(&mut self.hook(data), start.to_string().as_bytes())?);
+            }
+            report.ratio(&format!("SessionStart, {observations} observations"), &empty, &hook);
+        }
         Ok(())
     }
 
@@ -270,6 +291,25 @@ fn fill(data: &Path, rows: u32) -> Result<()> {
         [],
     )?;
     transaction.commit()?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// So many observations of one project, a year long.
+fn remember(data: &Path, count: u32) -> Result<()> {
+    let connection = Connection::open(data.join("remora.db"))?;
+    connection.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+         INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative, facts,
+             concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider, model,
+             created_at)
+         SELECT randomblob(16), 1, 1, i, CASE i % 7 WHEN 0 THEN 'decision' WHEN 1 THEN 'bugfix' ELSE 'change' END,
+             'Finding ' || i || ' about the parser', 'It matters.', printf('%.*c', 600, 'x'), '[\"a fact\"]', '[]', '[]',
+             '[\"src/file' || i % 50 || '.rs\"]', 900, hex(randomblob(8)), '[]', 'builtin', '',
+             unixepoch() * 1000 - (?1 - i) * 300000
+         FROM n WHERE ?1 > 0",
+        [count],
+    )?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }
