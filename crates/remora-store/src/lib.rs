@@ -22,6 +22,7 @@ mod reading;
 mod record;
 mod retention;
 mod schema;
+pub mod search;
 pub mod spool;
 mod store;
 mod usage;
