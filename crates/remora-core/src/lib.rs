@@ -7,6 +7,7 @@
 
 pub mod capture;
 pub mod context;
+pub mod document;
 pub mod environment;
 pub mod event;
 pub mod host;

@@ -10,7 +10,8 @@ use crate::connection;
 use crate::data_dir::{DataDir, create_private_dir, lock_file, private_file};
 use crate::{SchemaAge, StoreError};
 
-const MIGRATIONS: &[&str] = &[include_str!("0001_capture.sql"), include_str!("0002_observer.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("0001_capture.sql"), include_str!("0002_observer.sql"), include_str!("0003_search.sql")];
 
 /// The schema this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
