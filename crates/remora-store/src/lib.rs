@@ -23,6 +23,7 @@ mod queue;
 mod reading;
 mod record;
 mod retention;
+pub mod retrievals;
 mod schema;
 pub mod search;
 pub mod spool;

@@ -235,6 +235,11 @@ impl Store {
         Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
+    /// The program a session ran in.
+    pub fn session_host(&self, session: SessionId) -> Result<String, StoreError> {
+        Ok(self.db.query_row("SELECT host FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))?)
+    }
+
     /// What the session's project is called.
     pub fn session_project(&self, session: SessionId) -> Result<String, StoreError> {
         let sql =

@@ -4,6 +4,7 @@
 //! the timeline, and only whole items are shown: half a sentence costs as much as it misleads.
 
 mod frame;
+mod recalled;
 mod timeline;
 
 use std::fmt::Write;
@@ -13,6 +14,7 @@ use crate::time::Time;
 
 pub use frame::framed;
 use frame::safe;
+pub use recalled::{Recalled, ago, recalled};
 
 /// The most characters of one line of a summary, and of one fact.
 const LONGEST_LINE: usize = 400;

@@ -62,6 +62,12 @@ impl Given<'_> {
     }
 
     /// `90s`, `5m` or `2h`.
+    /// A share of the whole.
+    pub(super) fn share(&self) -> Result<f64, String> {
+        let share = self.dollars().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+    }
+
     pub(super) fn duration(&self) -> Result<Duration, String> {
         let wrong = || r#"expected a time such as "90s", "5m" or "2h""#.to_owned();
         let text = self.text().ok_or_else(wrong)?;

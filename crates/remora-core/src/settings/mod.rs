@@ -32,6 +32,7 @@ pub struct Settings {
     pub capture: Capture,
     pub context: Context,
     pub daemon: Daemon,
+    pub memory: Memory,
     pub retention: Retention,
 }
 
@@ -145,6 +146,21 @@ pub struct Context {
 impl Default for Context {
     fn default() -> Self {
         Self { tokens: 2_000, summaries: 10 }
+    }
+}
+
+/// What an agent is told with a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    pub auto_retrieve_enabled: bool,
+    pub auto_retrieve_max_results: u8,
+    /// From 0 to 1.
+    pub auto_retrieve_min_score: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { auto_retrieve_enabled: true, auto_retrieve_max_results: 4, auto_retrieve_min_score: 0.5 }
     }
 }
 

@@ -359,6 +359,27 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings| i64::from(settings.daemon.port).into(),
     ),
     setting(
+        "memory.auto_retrieve_enabled",
+        "REMORA_MEMORY_AUTO_RETRIEVE_ENABLED",
+        "whether an agent is told with a prompt what is known about it",
+        |settings, given| given.boolean().map(|yes| settings.memory.auto_retrieve_enabled = yes),
+        |settings| settings.memory.auto_retrieve_enabled.into(),
+    ),
+    setting(
+        "memory.auto_retrieve_max_results",
+        "REMORA_MEMORY_AUTO_RETRIEVE_MAX_RESULTS",
+        "how many memories it is told at most",
+        |settings, given| given.whole(1, 20).map(|most| settings.memory.auto_retrieve_max_results = most),
+        |settings| i64::from(settings.memory.auto_retrieve_max_results).into(),
+    ),
+    setting(
+        "memory.auto_retrieve_min_score",
+        "REMORA_MEMORY_AUTO_RETRIEVE_MIN_SCORE",
+        "how well a memory must fit to be told, from 0 to 1",
+        |settings, given| given.share().map(|score| settings.memory.auto_retrieve_min_score = score),
+        |settings| settings.memory.auto_retrieve_min_score.into(),
+    ),
+    setting(
         "retention.usage_days",
         "REMORA_RETENTION_USAGE_DAYS",
         "for how many days it is known what models were asked and what it cost",

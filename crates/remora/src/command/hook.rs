@@ -13,13 +13,14 @@ use std::thread;
 use std::time::Duration;
 
 use remora_core::host::Host;
-use remora_core::settings::{Context, Sync};
+use remora_core::settings::Sync;
 use remora_core::time::Time;
 use remora_server::control::{self, Message};
 use remora_server::launch;
 use remora_store::{DataDir, Record, Store, StoreError, log, problems, spool};
 
 use crate::capture::{self, Taken};
+use crate::recall::Wanted;
 use crate::{app, env, recall, stdin};
 
 /// From the last byte of input; what the database has not taken by then goes to the spool.
@@ -84,20 +85,20 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
-    let (mut sync, mut autostart, mut context) = (Sync::Normal, true, Context::default());
+    let (mut sync, mut autostart, mut wanted) = (Sync::Normal, true, Wanted::default());
     let settings = || {
         let (settings, problems) = app::settings(dir);
         for problem in problems {
             problems::report(Some(dir), &format!("settings: {problem}"));
         }
         (sync, autostart) = (settings.capture.sync, settings.daemon.autostart);
-        context = settings.context.clone();
+        wanted = Wanted { context: settings.context.clone(), memory: settings.memory.clone() };
         settings
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
-            let store = deliver(dir, sync, &record)?;
-            if let Some(answer) = tell(dir, &store, &record, &context) {
+            let mut store = deliver(dir, sync, &record)?;
+            if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
                 print(&answer);
             }
             poke(dir, autostart)
@@ -151,11 +152,10 @@ fn store(
     Ok(store)
 }
 
-/// What the host is told: something at the start of a session, nothing otherwise. Memory that cannot be read is no reason
-/// to disturb it.
-fn tell(dir: &DataDir, store: &Store, record: &Record, context: &Context) -> Option<String> {
+/// What the host is told, if anything. Memory that cannot be read is no reason to disturb it.
+fn tell(dir: &DataDir, store: &mut Store, record: &Record, wanted: &Wanted) -> Option<String> {
     let told = panic::catch_unwind(AssertUnwindSafe(|| {
-        recall::at_start(store, record.captured.event(), context, record.at)
+        recall::answer(store, record.captured.event(), wanted, record.at)
     }));
     match told {
         Ok(Ok(answer)) => answer,

@@ -39,6 +39,20 @@ fn told(world: &World, session: &str, source: &str) -> Option<String> {
     Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
 }
 
+/// What a session is given with a prompt, if anything.
+fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
+    let mut message = world.prompt(&format!("{session} {prompt}"), prompt);
+    message["session_id"] = json!(session);
+    let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
+    assert_harmless(&ran);
+    if ran.output.stdout.is_empty() {
+        return None;
+    }
+    let answer: Value = serde_json::from_slice(&ran.output.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+    Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+}
+
 fn drain(world: &World) {
     world.text(&["queue", "drain", "--all"]);
 }
@@ -113,4 +127,37 @@ fn a_new_user_is_told_kindly_that_there_is_nothing() {
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
     assert!(world.neutral(&output.stderr).contains("There is no memory of this directory yet."));
+}
+
+#[test]
+fn a_prompt_brings_back_what_is_known_about_it_once() {
+    let world = World::new();
+    work(&world, "one", 1);
+    drain(&world);
+    let told = told_with(&world, "two", "Why was case 1 rounded too early by the cast?").unwrap();
+    assert!(told.contains("#1 (claude-code, today) Case 1 is rounded after adding now."), "{told}");
+    assert!(told.chars().count() < 2_000);
+    assert_eq!(
+        told_with(&world, "two", "Why was case 1 rounded too early, again?"),
+        None,
+        "it was told that"
+    );
+    assert_eq!(told_with(&world, "three", "yes please"), None, "a nod is no question");
+    assert_eq!(told_with(&world, "three", "Translate the menu into Portuguese for the bakery"), None);
+    // Its start tells of the same observation: there is no need to tell it twice.
+    assert!(self::told(&world, "four", "startup").is_some());
+    assert_eq!(told_with(&world, "four", "Why was case 1 rounded too early by the cast?"), None);
+    world.text(&["config", "set", "memory.auto_retrieve_enabled", "false"]);
+    assert_eq!(told_with(&world, "five", "Why was case 1 rounded too early by the cast?"), None);
+}
+
+#[test]
+fn what_comes_back_as_input_is_not_remembered_again() {
+    let world = World::new();
+    work(&world, "one", 1);
+    drain(&world);
+    let told = self::told(&world, "two", "startup").unwrap();
+    world.hook(&world.prompt("p9", &format!("{told}\nPlease go on with the invoices")));
+    let turn = world.json(&["show", "t2"]);
+    assert_eq!(turn["text"].as_str().unwrap().trim(), "Please go on with the invoices", "{turn}");
 }

@@ -1,0 +1,109 @@
+//! What is told with a prompt: the few memories that matter for it.
+
+use super::frame::{framed, safe};
+use super::{Context, tokens};
+use crate::time::Time;
+
+const LONGEST_TITLE: usize = 120;
+const LONGEST_TEXT: usize = 400;
+const HEADING: &str = "Perhaps of use for this prompt (`remora show ID` tells more):\n";
+
+/// A memory as it is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    /// As `remora show` takes it.
+    pub id: String,
+    pub title: String,
+    pub text: String,
+    pub at: Time,
+    /// Which program it was learned in.
+    pub host: String,
+}
+
+/// Tells as many of them as fit, in their order. `shown` counts them.
+pub fn recalled(memories: &[Recalled], budget: u64, now: Time) -> Option<Context> {
+    let mut body = HEADING.to_owned();
+    let mut shown = Vec::new();
+    for (number, memory) in (0..).zip(memories) {
+        let line = line(memory, now);
+        if tokens(&framed(&format!("{body}{line}"))) <= budget {
+            body.push_str(&line);
+            shown.push(number);
+        }
+    }
+    (!shown.is_empty()).then(|| Context { text: framed(&body), shown })
+}
+
+fn line(memory: &Recalled, now: Time) -> String {
+    let title = safe(&memory.title, LONGEST_TITLE);
+    let text = safe(&memory.text, LONGEST_TEXT);
+    let told = if text.starts_with(title.trim_end_matches(['.', '…'])) {
+        text
+    } else {
+        format!("{title}: {text}")
+    };
+    format!(
+        "- #{} ({}, {}) {}\n",
+        memory.id,
+        safe(&memory.host, 40),
+        ago(memory.at, now),
+        told.trim_end_matches([' ', ':'])
+    )
+}
+
+/// `today`, `3 days ago`, `2 weeks ago`, `on 28 February`, `on 28 February 2025`.
+pub fn ago(at: Time, now: Time) -> String {
+    let days = now.start_of_day().since(at.start_of_day()).as_secs().div_euclid(86_400 - 7_200);
+    match days {
+        0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        2..14 => format!("{days} days ago"),
+        14..60 => format!("{} weeks ago", days / 7),
+        _ if at.format("%Y") == now.format("%Y") => at.format("on %-d %B"),
+        _ => at.format("on %-d %B %Y"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn dates_are_told_as_people_tell_them() {
+        let now = Time(1_773_144_000_000);
+        let days = |days: u32| ago(now.before(Duration::from_hours(24) * days), now);
+        assert_eq!(
+            [0, 1, 3, 15, 40, 65, 400].map(days),
+            [
+                "today",
+                "yesterday",
+                "3 days ago",
+                "2 weeks ago",
+                "5 weeks ago",
+                "on 4 January",
+                "on 3 February 2025"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_whole_memories_are_told_and_none_twice() {
+        let memory = |id: &str, text: &str| Recalled {
+            id: id.to_owned(),
+            title: "Totals are cents".to_owned(),
+            text: text.to_owned(),
+            at: Time(0),
+            host: "Claude Code".to_owned(),
+        };
+        let memories =
+            [memory("1", "Totals are cents. Always."), memory("s2", &"long ".repeat(90)), memory("3", "x")];
+        let told = recalled(&memories, 120, Time(0)).unwrap();
+        assert_eq!(told.shown, [0, 2], "the long one does not fit");
+        assert!(told.text.contains("- #1 (Claude Code, today) Totals are cents. Always.\n"), "{}", told.text);
+        assert!(told.text.contains("- #3 (Claude Code, today) Totals are cents: x\n"), "{}", told.text);
+        assert_eq!(recalled(&memories, 20, Time(0)), None);
+        assert_eq!(recalled(&[], 500, Time(0)), None);
+    }
+}

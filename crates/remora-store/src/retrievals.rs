@@ -1,0 +1,146 @@
+//! What agents were told: written down, so that nothing is told twice in a session and anybody can look.
+
+use std::collections::HashSet;
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::SessionId;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use crate::{Store, StoreError};
+
+/// When an agent is told something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    Start,
+    Prompt,
+}
+
+impl Moment {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+/// One record that was told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// What an agent was told at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Retrieval {
+    #[serde(skip)]
+    pub session: SessionId,
+    pub moment: Moment,
+    /// The beginning of the prompt, as it was captured.
+    pub prompt: String,
+    pub tokens: u64,
+    pub ms: u64,
+    /// What could not be asked.
+    pub degraded: Option<String>,
+    pub items: Vec<Item>,
+    pub at: Time,
+}
+
+/// What somebody knows already.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    pub records: HashSet<RecordId>,
+    /// The sessions whose observations those are.
+    pub sessions: HashSet<SessionId>,
+}
+
+/// The same, read again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RetrievalRow {
+    pub id: i64,
+    pub host: String,
+    pub session: String,
+    pub project: String,
+    #[serde(flatten)]
+    pub retrieval: Retrieval,
+}
+
+impl Store {
+    pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<(), StoreError> {
+        let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        self.writable()?
+            .prepare_cached(
+                "INSERT INTO memory_retrievals (session_id, moment, prompt, tokens, ms, degraded, items, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?
+            .execute(params![
+                retrieval.session.0,
+                retrieval.moment.name(),
+                retrieval.prompt,
+                count(retrieval.tokens),
+                count(retrieval.ms),
+                retrieval.degraded,
+                serde_json::to_string(&retrieval.items)?,
+                retrieval.at.0,
+            ])?;
+        Ok(())
+    }
+
+    /// What a session was told of already.
+    pub fn told(&self, session: SessionId) -> Result<Told, StoreError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
+        let rows = statement.query_map([session.0], |row| row.get::<_, String>(0))?;
+        let mut told = Told::default();
+        for items in rows {
+            let items: Vec<Item> = serde_json::from_str(&items?)?;
+            told.records.extend(items.iter().filter_map(|item| item.id.parse::<RecordId>().ok()));
+        }
+        let mut session_of = self.db.prepare_cached("SELECT session_id FROM observations WHERE id = ?1")?;
+        for record in told.records.iter().filter(|record| record.kind == RecordKind::Observation) {
+            let found = session_of.query_row([record.number], |row| row.get(0)).optional()?;
+            told.sessions.extend(found.map(SessionId));
+        }
+        Ok(told)
+    }
+
+    /// The latest first.
+    pub fn retrievals(&self, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+        let mut statement = self.db.prepare(
+            "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
+                 r.degraded, r.items, r.created_at
+             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
+             JOIN projects AS p ON p.id = s.project_id
+             ORDER BY r.id DESC LIMIT ?1",
+        )?;
+        let rows = statement.query_map([most], read_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<RetrievalRow> {
+    let (moment, items): (String, String) = (row.get(5)?, row.get(10)?);
+    Ok(RetrievalRow {
+        id: row.get(0)?,
+        host: row.get(1)?,
+        session: row.get(2)?,
+        project: row.get(3)?,
+        retrieval: Retrieval {
+            session: SessionId(row.get(4)?),
+            moment: if moment == "start" { Moment::Start } else { Moment::Prompt },
+            prompt: row.get(6)?,
+            tokens: row.get::<_, i64>(7)?.unsigned_abs(),
+            ms: row.get::<_, i64>(8)?.unsigned_abs(),
+            degraded: row.get(9)?,
+            items: serde_json::from_str(&items).unwrap_or_default(),
+            at: Time(row.get(11)?),
+        },
+    })
+}
