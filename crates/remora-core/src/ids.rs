@@ -28,4 +28,6 @@ row_id! {
     ObservationId
     SummaryId
     FactId
+    /// A part of a record that is searched by itself.
+    DocumentId
 }

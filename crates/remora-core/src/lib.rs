@@ -6,6 +6,7 @@
 //! of its input: this crate opens no file, no socket and no database, and knows no host's wire format.
 
 pub mod capture;
+pub mod document;
 pub mod event;
 pub mod host;
 pub mod ids;

@@ -23,6 +23,7 @@ mod reading;
 mod record;
 mod retention;
 mod schema;
+pub mod search;
 pub mod spool;
 mod store;
 mod usage;

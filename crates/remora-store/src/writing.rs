@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::hex::hex;
+use crate::search::documents;
 use crate::{Batch, StoreError};
 
 /// The same observation again within this time is the same one, whatever session it comes from.
@@ -28,6 +30,19 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
     }
     if let Some(summary) = &memory.summary {
         insert_summary(db, batch, project, summary, memory, &sources, now)?;
+    }
+    index_turn(db, batch)
+}
+
+/// The turn itself becomes findable, too. A turn that ends twice is indexed twice, the second time with all of it.
+fn index_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let prompt = db
+        .prepare_cached(sql)?
+        .query_row([batch.session.0, batch.prompt_number], |row| row.get(0))
+        .optional()?;
+    if let Some(number) = prompt {
+        documents::write(db, RecordId { kind: RecordKind::Turn, number })?;
     }
     Ok(())
 }
@@ -50,7 +65,7 @@ fn insert_observation(
     if echo {
         return Ok(());
     }
-    db.prepare_cached(
+    let inserted = db.prepare_cached(
         "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
              facts, concepts, files_read, files_modified, discovery_tokens, tool_name, content_hash,
              source_event_ids, provider, model, created_at)
@@ -78,6 +93,10 @@ fn insert_observation(
         memory.model,
         now.0,
     ])?;
+    if inserted > 0 {
+        let number = db.last_insert_rowid();
+        documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    }
     Ok(())
 }
 
@@ -114,6 +133,8 @@ fn insert_summary(
         memory.model,
         now.0,
     ])?;
+    let number = db.last_insert_rowid();
+    documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
     Ok(())
 }
 

@@ -10,8 +10,12 @@ use crate::connection;
 use crate::data_dir::{DataDir, create_private_dir, lock_file, private_file};
 use crate::{SchemaAge, StoreError};
 
-const MIGRATIONS: &[&str] =
-    &[include_str!("0001_capture.sql"), include_str!("0002_observer.sql"), include_str!("0003_queue.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("0001_capture.sql"),
+    include_str!("0002_observer.sql"),
+    include_str!("0003_queue.sql"),
+    include_str!("0004_search.sql"),
+];
 
 /// The schema this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]

@@ -1,0 +1,119 @@
+//! What search finds: records, and the parts of them that are searched one by one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::ids::ProjectId;
+
+/// Whose memory is searched. There is no default: a search that forgets to say it does not compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectScope {
+    /// One project's, with what holds for every project.
+    One(ProjectId),
+    /// Everybody's, only when asked for.
+    All,
+}
+
+/// What kind of record was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordKind {
+    Observation,
+    Summary,
+    /// A prompt with the agent's closing message.
+    Turn,
+    Fact,
+    /// An event that has not become memory yet.
+    Event,
+}
+
+impl RecordKind {
+    pub const ALL: [Self; 5] = [Self::Observation, Self::Summary, Self::Turn, Self::Fact, Self::Event];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Observation => "observation",
+            Self::Summary => "summary",
+            Self::Turn => "turn",
+            Self::Fact => "fact",
+            Self::Event => "event",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    fn letter(self) -> &'static str {
+        match self {
+            Self::Observation => "",
+            Self::Summary => "s",
+            Self::Turn => "t",
+            Self::Fact => "f",
+            Self::Event => "e",
+        }
+    }
+}
+
+/// A record by the name people type: `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `e6` an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId {
+    pub kind: RecordKind,
+    pub number: i64,
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.kind.letter(), self.number)
+    }
+}
+
+impl FromStr for RecordId {
+    type Err = NotARecordId;
+
+    fn from_str(text: &str) -> Result<Self, NotARecordId> {
+        let digits = text.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        let letter = &text[..text.len() - digits.len()];
+        let kind = RecordKind::ALL.into_iter().find(|kind| kind.letter() == letter).ok_or(NotARecordId)?;
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.parse().ok().filter(|_| is_number).ok_or(NotARecordId)?;
+        Ok(Self { kind, number })
+    }
+}
+
+impl Serialize for RecordId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The text is no record's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotARecordId;
+
+impl fmt::Display for NotARecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a record's id")
+    }
+}
+
+impl std::error::Error for NotARecordId {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_record_is_found_under_the_name_it_is_printed_with() {
+        for kind in RecordKind::ALL {
+            let id = RecordId { kind, number: 42 };
+            assert_eq!(id.to_string().parse(), Ok(id));
+            assert_eq!(RecordKind::from_name(kind.name()), Some(kind));
+        }
+        for wrong in ["", "s", "x1", "t-1", "1s", "t+1", "é1"] {
+            assert_eq!(wrong.parse::<RecordId>(), Err(NotARecordId), "{wrong}");
+        }
+    }
+}

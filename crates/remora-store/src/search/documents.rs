@@ -1,0 +1,277 @@
+//! Which documents a record becomes. They are made from the stored record, whether it was just written, found without
+//! documents after a migration, or is to be indexed anew: so all of them come out alike.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::text::one_line;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::StoreError;
+
+/// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
+const SHORT_WORDS: usize = 60;
+/// Of a turn, the prompt and the closing message each count up to here.
+const MOST_BYTES: usize = 32 << 10;
+
+/// One document, before it is stored.
+#[derive(Debug, Default)]
+struct Document {
+    part: String,
+    title: String,
+    body: String,
+    surroundings: Surroundings,
+}
+
+#[derive(Debug, Default)]
+struct Surroundings {
+    prompt: String,
+    before: String,
+    after: String,
+}
+
+/// What all documents of a record have in common.
+struct Origin {
+    record: RecordId,
+    project: Option<i64>,
+    session: Option<i64>,
+    created_at: i64,
+}
+
+/// Writes the documents of a record in place of those it had. `false` when there is no such record.
+pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreError> {
+    let made = match record.kind {
+        RecordKind::Observation => observation(db, record)?,
+        RecordKind::Summary => summary(db, record)?,
+        RecordKind::Turn => turn(db, record)?,
+        RecordKind::Fact => fact(db, record)?,
+        RecordKind::Event => None,
+    };
+    let Some((origin, documents)) = made else { return Ok(false) };
+    remove(db, record)?;
+    for (number, document) in documents.iter().enumerate() {
+        insert(db, &origin, document, number == 0)?;
+    }
+    Ok(true)
+}
+
+/// Removes a record's documents, with their vectors and index entries.
+pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError> {
+    let removed = db
+        .prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
+        .execute(params![record.kind.name(), record.number])?;
+    // An id may be given again, and whoever holds vectors in memory knows them by id.
+    if removed > 0 {
+        db.execute("UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch'", [])?;
+    }
+    Ok(())
+}
+
+fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, title, body, prompt,
+             before, after)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute(params![
+        origin.record.kind.name(),
+        origin.record.number,
+        document.part,
+        lead,
+        origin.project,
+        origin.session,
+        origin.created_at,
+        document.title,
+        document.body,
+        document.surroundings.prompt,
+        document.surroundings.before,
+        document.surroundings.after,
+    ])?;
+    Ok(())
+}
+
+type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
+
+/// The narrative with what describes it, and each fact by itself.
+fn observation(db: &Connection, record: RecordId) -> Made {
+    let sql =
+        "SELECT project_id, session_id, created_at, title, subtitle, narrative, facts, concepts, files_read,
+                   files_modified, prompt_number FROM observations WHERE id = ?1";
+    let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
+        let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
+        let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
+        Ok((origin(record, row)?, texts, lists, row.get::<_, i64>(10)?))
+    });
+    let Some((origin, [title, subtitle, narrative], lists, prompt_number)) = row.optional()? else {
+        return Ok(None);
+    };
+    let [facts, concepts, files_read, files_modified] =
+        lists.map(|json| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default());
+    let words = [concepts.join(", "), files_modified.join(" "), files_read.join(" ")];
+    let body = joined(&[&subtitle, &narrative, &words.map(|list| list.replace('-', " ")).join("\n")]);
+    let session = origin.session.unwrap_or_default();
+    let prompt = prompt_text(db, session, prompt_number)?;
+    let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", record.number)?;
+    let after = observation_beside(db, session, "id > ?2 ORDER BY id", record.number)?;
+    if let Some(neighbour) = &before {
+        set_after(db, neighbour.id, &short(&joined(&[&title, &narrative])))?;
+    }
+    let surroundings = Surroundings {
+        prompt: short(&prompt),
+        before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
+        after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
+    };
+    let mut documents = vec![Document { part: "narrative".into(), title: title.clone(), body, surroundings }];
+    for (number, fact) in (1..).zip(facts) {
+        let part = format!("fact_{number}");
+        documents.push(Document { part, title: title.clone(), body: fact, ..Document::default() });
+    }
+    Ok(Some((origin, documents)))
+}
+
+/// Each field that says something; the request stands for the whole.
+fn summary(db: &Connection, record: RecordId) -> Made {
+    const FIELDS: [&str; 6] = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
+    let sql = "SELECT project_id, session_id, created_at, request, investigated, learned, completed, next_steps, notes
+               FROM session_summaries WHERE id = ?1";
+    let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
+        let mut texts: [String; 6] = Default::default();
+        for (column, text) in (3..).zip(&mut texts) {
+            *text = row.get(column)?;
+        }
+        Ok((origin(record, row)?, texts))
+    });
+    let Some((origin, texts)) = row.optional()? else { return Ok(None) };
+    let title = one_line(&texts[0], 120);
+    let documents = FIELDS
+        .into_iter()
+        .zip(texts)
+        .filter(|(field, text)| *field == "request" || !text.trim().is_empty())
+        .map(|(field, body)| Document {
+            part: field.to_owned(),
+            title: if field == "request" { String::new() } else { title.clone() },
+            body,
+            ..Document::default()
+        })
+        .collect();
+    Ok(Some((origin, documents)))
+}
+
+/// What was asked, with the agent's closing message.
+fn turn(db: &Connection, record: RecordId) -> Made {
+    let sql = "SELECT s.project_id, p.session_id, p.created_at, p.text, p.closing_message, p.prompt_number
+               FROM user_prompts AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.id = ?1";
+    let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
+        Ok((origin(record, row)?, turn_text(row, 3)?, row.get::<_, i64>(5)?))
+    });
+    let Some((origin, body, number)) = row.optional()? else { return Ok(None) };
+    let session = origin.session.unwrap_or_default();
+    let before = turn_beside(db, session, "prompt_number < ?2 ORDER BY prompt_number DESC", number)?;
+    let after = turn_beside(db, session, "prompt_number > ?2 ORDER BY prompt_number", number)?;
+    if let Some(neighbour) = &before {
+        set_after_turn(db, neighbour.id, &short(&body))?;
+    }
+    // A turn that was held back and is told later stands before one that is known already.
+    if let Some(neighbour) = &after {
+        set_before_turn(db, neighbour.id, &short(&body))?;
+    }
+    let surroundings = Surroundings {
+        prompt: String::new(),
+        before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
+        after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
+    };
+    let document = Document { part: "turn".into(), title: String::new(), body, surroundings };
+    Ok(Some((origin, vec![document])))
+}
+
+fn fact(db: &Connection, record: RecordId) -> Made {
+    let sql = "SELECT project_id, NULL, updated_at, key, value FROM facts WHERE id = ?1";
+    let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
+        let document =
+            Document { part: "fact".into(), title: row.get(3)?, body: row.get(4)?, ..Document::default() };
+        Ok((origin(record, row)?, vec![document]))
+    });
+    Ok(row.optional()?)
+}
+
+fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<Origin> {
+    Ok(Origin { record, project: row.get(0)?, session: row.get(1)?, created_at: row.get(2)? })
+}
+
+/// A record beside another in their session.
+struct Neighbour {
+    id: i64,
+    text: String,
+}
+
+fn observation_beside(
+    db: &Connection,
+    session: i64,
+    which: &str,
+    id: i64,
+) -> Result<Option<Neighbour>, StoreError> {
+    let sql =
+        format!("SELECT id, title, narrative FROM observations WHERE session_id = ?1 AND {which} LIMIT 1");
+    let row = db.prepare_cached(&sql)?.query_row([session, id], |row| {
+        let (title, narrative): (String, String) = (row.get(1)?, row.get(2)?);
+        Ok(Neighbour { id: row.get(0)?, text: joined(&[&title, &narrative]) })
+    });
+    Ok(row.optional()?)
+}
+
+fn turn_beside(
+    db: &Connection,
+    session: i64,
+    which: &str,
+    number: i64,
+) -> Result<Option<Neighbour>, StoreError> {
+    let sql = format!(
+        "SELECT id, text, closing_message FROM user_prompts WHERE session_id = ?1 AND {which} LIMIT 1"
+    );
+    let row = db
+        .prepare_cached(&sql)?
+        .query_row([session, number], |row| Ok(Neighbour { id: row.get(0)?, text: turn_text(row, 1)? }));
+    Ok(row.optional()?)
+}
+
+fn set_after(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE documents SET after = ?2
+               WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND after <> ?2";
+    db.prepare_cached(sql)?.execute(params![observation, text])?;
+    Ok(())
+}
+
+fn set_after_turn(db: &Connection, turn: i64, text: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE documents SET after = ?2
+               WHERE kind = 'turn' AND record_id = ?1 AND part = 'turn' AND after <> ?2";
+    db.prepare_cached(sql)?.execute(params![turn, text])?;
+    Ok(())
+}
+
+fn set_before_turn(db: &Connection, turn: i64, text: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE documents SET before = ?2
+               WHERE kind = 'turn' AND record_id = ?1 AND part = 'turn' AND before <> ?2";
+    db.prepare_cached(sql)?.execute(params![turn, text])?;
+    Ok(())
+}
+
+fn prompt_text(db: &Connection, session: i64, number: i64) -> Result<String, StoreError> {
+    let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let text = db.prepare_cached(sql)?.query_row([session, number], |row| row.get(0)).optional()?;
+    Ok(text.unwrap_or_default())
+}
+
+fn turn_text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    let (prompt, closing): (String, Option<String>) = (row.get(column)?, row.get(column + 1)?);
+    let cut = |text: &str| remora_core::text::prefix(text, MOST_BYTES).to_owned();
+    Ok(joined(&[&cut(&prompt), &cut(&closing.unwrap_or_default())]))
+}
+
+fn joined(texts: &[&str]) -> String {
+    let said: Vec<&str> = texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
+    said.join("\n")
+}
+
+/// The text where it is short, and nothing where it is long.
+fn short(text: &str) -> String {
+    let is_short = text.split_whitespace().nth(SHORT_WORDS).is_none();
+    if is_short { text.to_owned() } else { String::new() }
+}

@@ -1,0 +1,84 @@
+//! Documents for records that have none: those from before there were documents, and all of them when somebody asks
+//! for the index to be made anew. In small transactions, so that hooks get in between; one that is broken off goes on
+//! where it was.
+
+use remora_core::document::{RecordId, RecordKind};
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::documents;
+use crate::{Store, StoreError};
+
+/// How many records a transaction takes.
+const STEP: u32 = 200;
+
+impl Store {
+    /// Makes documents for some records that have none. Says whether there may be more.
+    pub fn fill_documents(&mut self) -> Result<bool, StoreError> {
+        if !self.misses_documents()? {
+            return Ok(false);
+        }
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let missing = missing(&transaction)?;
+        for record in &missing {
+            documents::write(&transaction, *record)?;
+        }
+        if missing.is_empty() {
+            transaction.execute("DELETE FROM meta WHERE key = 'documents_missing'", [])?;
+        }
+        transaction.commit()?;
+        Ok(!missing.is_empty())
+    }
+
+    /// Whether some records may have no documents yet.
+    pub fn misses_documents(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM meta WHERE key = 'documents_missing'";
+        Ok(self.db.prepare_cached(sql)?.exists([])?)
+    }
+
+    /// Throws all documents and vectors away; `fill_documents` and the embedder make them again.
+    pub fn clear_documents(&mut self) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
+             UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+             DELETE FROM vectors;
+             DELETE FROM documents;
+             INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+             INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+/// Some records without a document. A turn counts when none of its events wait any more.
+fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
+    let without = |kind: RecordKind, table: &str, more: &str| {
+        let kind = kind.name();
+        format!(
+            "SELECT '{kind}', r.id FROM {table} AS r WHERE NOT EXISTS (SELECT 1 FROM documents
+                 WHERE kind = '{kind}' AND record_id = r.id) {more} ORDER BY r.id LIMIT {STEP}"
+        )
+    };
+    let settled = "AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status IN ('pending', 'processing', 'failed')
+                       AND m.session_id = r.session_id AND m.prompt_number = r.prompt_number)";
+    let all = [
+        without(RecordKind::Observation, "observations", ""),
+        without(RecordKind::Summary, "session_summaries", ""),
+        without(RecordKind::Fact, "facts", ""),
+        without(RecordKind::Turn, "user_prompts", settled),
+    ];
+    for sql in all {
+        let found = db
+            .prepare_cached(&sql)?
+            .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<(String, i64)>, _>>()?;
+        if !found.is_empty() {
+            let records = found
+                .into_iter()
+                .filter_map(|(kind, number)| Some(RecordId { kind: RecordKind::from_name(&kind)?, number }));
+            return Ok(records.collect());
+        }
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,183 @@
+//! Documents by their text, and by nothing but filters.
+
+use remora_core::document::ProjectScope;
+use remora_core::ids::DocumentId;
+use rusqlite::types::Value;
+use rusqlite::{ToSql, params_from_iter};
+
+use super::filters::{Conditions, Filters, containing};
+use crate::{Store, StoreError};
+
+/// How much each column of a document counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Columns {
+    pub title: f64,
+    pub body: f64,
+    pub prompt: f64,
+    pub before: f64,
+    pub after: f64,
+}
+
+/// A document that matches, with SQLite's BM25: more is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    pub document: DocumentId,
+    pub score: f64,
+}
+
+/// Short strings have no trigram; they are looked for in as many of the newest documents.
+const MOST_SCANNED: u32 = 5_000;
+
+impl Store {
+    /// How many documents contain what `expression` says, counted up to `most`.
+    pub fn frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
+        let sql =
+            "SELECT count(*) FROM (SELECT 1 FROM documents_text WHERE documents_text MATCH ?1 LIMIT ?2)";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let count: i64 = self.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// How many documents there are, about: the largest id tells without counting them.
+    pub fn about_documents(&self) -> Result<usize, StoreError> {
+        let sql = "SELECT ifnull(max(id), 0) FROM documents";
+        let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// The documents that match an FTS5 expression best. The caller has written the expression; user's text stands in
+    /// it between quotes only.
+    pub fn matching(
+        &self,
+        expression: &str,
+        columns: Columns,
+        filters: &Filters,
+        most: usize,
+    ) -> Result<Vec<Found>, StoreError> {
+        let conditions = Conditions::new(filters);
+        // A subquery with the filters keeps the ranking function away from rows that cannot pass.
+        let sql = format!(
+            "SELECT d.id, -bm25(documents_text, ?, ?, ?, ?, ?) AS score
+             FROM documents_text CROSS JOIN documents AS d ON d.id = documents_text.rowid
+             WHERE documents_text MATCH ?{} ORDER BY score DESC, d.id DESC LIMIT ?",
+            conditions.sql()
+        );
+        let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
+        let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
+        values.push(Value::from(expression.to_owned()));
+        values.extend(conditions.values);
+        values.push(limit(most));
+        self.found(&sql, &values)
+    }
+
+    /// The newest documents whose title or body contains what a trigram expression says.
+    pub fn matching_trigrams(
+        &self,
+        expression: &str,
+        filters: &Filters,
+        most: usize,
+    ) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, 0.0 FROM documents_trigram CROSS JOIN documents AS d ON d.id = documents_trigram.rowid
+             WHERE documents_trigram MATCH ?{} ORDER BY documents_trigram.rowid DESC LIMIT ?",
+            conditions.sql()
+        );
+        let mut values = vec![Value::from(expression.to_owned())];
+        values.extend(conditions.values);
+        values.push(limit(most));
+        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+    }
+
+    /// The newest documents that contain a string too short for trigrams; the oldest of many are not looked at.
+    pub fn containing(
+        &self,
+        text: &str,
+        filters: &Filters,
+        most: usize,
+    ) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            r"SELECT d.id, 0.0 FROM (SELECT * FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST_SCANNED}) AS d
+              WHERE d.title LIKE ? ESCAPE '\' OR d.body LIKE ? ESCAPE '\' ORDER BY d.id DESC LIMIT ?",
+            conditions.sql()
+        );
+        let mut values = conditions.values;
+        values.extend([Value::from(containing(text)), Value::from(containing(text)), limit(most)]);
+        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+    }
+
+    /// The records that pass, newest first, each by the document that stands for it.
+    pub fn newest(&self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::beside_scope(filters);
+        // One project at a time, because then the index has them in order and the query ends early.
+        let sql = format!(
+            "SELECT d.id, d.created_at FROM documents AS d WHERE d.project_id IS ? AND d.lead = 1{}
+             ORDER BY d.created_at DESC, d.id DESC LIMIT ?",
+            conditions.sql()
+        );
+        let mut all: Vec<(i64, i64)> = Vec::new();
+        let mut statement = self.db.prepare_cached(&sql)?;
+        for project in self.partitions(filters.scope)? {
+            let mut values = vec![project.map_or(Value::Null, Value::from)];
+            values.extend(conditions.values.iter().cloned());
+            values.push(limit(most));
+            let rows =
+                statement.query_map(params_from_iter(&values), |row| Ok((row.get(1)?, row.get(0)?)))?;
+            for row in rows {
+                all.push(row?);
+            }
+        }
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all.truncate(most);
+        Ok(all.into_iter().map(|(_, id)| DocumentId(id)).collect())
+    }
+
+    /// Those of `documents` that pass.
+    pub fn passing(
+        &self,
+        documents: &[DocumentId],
+        filters: &Filters,
+    ) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, 0.0 FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value WHERE true{}",
+            conditions.sql()
+        );
+        let mut values = vec![Value::from(super::rows::ids(documents))];
+        values.extend(conditions.values);
+        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+    }
+
+    /// Every document that passes, of records filters select.
+    pub fn all_passing(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!("SELECT d.id, 0.0 FROM documents AS d WHERE true{}", conditions.sql());
+        Ok(self.found(&sql, &conditions.values)?.into_iter().map(|found| found.document).collect())
+    }
+
+    /// The projects of a scope, and that which holds for all.
+    pub(crate) fn partitions(&self, scope: ProjectScope) -> Result<Vec<Option<i64>>, StoreError> {
+        let mut all = match scope {
+            ProjectScope::One(project) => vec![Some(project.0)],
+            ProjectScope::All => {
+                let mut projects = self.db.prepare_cached("SELECT id FROM projects")?;
+                projects.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?
+            }
+        };
+        all.push(None);
+        Ok(all)
+    }
+
+    fn found(&self, sql: &str, values: &[impl ToSql]) -> Result<Vec<Found>, StoreError> {
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map(params_from_iter(values), |row| {
+            Ok(Found { document: DocumentId(row.get(0)?), score: row.get(1)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn limit(most: usize) -> Value {
+    Value::from(i64::try_from(most).unwrap_or(i64::MAX))
+}

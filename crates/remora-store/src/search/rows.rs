@@ -1,0 +1,101 @@
+//! Documents as search shows them.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{DocumentId, ObservationId, ProjectId, SessionId};
+use remora_core::memory::ObservationType;
+use remora_core::time::Time;
+use rusqlite::Row;
+
+use crate::{Store, StoreError};
+
+/// A document with what its record is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DocumentRow {
+    pub id: DocumentId,
+    pub record: RecordId,
+    /// `narrative`, `fact_2`, `learned`, `turn`, …
+    pub part: String,
+    pub project: Option<ProjectId>,
+    pub project_name: Option<String>,
+    pub session: Option<SessionId>,
+    pub prompt_number: Option<i64>,
+    pub title: String,
+    pub body: String,
+    pub prompt: String,
+    pub before: String,
+    pub after: String,
+    pub created_at: Time,
+    /// Of an observation.
+    pub kind: Option<ObservationType>,
+    pub concepts: Vec<String>,
+    pub files: Vec<String>,
+    pub superseded_by: Option<ObservationId>,
+}
+
+impl DocumentRow {
+    /// The name logs and people know a document by: `obs_12_fact_2`.
+    pub fn name(&self) -> String {
+        let kind = match self.record.kind {
+            RecordKind::Observation => "obs",
+            other => other.name(),
+        };
+        format!("{kind}_{}_{}", self.record.number, self.part)
+    }
+}
+
+/// Ids as the JSON list that `json_each` takes.
+pub(super) fn ids(documents: &[DocumentId]) -> String {
+    let numbers: Vec<String> = documents.iter().map(ToString::to_string).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+impl Store {
+    /// The documents with these ids, in this order; those that are gone are left out.
+    pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
+        let sql = "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,
+                       coalesce(o.prompt_number, s.prompt_number, t.prompt_number), d.title, d.body, d.prompt, d.before,
+                       d.after, d.created_at, o.type, o.concepts, o.files_read, o.files_modified, s.files_read,
+                       s.files_edited, o.superseded_by
+                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+                   LEFT JOIN projects AS p ON p.id = d.project_id
+                   LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
+                   LEFT JOIN session_summaries AS s ON d.kind = 'summary' AND s.id = d.record_id
+                   LEFT JOIN user_prompts AS t ON d.kind = 'turn' AND t.id = d.record_id
+                   ORDER BY wanted.key";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(documents)], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
+    let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
+    let mut files = Vec::new();
+    for column in 16..20 {
+        files.extend(list(row, column)?);
+    }
+    Ok(DocumentRow {
+        id: DocumentId(row.get(0)?),
+        record: RecordId { kind, number: row.get(2)? },
+        part: row.get(3)?,
+        project: row.get::<_, Option<i64>>(4)?.map(ProjectId),
+        project_name: row.get(5)?,
+        session: row.get::<_, Option<i64>>(6)?.map(SessionId),
+        prompt_number: row.get(7)?,
+        title: row.get(8)?,
+        body: row.get(9)?,
+        prompt: row.get(10)?,
+        before: row.get(11)?,
+        after: row.get(12)?,
+        created_at: Time(row.get(13)?),
+        kind: row.get::<_, Option<String>>(14)?.map(ObservationType::from),
+        concepts: list(row, 15)?,
+        files,
+        superseded_by: row.get::<_, Option<i64>>(20)?.map(ObservationId),
+    })
+}
+
+fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let json: Option<String> = row.get(column)?;
+    Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
+}

@@ -1,0 +1,166 @@
+//! Vectors beside their documents. The work list of whoever makes them is the documents that have none.
+
+use remora_core::document::ProjectScope;
+use remora_core::ids::{DocumentId, ProjectId};
+use rusqlite::{TransactionBehavior, params};
+
+use crate::{Store, StoreError};
+
+/// A document that waits for its vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToEmbed {
+    pub document: DocumentId,
+    pub title: String,
+    pub body: String,
+    /// What was said just before, where that was short.
+    pub before: String,
+}
+
+/// A vector for a document: `values` times `scale`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    pub of: ToEmbed,
+    pub scale: f32,
+    pub values: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmbeddingProgress {
+    pub documents: usize,
+    pub waiting: usize,
+    /// Whether some records have no documents yet, so that there is more to come.
+    pub filling: bool,
+}
+
+/// How many documents are marked in one transaction when the model changes.
+const STEP: i64 = 5_000;
+
+impl Store {
+    /// Says which model's vectors are wanted from now on. Those of another are given up, to be made anew.
+    pub fn use_embedding_model(&mut self, model: &str) -> Result<(), StoreError> {
+        let current = "SELECT 1 FROM meta WHERE key = 'embedding_model' AND value = ?1";
+        if self.db.prepare_cached(current)?.exists([model.as_bytes()])? {
+            return Ok(());
+        }
+        let last = i64::try_from(self.about_documents()?).unwrap_or(i64::MAX);
+        let db = self.writable()?;
+        // Bit by bit, so that hooks get in between; broken off, it begins again.
+        for first in (0..=last).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let range = params![first, first + STEP, model];
+            transaction.execute(
+                "UPDATE documents SET embedded = 0 WHERE id >= ?1 AND id < ?2 AND embedded = 1
+                 AND id NOT IN (SELECT document_id FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model = ?3)",
+                range,
+            )?;
+            transaction.execute(
+                "DELETE FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model <> ?3",
+                range,
+            )?;
+            transaction.commit()?;
+        }
+        db.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('embedding_model', ?1), ('vectors_epoch', randomblob(8))",
+            [model.as_bytes()],
+        )?;
+        Ok(())
+    }
+
+    /// Some documents without a vector, the newest first: they are what is asked for next.
+    pub fn to_embed(&self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
+        let sql =
+            "SELECT id, title, body, before FROM documents WHERE embedded = 0 ORDER BY id DESC LIMIT ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+            Ok(ToEmbed {
+                document: DocumentId(row.get(0)?),
+                title: row.get(1)?,
+                body: row.get(2)?,
+                before: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Stores vectors made by `model`. A document that is gone meanwhile, or whose id is another's now, gets none: its
+    /// text would not be the one that was read.
+    pub fn put_vectors(&mut self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for Embedded { of, scale, values } in made {
+            let marked = transaction
+                .prepare_cached(
+                    "UPDATE documents SET embedded = 1 WHERE id = ?1 AND title = ?2 AND body = ?3 AND embedded = 0",
+                )?
+                .execute(params![of.document.0, of.title, of.body])?;
+            if marked > 0 {
+                transaction
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO vectors (document_id, model, scale, value) VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(params![of.document.0, model, f64::from(*scale), values])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    pub fn embedding_progress(&self) -> Result<EmbeddingProgress, StoreError> {
+        let count = |sql: &str| -> Result<usize, StoreError> {
+            let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+            Ok(usize::try_from(count).unwrap_or_default())
+        };
+        Ok(EmbeddingProgress {
+            documents: count("SELECT count(*) FROM documents")?,
+            waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
+            filling: self.misses_documents()?,
+        })
+    }
+
+    /// Changes when vectors that were read before are no longer true. New ones do not change it.
+    pub fn vectors_epoch(&self) -> Result<[u8; 8], StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = 'vectors_epoch'";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
+    /// Shows `each` the vectors that `model` made for a project, or for what holds for every project: those that came
+    /// after `last`, which is what the call before this answered, or all of them.
+    pub fn each_vector(
+        &self,
+        project: Option<ProjectId>,
+        model: &str,
+        last: Option<i64>,
+        mut each: impl FnMut(DocumentId, f32, &[u8]),
+    ) -> Result<i64, StoreError> {
+        // The newest first, and both in one snapshot: a vector stored meanwhile comes the next time.
+        let snapshot = self.db.unchecked_transaction()?;
+        let newest: i64 = snapshot
+            .prepare_cached("SELECT ifnull(max(id), 0) FROM vectors")?
+            .query_row([], |row| row.get(0))?;
+        if last == Some(newest) {
+            return Ok(newest);
+        }
+        let order = if last.is_some() {
+            "vectors AS v CROSS JOIN documents AS d"
+        } else {
+            "documents AS d CROSS JOIN vectors AS v"
+        };
+        let sql = format!(
+            "SELECT d.id, v.scale, v.value FROM {order} ON v.document_id = d.id
+             WHERE d.project_id IS ?1 AND v.model = ?2 AND v.id > ?3"
+        );
+        let mut statement = snapshot.prepare_cached(&sql)?;
+        let mut rows =
+            statement.query(params![project.map(|project| project.0), model, last.unwrap_or(0)])?;
+        while let Some(row) = rows.next()? {
+            let value = row.get_ref(2)?.as_blob().unwrap_or_default();
+            #[expect(clippy::cast_possible_truncation, reason = "it was an f32 when it was stored")]
+            each(DocumentId(row.get(0)?), row.get::<_, f64>(1)? as f32, value);
+        }
+        Ok(newest)
+    }
+
+    /// The projects of a scope, and `None` for what holds for every project: what vectors are kept apart by.
+    pub fn vector_partitions(&self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
+        Ok(self.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())
+    }
+}
