@@ -1,6 +1,6 @@
 //! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
 
-use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::ids::{EventId, FactId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, ToSql};
@@ -117,6 +117,23 @@ pub struct SummaryRow {
     pub model: String,
     #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
+}
+
+/// Something that holds, for a project or for all of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactRow {
+    pub id: FactId,
+    /// None: it holds everywhere.
+    pub project: Option<String>,
+    pub key: String,
+    pub value: String,
+    pub scope: String,
+    pub source: String,
+    pub trust: f64,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+    #[serde(flatten, serialize_with = "times::updated")]
+    pub updated_at: Time,
 }
 
 pub(crate) const SESSION: &str =
@@ -289,6 +306,26 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} WHERE s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
+    pub fn fact(&self, id: FactId) -> Result<Option<FactRow>, StoreError> {
+        let sql =
+            "SELECT f.id, p.name, f.key, f.value, f.scope, f.source, f.trust, f.created_at, f.updated_at
+                   FROM facts AS f LEFT JOIN projects AS p ON p.id = f.project_id WHERE f.id = ?1";
+        let read = |row: &Row<'_>| {
+            Ok(FactRow {
+                id: FactId(row.get(0)?),
+                project: row.get(1)?,
+                key: row.get(2)?,
+                value: row.get(3)?,
+                scope: row.get(4)?,
+                source: row.get(5)?,
+                trust: row.get(6)?,
+                created_at: Time(row.get(7)?),
+                updated_at: Time(row.get(8)?),
+            })
+        };
+        Ok(self.db.query_row(sql, [id.0], read).optional()?)
+    }
+
     /// A session's summaries, one for each stretch of it, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} WHERE s.session_id = ?1 ORDER BY s.prompt_number, s.id");
@@ -420,13 +457,13 @@ fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
 }
 
 /// Writes `name_at` (ISO 8601) and `name_at_epoch` (milliseconds).
-mod times {
+pub(crate) mod times {
     use super::{Serializer, Time};
     use serde::ser::SerializeMap;
 
     macro_rules! time_members {
         ($($function:ident($time:ty) $iso:literal $epoch:literal;)*) => {$(
-            pub(super) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
                 let time: Option<Time> = (*time).into();
                 let mut members = serializer.serialize_map(Some(2))?;
                 members.serialize_entry($iso, &time.map(Time::iso))?;
@@ -438,6 +475,7 @@ mod times {
 
     time_members! {
         created(Time) "created_at" "created_at_epoch";
+        updated(Time) "updated_at" "updated_at_epoch";
         started(Time) "started_at" "started_at_epoch";
         last_activity(Time) "last_activity_at" "last_activity_at_epoch";
         completed(Option<Time>) "completed_at" "completed_at_epoch";

@@ -31,6 +31,7 @@ pub struct Settings {
     pub claude_cli: ClaudeCli,
     pub capture: Capture,
     pub daemon: Daemon,
+    pub search: Search,
     pub retention: Retention,
 }
 
@@ -130,6 +131,30 @@ impl Settings {
 pub struct ClaudeCli {
     /// A name on the PATH or a path.
     pub program: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    pub embedder: Embedder,
+    /// 0: whatever its age.
+    pub max_age_days: u32,
+    /// Whether turns are found beside what was learned from them.
+    pub index_turns: bool,
+}
+
+/// Who makes the vectors that search by meaning needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embedder {
+    /// The model in the program.
+    Builtin,
+    /// Nobody: search goes by words.
+    Off,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { embedder: Embedder::Builtin, max_age_days: 0, index_turns: true }
+    }
 }
 
 /// How long things are kept that would otherwise only grow.
