@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
-use crate::command::{completions, config, daemon, demo, doctor, logs, pause, queue, sessions, show, status};
+use crate::command::{
+    completions, config, daemon, demo, doctor, logs, pause, queue, save, sessions, show, status,
+};
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
 
@@ -32,8 +34,9 @@ enum Command {
     Status,
     /// The sessions Remora has seen, latest first.
     Sessions(sessions::Sessions),
-    /// A session, turn, event, observation or summary, whole.
+    /// Records by their ids, whole: observations, summaries, turns, facts, events, sessions.
     Show(show::Show),
+    Save(save::Save),
     /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// Stop capturing, everywhere or in one project, until `resume`.
@@ -89,6 +92,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Status => status::run(&app),
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
+        Command::Save(save) => save::run(&app, save).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),

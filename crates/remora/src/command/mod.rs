@@ -9,6 +9,7 @@ pub(crate) mod hook;
 pub(crate) mod logs;
 pub(crate) mod pause;
 pub(crate) mod queue;
+pub(crate) mod save;
 pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod status;
