@@ -13,7 +13,7 @@ use crate::writing::{self, Origin};
 use crate::{Place, Store, StoreError, project, schema};
 
 /// Who made what was saved by hand, where for the rest a provider stands.
-const BY_HAND: &str = "user";
+pub(crate) const BY_HAND: &str = "user";
 /// The session's name at its host begins so; the project's uuid follows.
 const SESSION: &str = "saved-";
 
