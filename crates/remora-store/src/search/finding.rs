@@ -45,26 +45,26 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The documents that match an FTS5 expression best. The caller has written the expression; user's text stands in
-    /// it between quotes only.
+    /// The documents that match an FTS5 expression best, of those after `after`. The caller has written the
+    /// expression; user's text stands in it between quotes only.
     pub fn matching(
         &self,
         expression: &str,
         columns: Columns,
         filters: &Filters,
+        after: DocumentId,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
         let conditions = Conditions::new(filters);
-        // A subquery with the filters keeps the ranking function away from rows that cannot pass.
         let sql = format!(
             "SELECT d.id, -bm25(documents_text, ?, ?, ?, ?, ?) AS score
              FROM documents_text CROSS JOIN documents AS d ON d.id = documents_text.rowid
-             WHERE documents_text MATCH ?{} ORDER BY score DESC, d.id DESC LIMIT ?",
+             WHERE documents_text MATCH ? AND documents_text.rowid > ?{} ORDER BY score DESC, d.id DESC LIMIT ?",
             conditions.sql()
         );
         let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
         let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
-        values.push(Value::from(expression.to_owned()));
+        values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
         values.extend(conditions.values);
         values.push(limit(most));
         self.found(&sql, &values)
@@ -149,11 +149,15 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// Every document that passes, of records filters select.
+    /// Every document that passes, where filters are so narrow that few do.
     pub fn all_passing(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        let conditions = Conditions::new(filters);
-        let sql = format!("SELECT d.id, 0.0 FROM documents AS d WHERE true{}", conditions.sql());
-        Ok(self.found(&sql, &conditions.values)?.into_iter().map(|found| found.document).collect())
+        // Records are asked first: once each, and not once for each of their documents.
+        let leads = self.newest(filters, usize::MAX)?;
+        let sql =
+            "SELECT d.id, 0.0 FROM json_each(?) AS wanted CROSS JOIN documents AS l ON l.id = wanted.value
+                   CROSS JOIN documents AS d ON d.kind = l.kind AND d.record_id = l.record_id";
+        let ids = [Value::from(super::rows::ids(&leads))];
+        Ok(self.found(sql, &ids)?.into_iter().map(|found| found.document).collect())
     }
 
     /// The projects of a scope, and that which holds for all.

@@ -12,7 +12,7 @@ mod waiting;
 
 pub use filters::Filters;
 pub use finding::{Columns, Found};
-pub use rows::DocumentRow;
+pub use rows::{Counted, DocumentRow, Outline};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};
 pub use waiting::Waiting;

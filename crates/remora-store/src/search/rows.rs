@@ -32,6 +32,27 @@ pub struct DocumentRow {
     pub superseded_by: Option<ObservationId>,
 }
 
+/// Enough of a document to rank it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outline {
+    pub id: DocumentId,
+    pub record: RecordId,
+    pub session: Option<SessionId>,
+    /// The turn of the session it comes from.
+    pub prompt_number: Option<i64>,
+    pub created_at: Time,
+    pub superseded: bool,
+}
+
+/// What a record is counted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    pub kind: RecordKind,
+    pub observation_type: Option<ObservationType>,
+    pub project: Option<String>,
+    pub concepts: Vec<String>,
+}
+
 impl DocumentRow {
     /// The name logs and people know a document by: `obs_12_fact_2`.
     pub fn name(&self) -> String {
@@ -50,6 +71,47 @@ pub(super) fn ids(documents: &[DocumentId]) -> String {
 }
 
 impl Store {
+    /// Outlines of the documents with these ids; those that are gone are left out.
+    pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
+        let sql = "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
+                       WHEN 'observation' THEN (SELECT prompt_number FROM observations WHERE id = d.record_id)
+                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id) END,
+                       d.kind = 'observation'
+                       AND (SELECT superseded_by FROM observations WHERE id = d.record_id) IS NOT NULL
+                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(documents)], |row| {
+            let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
+            Ok(Outline {
+                id: DocumentId(row.get(0)?),
+                record: RecordId { kind, number: row.get(2)? },
+                session: row.get::<_, Option<i64>>(3)?.map(SessionId),
+                prompt_number: row.get(5)?,
+                created_at: Time(row.get(4)?),
+                superseded: row.get(6)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What the records of these documents are counted by.
+    pub fn counted(&self, documents: &[DocumentId]) -> Result<Vec<Counted>, StoreError> {
+        let sql = "SELECT d.kind, o.type, p.name, o.concepts
+                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+                   LEFT JOIN projects AS p ON p.id = d.project_id
+                   LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(documents)], |row| {
+            Ok(Counted {
+                kind: RecordKind::from_name(&row.get::<_, String>(0)?).unwrap_or(RecordKind::Observation),
+                observation_type: row.get::<_, Option<String>>(1)?.map(ObservationType::from),
+                project: row.get(2)?,
+                concepts: list(row, 3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// The documents with these ids, in this order; those that are gone are left out.
     pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
         let sql = "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,

@@ -159,6 +159,14 @@ impl Store {
         Ok(newest)
     }
 
+    /// How many documents of a project have a vector, at most: for whoever makes room for them.
+    pub fn count_vectors(&self, project: Option<ProjectId>) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
+        let count: i64 =
+            self.db.prepare_cached(sql)?.query_row([project.map(|project| project.0)], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
     /// The projects of a scope, and `None` for what holds for every project: what vectors are kept apart by.
     pub fn vector_partitions(&self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
         Ok(self.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())

@@ -23,8 +23,8 @@ pub struct Waiting {
 }
 
 /// As many prompts and as many events are read at most, and as much text.
-const MOST: u32 = 400;
-const MOST_BYTES: usize = 4 << 20;
+const MOST: u32 = 300;
+const MOST_BYTES: usize = 1 << 20;
 
 impl Store {
     /// What has no documents yet and passes, newest first.

@@ -1,0 +1,257 @@
+//! From ranked documents to the page somebody sees: every record once, with the reasons.
+
+use std::collections::HashMap;
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::DocumentId;
+use remora_core::text::one_line;
+use remora_store::search::{DocumentRow, Outline};
+use remora_store::{Store, StoreError};
+
+use crate::collapse;
+use crate::fusion::Candidate;
+use crate::hit::{Facets, Hit, Plan, Results, Why};
+use crate::lexical::Weighed;
+use crate::query::{Mode, SearchQuery, Sort};
+use crate::score::{calibrated, coverage};
+use crate::snippet::{matched, snippet};
+use crate::syntax::Question;
+use crate::waiting;
+
+/// What was found, before it is shown.
+pub(crate) struct Answer<'a> {
+    pub(crate) question: &'a Question,
+    pub(crate) weighed: &'a [Weighed],
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) plan: Plan,
+    pub(crate) more: bool,
+}
+
+/// A record at its best document.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranked {
+    pub(crate) outline: Outline,
+    pub(crate) candidate: Candidate,
+    pub(crate) recency: f64,
+}
+
+/// Where no text was given, so many records are counted and no more.
+const MOST_BY_DATE: usize = 1_000;
+/// By date, only the best are put in order: among all that share a word with the question the newest says nothing.
+const BEST_BY_DATE: usize = 100;
+/// What is new, or about the file at hand, goes up a little: it breaks ties, it does not decide.
+const RECENCY: f64 = 0.03;
+const RECENT_DAYS: f64 = 30.0;
+const NEAR_FILE: f64 = 0.05;
+/// What was replaced goes down, and stays to be found.
+const SUPERSEDED: f64 = 0.8;
+const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
+/// More rows than a page are looked at, because some of them say the same.
+const SPARE: usize = 20;
+
+/// Nothing to look for: the newest records that pass.
+pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
+    let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
+    let total = documents.len();
+    let page: Vec<DocumentId> = documents.iter().skip(query.offset).take(query.limit).copied().collect();
+    let hits = store.documents(&page)?.iter().map(|row| hit(row, &[], &[], Why::default())).collect();
+    let plan = Plan {
+        mode: Mode::Text,
+        strict: true,
+        syntax: false,
+        words: Vec::new(),
+        lexical_weight: 0.0,
+        background: None,
+        no_vectors: None,
+    };
+    let facets = facets(store, &documents)?;
+    Ok(Results { hits, total, more: total >= MOST_BY_DATE, facets, plan })
+}
+
+/// The best records, best first, or newest first if that was asked for.
+pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
+    let Answer { question, weighed, candidates, plan, more } = answer;
+    let mut ranking = one_a_record(store, query, candidates)?;
+    collapse::turns_below_observations(&mut ranking);
+    let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
+    let wanted = query.offset + query.limit;
+    if ranking.len() < wanted && query.filters.is_narrow() && plan.mode == Mode::Hybrid && !plan.syntax {
+        top_up(store, query, &mut ranking, wanted)?;
+        facet_documents = ranking.iter().map(|ranked| ranked.outline.id).collect();
+    }
+    let mut total = ranking.len();
+    if query.sort == Sort::Date {
+        ranking.truncate(BEST_BY_DATE.max(wanted));
+        ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
+    }
+    ranking.truncate(wanted + SPARE);
+    let mut hits = hits(store, query, question, weighed, &ranking)?;
+    if plan.mode != Mode::Semantic {
+        let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
+        total += waiting.len();
+        waiting::insert(&mut hits, waiting, query.sort);
+    }
+    total -= collapse::duplicates(&mut hits);
+    let mut facets = facets(store, &facet_documents)?;
+    for hit in hits.iter().filter(|hit| hit.why.waiting) {
+        count(&mut facets.kinds, hit.kind.name());
+        hit.project.iter().for_each(|project| count(&mut facets.projects, project));
+    }
+    let hits = hits.into_iter().map(|shown| shown.hit).skip(query.offset).take(query.limit).collect();
+    Ok(Results { hits, total, more, facets, plan })
+}
+
+/// Every record at its best document, best first.
+fn one_a_record(
+    store: &Store,
+    query: &SearchQuery,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Ranked>, StoreError> {
+    let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
+    let outlines: HashMap<DocumentId, Outline> =
+        store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+    let mut best: HashMap<RecordId, Ranked> = HashMap::new();
+    for mut candidate in candidates {
+        let Some(outline) = outlines.get(&candidate.document) else { continue };
+        let recency = RECENCY * (-age_in_days(query, outline) / RECENT_DAYS).exp2();
+        candidate.score *= (1.0 + recency) * if outline.superseded { SUPERSEDED } else { 1.0 };
+        let ranked = Ranked { outline: *outline, candidate, recency };
+        best.entry(outline.record)
+            .and_modify(|known| {
+                if ranked.candidate.score > known.candidate.score {
+                    *known = ranked.clone();
+                }
+            })
+            .or_insert(ranked);
+    }
+    let mut ranking: Vec<Ranked> = best.into_values().collect();
+    ranking.sort_by(|a, b| {
+        b.candidate.score.total_cmp(&a.candidate.score).then(b.outline.id.cmp(&a.outline.id))
+    });
+    Ok(ranking)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of some years")]
+fn age_in_days(query: &SearchQuery, outline: &Outline) -> f64 {
+    (query.now.0.saturating_sub(outline.created_at.0).max(0) as f64) / MILLISECONDS_A_DAY
+}
+
+/// Filters are the truth: what passes them and was not found follows by date.
+fn top_up(
+    store: &Store,
+    query: &SearchQuery,
+    ranking: &mut Vec<Ranked>,
+    wanted: usize,
+) -> Result<(), StoreError> {
+    let newest = store.newest(&query.filters, wanted + ranking.len())?;
+    for outline in store.outlines(&newest)? {
+        let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
+        if !is_known && ranking.len() < wanted {
+            ranking.push(Ranked { outline, candidate: Candidate::new(outline.id), recency: 0.0 });
+        }
+    }
+    Ok(())
+}
+
+/// A hit, with the words two hits are compared by.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) hit: Hit,
+    pub(crate) text: String,
+}
+
+impl std::ops::Deref for Shown {
+    type Target = Hit;
+
+    fn deref(&self) -> &Hit {
+        &self.hit
+    }
+}
+
+fn hits(
+    store: &Store,
+    query: &SearchQuery,
+    question: &Question,
+    weighed: &[Weighed],
+    ranking: &[Ranked],
+) -> Result<Vec<Shown>, StoreError> {
+    let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
+    let rows = store.documents(&documents)?;
+    let by_id: HashMap<DocumentId, &Ranked> =
+        ranking.iter().map(|ranked| (ranked.outline.id, ranked)).collect();
+    let mut shown = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let Some(ranked) = by_id.get(&row.id) else { continue };
+        let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
+        let candidate = &ranked.candidate;
+        let file = if is_near(row, &query.near_files) { NEAR_FILE } else { 0.0 };
+        let why = Why {
+            lexical_rank: candidate.lexical_rank,
+            lexical_score: candidate.lexical,
+            semantic_rank: candidate.semantic_rank,
+            cosine: candidate.cosine,
+            coverage: coverage(&own, weighed),
+            matched: own.iter().map(|term| term.term.word.clone()).collect(),
+            recency: ranked.recency,
+            file,
+            rank_score: candidate.score * (1.0 + file),
+            waiting: false,
+        };
+        let text = format!("{} {}", row.title, row.body);
+        shown.push(Shown { hit: hit(row, weighed, &question.pieces, why), text });
+    }
+    if !query.near_files.is_empty() && query.sort == Sort::Relevance {
+        shown.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
+    }
+    Ok(shown)
+}
+
+/// Whether a record is about a file the asker works on.
+fn is_near(row: &DocumentRow, files: &[String]) -> bool {
+    let same = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && (a.ends_with(b) || b.ends_with(a));
+    row.files.iter().any(|file| files.iter().any(|near| same(file, near)))
+}
+
+fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], why: Why) -> Hit {
+    let title = if row.title.is_empty() { one_line(&row.body, 80) } else { row.title.clone() };
+    Hit {
+        id: row.record,
+        kind: row.record.kind,
+        part: row.part.clone(),
+        title,
+        snippet: snippet(&row.body, weighed, pieces),
+        score: calibrated(why.cosine, why.coverage),
+        why,
+        project: row.project_name.clone(),
+        project_id: row.project,
+        session_id: row.session,
+        observation_type: row.kind,
+        created_at: row.created_at,
+        superseded_by: row.superseded_by,
+        duplicates: Vec::new(),
+    }
+}
+
+fn facets(store: &Store, documents: &[DocumentId]) -> Result<Facets, StoreError> {
+    let mut facets = Facets::default();
+    for record in store.counted(documents)? {
+        count(&mut facets.kinds, record.kind.name());
+        if let Some(observation_type) = record.observation_type {
+            count(&mut facets.types, observation_type.name());
+        }
+        record.project.iter().for_each(|project| count(&mut facets.projects, project));
+        record.concepts.iter().for_each(|concept| count(&mut facets.concepts, concept));
+    }
+    Ok(facets)
+}
+
+fn count(counts: &mut std::collections::BTreeMap<String, usize>, name: &str) {
+    *counts.entry(name.to_owned()).or_default() += 1;
+}
+
+/// Whether a record may stand for a turn of a session.
+pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
+    outline.record.kind == RecordKind::Observation
+        && outline.session.is_some()
+        && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
+}

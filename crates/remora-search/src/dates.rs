@@ -1,0 +1,128 @@
+//! Dates as people say them.
+
+use jiff::civil::{Date, DateTime, Time as Clock};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, ToSpan, Zoned};
+use remora_core::time::Time;
+
+/// Which end of a day is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// `--from`: from its first moment on.
+    Start,
+    /// `--to`: up to its last, so the moment after is the answer.
+    End,
+}
+
+/// `2026-03-01`, `2026-03-01T10:00`, `today`, `yesterday`, `2 weeks ago`, `last month`, `3d`, or milliseconds since
+/// 1970, where the user is. `None` for anything else.
+pub fn parse_date(text: &str, edge: Edge, now: Time) -> Option<Time> {
+    let text = text.trim().to_lowercase();
+    if let Some(time) = absolute(&text, edge) {
+        return Some(time);
+    }
+    let today = Timestamp::from_millisecond(now.0).ok()?.to_zoned(TimeZone::system());
+    match text.as_str() {
+        "now" => return Some(now),
+        "today" => return day(&today, edge),
+        "yesterday" => return day(&today.checked_sub(1.day()).ok()?, edge),
+        _ => {}
+    }
+    let (amount, unit) = amount_and_unit(&text)?;
+    let span = span(amount, unit)?;
+    let then = today.checked_sub(span).ok()?;
+    let is_moment = matches!(unit, "minute" | "hour");
+    if is_moment { Some(Time(then.timestamp().as_millisecond())) } else { day(&then, edge) }
+}
+
+fn absolute(text: &str, edge: Edge) -> Option<Time> {
+    if text.len() >= 12 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().ok().map(Time);
+    }
+    let upper = text.to_uppercase();
+    if let Some(time) = Time::from_iso(&upper) {
+        return Some(time);
+    }
+    if let Ok(date) = text.parse::<Date>()
+        && text.len() == 10
+    {
+        return day(&date.to_datetime(Clock::midnight()).to_zoned(TimeZone::system()).ok()?, edge);
+    }
+    let moment = upper.parse::<DateTime>().ok()?.to_zoned(TimeZone::system()).ok()?;
+    Some(Time(moment.timestamp().as_millisecond()))
+}
+
+fn day(of: &Zoned, edge: Edge) -> Option<Time> {
+    let start = match edge {
+        Edge::Start => of.start_of_day().ok()?,
+        Edge::End => of.tomorrow().ok()?.start_of_day().ok()?,
+    };
+    Some(Time(start.timestamp().as_millisecond()))
+}
+
+/// `2 weeks ago`, `a week ago`, `last week`, `2w`.
+fn amount_and_unit(text: &str) -> Option<(i64, &'static str)> {
+    let text = text.strip_suffix(" ago").unwrap_or(text).trim();
+    let (amount, unit) = if let Some(unit) = text.strip_prefix("last ") {
+        (1, unit)
+    } else if let Some((amount, unit)) = text.split_once(' ') {
+        let amount = if matches!(amount, "a" | "an" | "one") { 1 } else { amount.parse().ok()? };
+        (amount, unit)
+    } else {
+        let end = text.find(|c: char| !c.is_ascii_digit())?;
+        (text[..end].parse().ok()?, &text[end..])
+    };
+    let unit = unit.trim();
+    let unit = match unit.strip_suffix('s').filter(|rest| !rest.is_empty()).unwrap_or(unit) {
+        "min" | "minute" => "minute",
+        "h" | "hour" => "hour",
+        "d" | "day" => "day",
+        "w" | "week" => "week",
+        "m" | "month" => "month",
+        "y" | "year" => "year",
+        _ => return None,
+    };
+    (0..=100_000).contains(&amount).then_some((amount, unit))
+}
+
+fn span(amount: i64, unit: &str) -> Option<Span> {
+    let span = Span::new();
+    match unit {
+        "minute" => span.try_minutes(amount),
+        "hour" => span.try_hours(amount),
+        "day" => span.try_days(amount),
+        "week" => span.try_weeks(amount),
+        "month" => span.try_months(amount),
+        _ => span.try_years(amount),
+    }
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_programs_both_can_say_when() {
+        let now = Time(1_773_134_520_000);
+        let start = |text: &str| parse_date(text, Edge::Start, now);
+        let days = |text: &str| {
+            let day = start(text).unwrap();
+            assert_eq!(day, day.start_of_day(), "{text}");
+            now.start_of_day().since(day).as_secs().div_ceil(3600).div_ceil(24)
+        };
+        assert_eq!(days("today"), 0);
+        assert_eq!(days("Yesterday"), 1);
+        assert_eq!((days("2 weeks ago"), days("last week"), days("a week ago"), days("2w")), (14, 7, 7, 14));
+        assert_eq!(days("3d"), 3);
+        assert_eq!(start("2 months ago").unwrap().date(), "2026-01-10");
+        assert_eq!(start("2026-03-01").unwrap().date(), "2026-03-01");
+        assert_eq!(start("2026-03-01T10:00:00Z"), Time::from_iso("2026-03-01T10:00:00Z"));
+        assert_eq!(start("1773134520000"), Some(now));
+        assert_eq!(start("3 hours ago"), Some(Time(now.0 - 3 * 3_600_000)));
+        assert_eq!(parse_date("today", Edge::End, now), Some(now.end_of_day()));
+        for wrong in ["", "soon", "2026-13-01", "-1 days ago", "99999999999 years ago", "ago", "last", "5"] {
+            assert_eq!(start(wrong), None, "{wrong}");
+        }
+    }
+}

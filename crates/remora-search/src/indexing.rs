@@ -1,0 +1,96 @@
+//! Making the vectors that are missing, in the background.
+
+use remora_embed::{DIMENSIONS, MAX_TOKENS, StoredVector, Vector};
+use remora_store::search::{Embedded, ToEmbed};
+use remora_store::{Store, StoreError};
+
+use crate::embed::{Embed, EmbedError};
+
+/// How many documents are read, embedded and stored at a time. Nothing is locked while they are embedded.
+const STEP: usize = 32;
+/// A text with what was said before it counts while both together stay below this.
+const SHORT_WORDS: usize = 60;
+
+/// Why no vectors were made.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+}
+
+/// Documents on their way to their vectors: read, and not yet embedded.
+///
+/// Three steps, so that a daemon can have the first and the last done by whoever owns the store, and the slow one in
+/// between by nobody who holds anything. Killed anywhere, the next run begins with the same documents.
+#[derive(Debug)]
+pub struct IndexBatch {
+    waiting: Vec<ToEmbed>,
+}
+
+impl IndexBatch {
+    /// Reads what is to be embedded next; `None` when everything has its vector.
+    pub fn next(store: &mut Store, model: &str) -> Result<Option<Self>, StoreError> {
+        store.use_embedding_model(model)?;
+        store.fill_documents()?;
+        let waiting = store.to_embed(STEP)?;
+        Ok((!waiting.is_empty()).then_some(Self { waiting }))
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Makes the vectors. Takes a while; no store is needed for it.
+    pub fn embed(self, embedder: &mut dyn Embed) -> Result<Vec<Embedded>, EmbedError> {
+        let texts: Vec<String> = self.waiting.iter().map(own_text).collect();
+        let own = embedder.embed(&texts.iter().map(String::as_str).collect::<Vec<_>>(), MAX_TOKENS)?;
+        let talks: Vec<Option<String>> = self.waiting.iter().map(with_before).collect();
+        let said: Vec<&str> = talks.iter().flatten().map(String::as_str).collect();
+        let mut in_talk = embedder.embed(&said, MAX_TOKENS)?.into_iter();
+        let mut made = Vec::with_capacity(self.waiting.len());
+        for ((of, own), talk) in self.waiting.into_iter().zip(own).zip(&talks) {
+            let both = talk.as_ref().and_then(|_| in_talk.next());
+            let vector = StoredVector::new(&both.map_or(own, |both| between(&own, &both)));
+            let values = vector.values.iter().map(|value| value.cast_unsigned()).collect();
+            made.push(Embedded { of, scale: vector.scale, values });
+        }
+        Ok(made)
+    }
+}
+
+/// Makes vectors for some documents that have none; says for how many. For whoever has nothing else to do.
+pub fn index_next(store: &mut Store, embedder: &mut dyn Embed) -> Result<usize, IndexError> {
+    let model = embedder.model().to_owned();
+    let Some(batch) = IndexBatch::next(store, &model)? else { return Ok(0) };
+    let made = batch.embed(embedder)?;
+    store.put_vectors(&model, &made)?;
+    Ok(made.len())
+}
+
+fn own_text(of: &ToEmbed) -> String {
+    if of.title.is_empty() { of.body.clone() } else { format!("{}\n{}", of.title, of.body) }
+}
+
+/// A short answer says little without its question: the two together are a second way to read it. An observation
+/// has a title and speaks for itself.
+fn with_before(of: &ToEmbed) -> Option<String> {
+    let is_short = |text: &str| text.split_whitespace().nth(SHORT_WORDS).is_none();
+    let counts = of.title.is_empty() && !of.before.is_empty() && is_short(&of.before) && is_short(&of.body);
+    counts.then(|| format!("{}\n{}", of.before, of.body))
+}
+
+/// The direction halfway.
+fn between(a: &Vector, b: &Vector) -> Vector {
+    let mut sum = [0.0; DIMENSIONS];
+    for (sum, (a, b)) in sum.iter_mut().zip(a.iter().zip(b)) {
+        *sum = a + b;
+    }
+    let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+    sum.map(|value| value / length)
+}

@@ -1,0 +1,35 @@
+//! Finding what was learned.
+//!
+//! In goes a [`SearchQuery`] (text, filters, whose memory); out come [`Results`]: records, each once, at the part of it
+//! that fits best, with a score from 0 to 1 and the reasons for it. Two arms look for candidates, one by words in the
+//! full-text index and one by meaning among the vectors, and `fusion` makes one ranking of them. [`IndexBatch`] makes
+//! the vectors that are missing. This crate knows no SQL, no network and no host: it asks the [`Store`] and an [`Embed`].
+//!
+//! [`Store`]: remora_store::Store
+
+mod answer;
+mod collapse;
+mod dates;
+mod embed;
+mod fusion;
+mod hit;
+mod indexing;
+mod lexical;
+mod query;
+mod resident;
+mod score;
+mod searcher;
+mod snippet;
+mod stem;
+mod syntax;
+mod waiting;
+mod words;
+
+pub use dates::{Edge, parse_date};
+pub use embed::{Embed, EmbedError};
+pub use hit::{Facets, Hit, Plan, PlannedWord, Results, Snippet, Why};
+pub use indexing::{IndexBatch, IndexError, index_next};
+pub use query::{Mode, SearchQuery, Sort};
+pub use remora_core::document::{ProjectScope, RecordId, RecordKind};
+pub use remora_store::search::Filters;
+pub use searcher::Searcher;

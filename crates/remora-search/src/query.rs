@@ -1,0 +1,72 @@
+//! What is asked.
+
+use remora_core::document::ProjectScope;
+use remora_core::time::Time;
+use remora_store::search::Filters;
+use serde::{Deserialize, Serialize};
+
+/// Which ways are gone to find something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Words and meaning where there are vectors, words alone where there are none, dates where there is no text.
+    #[default]
+    Auto,
+    Hybrid,
+    /// By meaning alone.
+    Semantic,
+    /// By words alone; needs no model.
+    Text,
+}
+
+impl Mode {
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Hybrid, Self::Semantic, Self::Text];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Hybrid => "hybrid",
+            Self::Semantic => "semantic",
+            Self::Text => "text",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    #[default]
+    Relevance,
+    /// Newest first.
+    Date,
+}
+
+/// A question to the memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchQuery {
+    pub text: String,
+    pub filters: Filters,
+    pub mode: Mode,
+    pub sort: Sort,
+    pub limit: usize,
+    pub offset: usize,
+    /// Files the asker works on; memories about them count a little more.
+    pub near_files: Vec<String>,
+    /// What counts as today.
+    pub now: Time,
+}
+
+impl SearchQuery {
+    pub fn new(scope: ProjectScope, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            filters: Filters::new(scope),
+            mode: Mode::Auto,
+            sort: Sort::Relevance,
+            limit: 20,
+            offset: 0,
+            near_files: Vec::new(),
+            now: Time::now(),
+        }
+    }
+}

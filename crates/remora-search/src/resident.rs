@@ -1,0 +1,189 @@
+//! Vectors in memory: apart for each project, loaded when a question needs them, given up when none came for a while.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use remora_core::document::ProjectScope;
+use remora_core::ids::{DocumentId, ProjectId};
+use remora_embed::{DIMENSIONS, Query, Scan, Vector};
+use remora_store::{Store, StoreError};
+
+/// A document and how near it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Near {
+    pub(crate) document: DocumentId,
+    pub(crate) cosine: f32,
+}
+
+/// What is usual among a project's documents: near is what is nearer than that.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Background {
+    pub(crate) mean: f32,
+    pub(crate) deviation: f32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Resident {
+    partitions: HashMap<Option<ProjectId>, Partition>,
+    epoch: Option<[u8; 8]>,
+    model: String,
+}
+
+#[derive(Debug)]
+struct Partition {
+    documents: Vec<DocumentId>,
+    scales: Vec<f32>,
+    values: Vec<[i8; DIMENSIONS]>,
+    /// The newest vector of the store that was read.
+    last: Option<i64>,
+    used: Instant,
+}
+
+/// How many vectors tell what is usual.
+const SAMPLE: usize = 512;
+
+impl Resident {
+    /// Brings what the scope needs up to date.
+    pub(crate) fn load(&mut self, store: &Store, scope: ProjectScope, model: &str) -> Result<(), StoreError> {
+        let epoch = store.vectors_epoch()?;
+        if self.epoch != Some(epoch) || self.model != model {
+            self.partitions.clear();
+            self.epoch = Some(epoch);
+            model.clone_into(&mut self.model);
+        }
+        for project in store.vector_partitions(scope)? {
+            let partition = self.partitions.entry(project).or_insert_with(Partition::new);
+            partition.refresh(store, project, model)?;
+        }
+        Ok(())
+    }
+
+    /// Gives up what nobody asked for in a while.
+    pub(crate) fn unload_idle(&mut self, idle: Duration) {
+        self.partitions.retain(|_, partition| partition.used.elapsed() < idle);
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.partitions.values().map(Partition::bytes).sum()
+    }
+
+    fn in_scope(&self, scope: ProjectScope) -> impl Iterator<Item = &Partition> {
+        self.partitions.iter().filter_map(move |(project, partition)| {
+            let belongs = match scope {
+                ProjectScope::All => true,
+                ProjectScope::One(one) => project.is_none_or(|project| project == one),
+            };
+            belongs.then_some(partition)
+        })
+    }
+
+    /// The nearest documents that `keep` lets pass, best first.
+    pub(crate) fn nearest(
+        &self,
+        scope: ProjectScope,
+        query: &Vector,
+        most: usize,
+        keep: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Vec<Near> {
+        let query = Query::new(query);
+        let mut all = Vec::new();
+        for partition in self.in_scope(scope) {
+            // A thread costs more than a few thousand comparisons.
+            let threads = if partition.documents.len() > 20_000 { 2 } else { 1 };
+            let scan = Scan {
+                query: &query,
+                values: &partition.values,
+                scales: &partition.scales,
+                count: most,
+                threads,
+            };
+            let found = scan.best(|index| keep(partition.documents[index]));
+            all.extend(
+                found
+                    .into_iter()
+                    .map(|hit| Near { document: partition.documents[hit.index], cosine: hit.score }),
+            );
+        }
+        all.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(b.document.cmp(&a.document)));
+        all.truncate(most);
+        all
+    }
+
+    /// How near these documents are, those that have a vector.
+    pub(crate) fn cosines(&self, scope: ProjectScope, query: &Vector, documents: &[DocumentId]) -> Vec<Near> {
+        let mut wanted = documents.to_vec();
+        wanted.sort_unstable();
+        let mut found = Vec::with_capacity(wanted.len());
+        for partition in self.in_scope(scope) {
+            for (index, document) in partition.documents.iter().enumerate() {
+                if wanted.binary_search(document).is_ok() {
+                    found.push(Near { document: *document, cosine: partition.cosine(query, index) });
+                }
+            }
+        }
+        found
+    }
+
+    /// How near documents are that have nothing to do with the question: most of them.
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+    pub(crate) fn background(&self, scope: ProjectScope, query: &Vector) -> Option<Background> {
+        let count: usize = self.in_scope(scope).map(|partition| partition.documents.len()).sum();
+        let step = count.div_ceil(SAMPLE).max(1);
+        let mut sample = Vec::with_capacity(SAMPLE);
+        for partition in self.in_scope(scope) {
+            sample.extend(
+                (0..partition.documents.len()).step_by(step).map(|index| partition.cosine(query, index)),
+            );
+        }
+        if sample.is_empty() {
+            return None;
+        }
+        let mean = sample.iter().sum::<f32>() / sample.len() as f32;
+        let variance = sample.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / sample.len() as f32;
+        Some(Background { mean, deviation: variance.sqrt() })
+    }
+}
+
+impl Partition {
+    fn new() -> Self {
+        let (documents, scales, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self { documents, scales, values, last: None, used: Instant::now() }
+    }
+
+    fn refresh(&mut self, store: &Store, project: Option<ProjectId>, model: &str) -> Result<(), StoreError> {
+        self.used = Instant::now();
+        let known = self.last;
+        if known.is_none() {
+            self.reserve(store.count_vectors(project)?);
+        }
+        let mut add = |document, scale, bytes: &[u8]| {
+            let Ok(values) = <&[u8; DIMENSIONS]>::try_from(bytes) else { return };
+            if self.documents.len() == self.documents.capacity() {
+                self.reserve(self.documents.len() / 16 + 256);
+            }
+            self.documents.push(document);
+            self.scales.push(scale);
+            self.values.push(values.map(u8::cast_signed));
+        };
+        let last = store.each_vector(project, model, known, &mut add)?;
+        self.last = Some(last);
+        Ok(())
+    }
+
+    /// Exactly as much: a vector that grows by doubling would take twice the memory it needs.
+    fn reserve(&mut self, more: usize) {
+        self.documents.reserve_exact(more);
+        self.scales.reserve_exact(more);
+        self.values.reserve_exact(more);
+    }
+
+    fn cosine(&self, query: &Vector, index: usize) -> f32 {
+        let values = &self.values[index];
+        self.scales[index]
+            * query.iter().zip(values).map(|(query, value)| query * f32::from(*value)).sum::<f32>()
+    }
+
+    fn bytes(&self) -> usize {
+        self.documents.capacity() * (size_of::<DocumentId>() + size_of::<f32>() + DIMENSIONS)
+    }
+}

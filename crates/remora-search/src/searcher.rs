@@ -1,0 +1,206 @@
+//! From a question to an answer: which arms are asked, and what may come of them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use remora_core::ids::DocumentId;
+use remora_embed::Vector;
+use remora_store::search::Filters;
+use remora_store::{Store, StoreError};
+
+use crate::answer::{self, Answer};
+use crate::embed::Embed;
+use crate::fusion::{Candidate, fuse};
+use crate::hit::{Plan, PlannedWord, Results};
+use crate::lexical::{self, Lexical};
+use crate::query::{Mode, SearchQuery};
+use crate::resident::{Background, Near, Resident};
+use crate::syntax::Question;
+
+/// How many documents each arm brings at least.
+const POOL: usize = 200;
+const LARGEST_POOL: usize = 2_000;
+/// Of a long prompt, the beginning says what it is about.
+const QUESTION_TOKENS: usize = 48;
+/// How many of the nearest are asked whether filters let them pass before it is turned around.
+const FIRST_LOOK: usize = 1_000;
+
+/// Searches, and keeps the vectors it needs for it in memory.
+#[derive(Debug, Default)]
+pub struct Searcher {
+    resident: Mutex<Resident>,
+}
+
+impl Searcher {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers a question. Without an embedder it searches by words alone and says so.
+    pub fn search(
+        &self,
+        store: &Store,
+        embedder: Option<&mut dyn Embed>,
+        query: &SearchQuery,
+    ) -> Result<Results, StoreError> {
+        let question = Question::read(&query.text);
+        if question.is_empty() {
+            return answer::by_date(store, query);
+        }
+        let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
+        let wants_meaning = query.mode != Mode::Text;
+        let wants_words = query.mode != Mode::Semantic;
+        let mut model = String::new();
+        let mut asked = None;
+        // Words are looked up while the question is embedded.
+        let words = std::thread::scope(|scope| {
+            let embedding = embedder.filter(|_| wants_meaning).map(|embedder| {
+                embedder.model().clone_into(&mut model);
+                scope.spawn(|| embedder.embed(&[&query.text], QUESTION_TOKENS))
+            });
+            let words = if wants_words {
+                lexical::find(store, &question, &query.filters, pool)
+            } else {
+                lexical::weigh(store, &question).map(|weighed| Lexical { weighed, ..Lexical::default() })
+            };
+            asked = embedding.and_then(|embedding| embedding.join().ok());
+            words
+        })?;
+        let (vector, mut no_vectors) = match asked {
+            Some(Ok(mut vectors)) => (vectors.pop(), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+            None => (None, wants_meaning.then(|| "there is no embedder".to_owned())),
+        };
+        let mut meaning = Meaning::default();
+        if let Some(vector) = &vector {
+            meaning = self.meaning(store, &query.filters, &words, vector, &model, pool)?;
+            if meaning.background.is_none() {
+                no_vectors = Some("nothing is embedded yet".to_owned());
+            }
+        }
+        // Where there is no meaning to go by, words are better than nothing.
+        let words = if wants_words || meaning.background.is_some() {
+            words
+        } else {
+            lexical::find(store, &question, &query.filters, pool)?
+        };
+        let mut candidates = gather(&words, &meaning);
+        let lexical_weight = fuse(&mut candidates, meaning.background.filter(|_| vector.is_some()));
+        let plan = Plan {
+            mode: match (vector.is_some() && meaning.background.is_some(), wants_words) {
+                (true, true) => Mode::Hybrid,
+                (true, false) => Mode::Semantic,
+                (false, _) => Mode::Text,
+            },
+            strict: false,
+            syntax: words.strict,
+            words: words
+                .weighed
+                .iter()
+                .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.idf })
+                .collect(),
+            lexical_weight,
+            background: meaning.background.map(|b| (b.mean, b.deviation)),
+            no_vectors,
+        };
+        let more = words.found.len() >= pool || meaning.nearest.len() >= pool;
+        answer::ranked(
+            store,
+            query,
+            Answer { question: &question, weighed: &words.weighed, candidates, plan, more },
+        )
+    }
+
+    /// What is near in meaning, and how near those are that words found.
+    fn meaning(
+        &self,
+        store: &Store,
+        filters: &Filters,
+        words: &Lexical,
+        vector: &Vector,
+        model: &str,
+        pool: usize,
+    ) -> Result<Meaning, StoreError> {
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        resident.load(store, filters.scope, model)?;
+        let Some(background) = resident.background(filters.scope, vector) else {
+            return Ok(Meaning::default());
+        };
+        // Operators say what may be an answer; meaning only orders it.
+        let nearest =
+            if words.strict { Vec::new() } else { nearest(&resident, store, filters, vector, pool)? };
+        let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
+        let others: Vec<DocumentId> = words
+            .found
+            .iter()
+            .map(|found| found.document)
+            .filter(|document| !known.contains(document))
+            .collect();
+        let also = resident.cosines(filters.scope, vector, &others);
+        Ok(Meaning { nearest, also, background: Some(background) })
+    }
+
+    /// Gives up vectors that nobody needed for `idle`. For a daemon, now and then.
+    pub fn unload_idle(&self, idle: Duration) {
+        self.resident.lock().unwrap_or_else(PoisonError::into_inner).unload_idle(idle);
+    }
+
+    /// How much memory the vectors take.
+    pub fn resident_bytes(&self) -> usize {
+        self.resident.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Meaning {
+    nearest: Vec<Near>,
+    /// Documents that words found and that are not among the nearest.
+    also: Vec<Near>,
+    background: Option<Background>,
+}
+
+/// The nearest documents that pass the filters.
+///
+/// Filters are SQL, vectors are in memory. Mostly enough of the nearest pass; when they do not, the filters are so
+/// narrow that it is better to ask for all that pass and to compare those.
+fn nearest(
+    resident: &Resident,
+    store: &Store,
+    filters: &Filters,
+    vector: &Vector,
+    most: usize,
+) -> Result<Vec<Near>, StoreError> {
+    if !filters.is_narrow() {
+        return Ok(resident.nearest(filters.scope, vector, most, &|_| true));
+    }
+    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most), &|_| true);
+    let is_all = first.len() < FIRST_LOOK.max(most);
+    let documents: Vec<DocumentId> = first.iter().map(|near| near.document).collect();
+    let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
+    let mut passed: Vec<Near> = first.into_iter().filter(|near| pass.contains(&near.document)).collect();
+    if is_all || passed.len() >= most / 8 {
+        passed.truncate(most);
+        return Ok(passed);
+    }
+    let pass: HashSet<DocumentId> = store.all_passing(filters)?.into_iter().collect();
+    Ok(resident.nearest(filters.scope, vector, most, &|document| pass.contains(&document)))
+}
+
+fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
+    let mut all: HashMap<DocumentId, Candidate> = HashMap::new();
+    for (rank, found) in (1..).zip(&words.found) {
+        let candidate = all.entry(found.document).or_insert_with(|| Candidate::new(found.document));
+        (candidate.lexical, candidate.lexical_rank) = (Some(found.score), Some(rank));
+    }
+    for (rank, near) in (1..).zip(&meaning.nearest) {
+        let candidate = all.entry(near.document).or_insert_with(|| Candidate::new(near.document));
+        (candidate.cosine, candidate.semantic_rank) = (Some(near.cosine), Some(rank));
+    }
+    for near in &meaning.also {
+        if let Some(candidate) = all.get_mut(&near.document) {
+            candidate.cosine = Some(near.cosine);
+        }
+    }
+    all.into_values().collect()
+}

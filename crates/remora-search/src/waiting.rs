@@ -1,0 +1,83 @@
+//! What has not become memory yet, found in the text as it was captured.
+
+use remora_core::text::one_line;
+use remora_store::{Store, StoreError};
+
+use crate::answer::Shown;
+use crate::hit::{Hit, Why};
+use crate::lexical::Weighed;
+use crate::query::{SearchQuery, Sort};
+use crate::score::{calibrated, coverage};
+use crate::snippet::{matched, snippet};
+use crate::syntax::Question;
+use crate::words::fold;
+
+/// A share of the question's words below this is chance in a long output.
+const LEAST_COVERAGE: f64 = 0.34;
+
+/// Prompts and events that contain what is asked for, best first.
+pub(crate) fn hits(
+    store: &Store,
+    query: &SearchQuery,
+    question: &Question,
+    weighed: &[Weighed],
+    lexical_weight: f64,
+) -> Result<Vec<Shown>, StoreError> {
+    let mut found = Vec::new();
+    for waiting in store.waiting(&query.filters)? {
+        // Most of it has none of the words; that is seen before the text is taken apart.
+        let folded = fold(&waiting.text);
+        let may_match = weighed.iter().any(|term| folded.contains(beginning(&term.term.stem)));
+        if !may_match {
+            continue;
+        }
+        let matched = matched(&[&waiting.text], weighed, &question.pieces);
+        let coverage = coverage(&matched, weighed);
+        if coverage < LEAST_COVERAGE {
+            continue;
+        }
+        let why = Why {
+            matched: matched.iter().map(|term| term.term.word.clone()).collect(),
+            coverage,
+            rank_score: lexical_weight * coverage,
+            waiting: true,
+            ..Why::default()
+        };
+        let hit = Hit {
+            id: waiting.record,
+            kind: waiting.record.kind,
+            part: waiting.record.kind.name().to_owned(),
+            title: one_line(&waiting.text, 80),
+            snippet: snippet(&waiting.text, weighed, &question.pieces),
+            score: calibrated(None, coverage),
+            why,
+            project: Some(waiting.project_name),
+            project_id: Some(waiting.project),
+            session_id: Some(waiting.session),
+            observation_type: None,
+            created_at: waiting.created_at,
+            superseded_by: None,
+            duplicates: Vec::new(),
+        };
+        found.push(Shown { hit, text: waiting.text });
+    }
+    found.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
+    Ok(found)
+}
+
+/// What every form of a word begins with.
+fn beginning(stem: &str) -> &str {
+    let end = if stem.len() > 4 { stem.floor_char_boundary(stem.len() - 1) } else { stem.len() };
+    &stem[..end]
+}
+
+/// Puts them where they belong among the others.
+pub(crate) fn insert(hits: &mut Vec<Shown>, waiting: Vec<Shown>, sort: Sort) {
+    for shown in waiting {
+        let place = match sort {
+            Sort::Relevance => hits.partition_point(|hit| hit.why.rank_score >= shown.why.rank_score),
+            Sort::Date => hits.partition_point(|hit| hit.created_at >= shown.created_at),
+        };
+        hits.insert(place, shown);
+    }
+}

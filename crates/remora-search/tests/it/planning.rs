@@ -1,0 +1,157 @@
+use std::time::Duration;
+
+use remora_core::event::Body;
+use remora_core::memory::{Memory, ObservationType};
+use remora_core::time::Time;
+use remora_search::{Edge, Mode, ProjectScope, RecordKind, SearchQuery, Sort, parse_date};
+
+use crate::support::{World, observation, summary};
+
+#[test]
+fn the_moment_a_hook_returns_its_text_is_found() {
+    let mut world = World::new();
+    let prompt = Body::PromptSubmitted { text: "Why does the zebra migration lock the table?".into() };
+    world.hook("app", "s", prompt, Time::now());
+    let tool =
+        Body::SubagentEnded { agent_type: "x".into(), message: "deadlock detected in giraffe.rs".into() };
+    world.hook("app", "s", tool, Time::now());
+    world.hook("other", "t", Body::PromptSubmitted { text: "zebra crossing".into() }, Time::now());
+    for (text, kind, id) in
+        [("zebra migrations", RecordKind::Turn, "t1"), ("giraffe.rs deadlock", RecordKind::Event, "e2")]
+    {
+        let results = world.search(&world.query("app", text));
+        assert_eq!(results.hits.len(), 1, "{text}");
+        assert_eq!((results.hits[0].kind, results.hits[0].id.to_string()), (kind, id.to_owned()));
+        assert!(results.hits[0].why.waiting);
+    }
+}
+
+#[test]
+fn a_turn_is_found_below_the_observation_made_of_it() {
+    let mut world = World::new();
+    let memory = Memory {
+        observations: vec![observation(
+            "Zebra migration took a lock",
+            "The index was built without CONCURRENTLY.",
+        )],
+        summary: Some(summary(
+            "Find out about the zebra migration",
+            "Indexes lock unless built concurrently",
+        )),
+        ..Memory::default()
+    };
+    let prompt = "Why does the zebra migration lock the table? zebra migration zebra migration";
+    world.turn("app", prompt, "The zebra migration locks.", &memory, Time::now());
+    world.index();
+    for mode in [Mode::Text, Mode::Hybrid, Mode::Semantic] {
+        let mut query = world.query("app", "zebra migration");
+        query.mode = mode;
+        let kinds: Vec<RecordKind> = world.search(&query).hits.iter().map(|hit| hit.kind).collect();
+        let place = |kind| kinds.iter().position(|found| *found == kind).unwrap();
+        assert!(place(RecordKind::Observation) < place(RecordKind::Turn), "{kinds:?}");
+        assert!(kinds.contains(&RecordKind::Summary));
+    }
+}
+
+#[test]
+fn filters_hold_for_every_way_of_searching() {
+    let mut world = World::new();
+    let mut bug = observation("Upload failed for large files", "The proxy cut bodies above one megabyte.");
+    bug.kind = ObservationType::Bugfix;
+    bug.concepts = vec!["gotcha".into()];
+    bug.files_modified = vec!["deploy/nginx.conf".into()];
+    world.observe("app", bug);
+    let mut feature = observation("Uploads show their progress", "Large files report how far they are.");
+    feature.kind = ObservationType::Feature;
+    feature.files_read = vec!["web/100%_done.ts".into()];
+    world.observe("app", feature);
+    world.index();
+    for mode in Mode::ALL {
+        for text in ["upload of large files", ""] {
+            let mut found = |change: &dyn Fn(&mut SearchQuery)| {
+                let mut query = world.query("app", text);
+                query.mode = mode;
+                change(&mut query);
+                query.filters.kinds.push(RecordKind::Observation);
+                world.search(&query).hits.iter().map(|hit| hit.id.number).collect::<Vec<_>>()
+            };
+            assert_eq!(found(&|_| {}).len(), 2, "{mode:?} {text:?}");
+            assert_eq!(found(&|query| query.filters.types = vec![ObservationType::Bugfix]), [1]);
+            assert_eq!(found(&|query| query.filters.concepts = vec!["Gotcha".into()]), [1]);
+            assert_eq!(found(&|query| query.filters.files_modified = vec!["nginx".into()]), [1]);
+            assert_eq!(found(&|query| query.filters.files = vec!["100%_".into()]), [2]);
+            assert_eq!(found(&|query| query.filters.files = vec!["%".into()]), [2], "no wildcard");
+            assert_eq!(found(&|query| query.filters.host = Some("codex".into())), [0_i64; 0]);
+            let yesterday = parse_date("yesterday", Edge::End, Time::now());
+            assert_eq!(
+                found(
+                    &|query| query.filters.until = yesterday.map(|day| day.before(Duration::from_hours(48)))
+                ),
+                [0_i64; 0]
+            );
+        }
+    }
+}
+
+#[test]
+fn without_text_the_newest_come_first_in_pages_with_counts() {
+    let mut world = World::new();
+    for number in 0..7 {
+        let at = Time::now().before(Duration::from_hours(100 - number));
+        let memory = Memory {
+            observations: vec![observation(&format!("Finding {number}"), "x")],
+            ..Memory::default()
+        };
+        world.turn("app", "go", "", &memory, at);
+    }
+    let mut query = world.query("app", "");
+    query.filters.kinds = vec![RecordKind::Observation];
+    (query.limit, query.offset) = (3, 2);
+    let results = world.search(&query);
+    let titles: Vec<&str> = results.hits.iter().map(|hit| hit.title.as_str()).collect();
+    assert_eq!(titles, ["Finding 4", "Finding 3", "Finding 2"]);
+    assert_eq!((results.total, results.more, results.plan.strict), (7, false, true));
+    assert_eq!(results.facets.types["discovery"], 7);
+    let mut query = world.query("app", "finding");
+    (query.sort, query.limit) = (Sort::Date, 2);
+    query.filters.kinds = vec![RecordKind::Observation];
+    assert_eq!(world.titles(&query), ["Finding 6", "Finding 5"]);
+}
+
+#[test]
+fn what_says_the_same_is_shown_once() {
+    let mut world = World::new();
+    let text = "The cache key forgot the locale, so German pages were shown to French users.";
+    for hours in [50, 2] {
+        let memory = Memory {
+            observations: vec![observation("Cache key forgot the locale", text)],
+            ..Memory::default()
+        };
+        let at = Time::now().before(Duration::from_hours(hours));
+        world.hook("app", &format!("s{hours}"), Body::PromptSubmitted { text: "go".into() }, at);
+        while let Some(batch) = world.store.claim("t", 9, Duration::ZERO, Time::now()).unwrap() {
+            world.store.confirm(&batch, &memory, None, at).unwrap();
+        }
+    }
+    let results = world.search(&world.query("app", "cache key locale"));
+    assert_eq!(results.hits.len(), 1);
+    assert_eq!(results.hits[0].duplicates.len(), 1);
+}
+
+#[test]
+fn everybody_is_asked_only_when_that_was_said() {
+    let mut world = World::new();
+    world.observe("one", observation("Zebra in one", "A zebra."));
+    world.observe("two", observation("Zebra in two", "Another zebra."));
+    world.index();
+    for mode in Mode::ALL {
+        let mut query = world.query("one", "zebra");
+        query.mode = mode;
+        query.filters.kinds = vec![RecordKind::Observation];
+        assert_eq!(world.titles(&query), ["Zebra in one"]);
+        query.filters.scope = ProjectScope::All;
+        assert_eq!(world.search(&query).facets.projects.len(), 2);
+        query.text.clear();
+        assert_eq!(world.search(&query).hits.len(), 2);
+    }
+}
