@@ -95,6 +95,7 @@ pub struct ObservationRow {
     pub id: ObservationId,
     pub session_id: SessionId,
     pub project: String,
+    pub project_id: ProjectId,
     pub prompt_number: i64,
     #[serde(flatten)]
     pub observation: Observation,
@@ -110,6 +111,7 @@ pub struct SummaryRow {
     pub id: SummaryId,
     pub session_id: SessionId,
     pub project: String,
+    pub project_id: ProjectId,
     pub prompt_number: i64,
     #[serde(flatten)]
     pub summary: Summary,
@@ -154,12 +156,12 @@ const EVENT: &str =
 
 pub(crate) const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
     o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
-    o.model, o.source_event_ids, o.created_at
+    o.model, o.source_event_ids, o.created_at, o.project_id
     FROM observations AS o JOIN projects AS p ON p.id = o.project_id";
 
 pub(crate) const SUMMARY: &str =
     "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
-    s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
+    s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at, s.project_id
     FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id";
 
 impl Store {
@@ -406,6 +408,7 @@ pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow
         id: ObservationId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         project: row.get(2)?,
+        project_id: ProjectId(row.get(18)?),
         prompt_number: row.get(3)?,
         observation: Observation {
             kind: kind.into(),
@@ -431,6 +434,7 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
         id: SummaryId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         project: row.get(2)?,
+        project_id: ProjectId(row.get(15)?),
         prompt_number: row.get(3)?,
         summary: Summary {
             request: row.get(4)?,
