@@ -44,7 +44,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         } else {
             indexer.workshop = None;
         }
-        let unload = indexer.give_up_idle();
+        let unload = indexer.give_up_idle().await;
         let wait = [retry, unload].into_iter().flatten().min();
         tokio::select! {
             _ = news.changed() => {}
@@ -90,22 +90,22 @@ impl Indexer {
     }
 
     /// Gives up what nobody needed for long; says when to look again.
-    fn give_up_idle(&mut self) -> Option<Duration> {
-        let own = self.workshop.as_ref().map(|workshop| workshop.last_used.elapsed());
-        let own = own.and_then(|idle| left(idle, || self.workshop = None));
-        let finder = &self.shared.finder;
-        let search = finder.idle_for().and_then(|idle| left(idle, || finder.unload()));
-        [own, search].into_iter().flatten().min()
+    async fn give_up_idle(&mut self) -> Option<Duration> {
+        let own = self.workshop.as_ref().map(|workshop| left(workshop.last_used.elapsed()));
+        if own == Some(Duration::ZERO) {
+            self.workshop = None;
+        }
+        let search = self.shared.finder.idle_for().map(left);
+        if search == Some(Duration::ZERO) {
+            // It fails when the daemon is ending, and then all of it goes.
+            let _ = self.shared.finder.unload().await;
+        }
+        [own, search].into_iter().flatten().filter(|left| !left.is_zero()).min()
     }
 }
 
-fn left(idle: Duration, give_up: impl FnOnce()) -> Option<Duration> {
-    let left = IDLE.saturating_sub(idle);
-    if left.is_zero() {
-        give_up();
-        return None;
-    }
-    Some(left)
+fn left(idle: Duration) -> Duration {
+    IDLE.saturating_sub(idle)
 }
 
 type Made = Result<Vec<Embedded>, EmbedError>;
