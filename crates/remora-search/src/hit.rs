@@ -30,6 +30,7 @@ pub struct Hit {
     /// `narrative`, `fact_2`, `learned`, `turn`, …
     pub part: String,
     pub title: String,
+    #[serde(flatten)]
     pub snippet: Snippet,
     /// How well it fits, from 0 to 1, whatever else there is.
     pub score: f64,
@@ -56,6 +57,7 @@ fn iso<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
 /// A piece of the text around what was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
+    #[serde(rename = "snippet")]
     pub text: String,
     /// Where the words stand that were asked for, in bytes of `text`.
     pub highlights: Vec<(usize, usize)>,

@@ -15,6 +15,7 @@ mod fusion;
 mod hit;
 mod indexing;
 mod lexical;
+mod preferences;
 mod query;
 mod recall;
 mod resident;

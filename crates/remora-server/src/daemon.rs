@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use crate::control::{Ear, Message};
 use crate::http::Opened;
 use crate::presence::Hold;
-use crate::shared::{Load, Shared};
+use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
-use crate::{housekeeping, worker};
+use crate::{housekeeping, indexer, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         let signals = Signals::new().map_err(failed)?;
         let (writer, writing) = StoreThread::start(dir.clone(), "writer").map_err(failed)?;
         let (reader, reading) = StoreThread::start(dir.clone(), "reader").map_err(failed)?;
+        let (searcher, searching) = StoreThread::start(dir.clone(), "searcher").map_err(failed)?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         writer
@@ -73,11 +74,12 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
                 store.reclaim(&mine, Time::now())
             })
             .await?;
-        let shared = Arc::new(Shared::new(dir, writer, reader, load));
+        let shared = Arc::new(Shared::new(dir, Threads { writer, reader, searcher }, load));
         let (stopping, stop) = watch::channel(false);
         let mut tasks = vec![
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
             tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(indexer::keep(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
@@ -95,7 +97,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         if let Ok(end) = &end {
             log::info(dir, "daemon", end.reason());
         }
-        for thread in [writing, reading] {
+        for thread in [writing, reading, searching] {
             let _ = thread.join();
         }
         end

@@ -11,6 +11,7 @@ use remora_store::DataDir;
 use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
+use crate::finder::Finder;
 use crate::store_thread::StoreThread;
 
 const MOMENT: Duration = Duration::from_millis(250);
@@ -24,6 +25,8 @@ pub struct Shared {
     pub writer: StoreThread,
     /// Answers questions, beside the writer.
     pub reader: StoreThread,
+    /// Searches, beside both.
+    pub finder: Finder,
     pub activity: Activity,
     /// Counts up whenever there may be something new in the store.
     pub news: watch::Sender<u64>,
@@ -37,6 +40,14 @@ pub struct Shared {
     config_changed_at: Mutex<Option<SystemTime>>,
 }
 
+/// The ways to the store.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pub(crate) writer: StoreThread,
+    pub(crate) reader: StoreThread,
+    pub(crate) searcher: StoreThread,
+}
+
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("dir", &self.dir).finish_non_exhaustive()
@@ -44,13 +55,14 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(dir: &DataDir, writer: StoreThread, reader: StoreThread, load: Load) -> Self {
+    pub(crate) fn new(dir: &DataDir, threads: Threads, load: Load) -> Self {
         let changed_at = config_time(dir);
         let settings = Arc::new(load());
         Self {
             dir: dir.clone(),
-            writer,
-            reader,
+            writer: threads.writer,
+            reader: threads.reader,
+            finder: Finder::new(threads.searcher),
             activity: Activity::new(),
             news: watch::Sender::new(0),
             health: watch::Sender::new(None),

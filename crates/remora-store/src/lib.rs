@@ -24,10 +24,12 @@ mod reading;
 mod record;
 mod retention;
 pub mod retrievals;
+mod saving;
 mod schema;
 pub mod search;
 pub mod spool;
 mod store;
+mod timeline;
 mod usage;
 mod writing;
 
@@ -38,9 +40,11 @@ pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, Whic
 pub use material::{KnownSession, Recall};
 pub use project::{Place, locate};
 pub use queue::{Batch, Failure, Queued, Which};
-pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
+pub use reading::{Counts, EventRow, FactRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::Record;
 pub use retention::Pruned;
+pub use saving::{SaveFor, Saved};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, Store};
+pub use timeline::{Anchor, Moment};
 pub use usage::{Call, CallOutcome, Spent};

@@ -1,6 +1,6 @@
 //! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
 
-use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::ids::{EventId, FactId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, ToSql};
@@ -95,6 +95,7 @@ pub struct ObservationRow {
     pub id: ObservationId,
     pub session_id: SessionId,
     pub project: String,
+    pub project_id: ProjectId,
     pub prompt_number: i64,
     #[serde(flatten)]
     pub observation: Observation,
@@ -110,6 +111,7 @@ pub struct SummaryRow {
     pub id: SummaryId,
     pub session_id: SessionId,
     pub project: String,
+    pub project_id: ProjectId,
     pub prompt_number: i64,
     #[serde(flatten)]
     pub summary: Summary,
@@ -117,6 +119,23 @@ pub struct SummaryRow {
     pub model: String,
     #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
+}
+
+/// Something that holds, for a project or for all of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactRow {
+    pub id: FactId,
+    /// None: it holds everywhere.
+    pub project: Option<String>,
+    pub key: String,
+    pub value: String,
+    pub scope: String,
+    pub source: String,
+    pub trust: f64,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+    #[serde(flatten, serialize_with = "times::updated")]
+    pub updated_at: Time,
 }
 
 pub(crate) const SESSION: &str =
@@ -137,12 +156,12 @@ const EVENT: &str =
 
 pub(crate) const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
     o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
-    o.model, o.source_event_ids, o.created_at
+    o.model, o.source_event_ids, o.created_at, o.project_id
     FROM observations AS o JOIN projects AS p ON p.id = o.project_id";
 
 pub(crate) const SUMMARY: &str =
     "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
-    s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at
+    s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at, s.project_id
     FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id";
 
 impl Store {
@@ -294,6 +313,26 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} WHERE s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
+    pub fn fact(&self, id: FactId) -> Result<Option<FactRow>, StoreError> {
+        let sql =
+            "SELECT f.id, p.name, f.key, f.value, f.scope, f.source, f.trust, f.created_at, f.updated_at
+                   FROM facts AS f LEFT JOIN projects AS p ON p.id = f.project_id WHERE f.id = ?1";
+        let read = |row: &Row<'_>| {
+            Ok(FactRow {
+                id: FactId(row.get(0)?),
+                project: row.get(1)?,
+                key: row.get(2)?,
+                value: row.get(3)?,
+                scope: row.get(4)?,
+                source: row.get(5)?,
+                trust: row.get(6)?,
+                created_at: Time(row.get(7)?),
+                updated_at: Time(row.get(8)?),
+            })
+        };
+        Ok(self.db.query_row(sql, [id.0], read).optional()?)
+    }
+
     /// A session's summaries, one for each stretch of it, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} WHERE s.session_id = ?1 ORDER BY s.prompt_number, s.id");
@@ -374,6 +413,7 @@ pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow
         id: ObservationId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         project: row.get(2)?,
+        project_id: ProjectId(row.get(18)?),
         prompt_number: row.get(3)?,
         observation: Observation {
             kind: kind.into(),
@@ -399,6 +439,7 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
         id: SummaryId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         project: row.get(2)?,
+        project_id: ProjectId(row.get(15)?),
         prompt_number: row.get(3)?,
         summary: Summary {
             request: row.get(4)?,
@@ -425,13 +466,13 @@ fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
 }
 
 /// Writes `name_at` (ISO 8601) and `name_at_epoch` (milliseconds).
-mod times {
+pub(crate) mod times {
     use super::{Serializer, Time};
     use serde::ser::SerializeMap;
 
     macro_rules! time_members {
         ($($function:ident($time:ty) $iso:literal $epoch:literal;)*) => {$(
-            pub(super) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
                 let time: Option<Time> = (*time).into();
                 let mut members = serializer.serialize_map(Some(2))?;
                 members.serialize_entry($iso, &time.map(Time::iso))?;
@@ -443,6 +484,7 @@ mod times {
 
     time_members! {
         created(Time) "created_at" "created_at_epoch";
+        updated(Time) "updated_at" "updated_at_epoch";
         started(Time) "started_at" "started_at_epoch";
         last_activity(Time) "last_activity_at" "last_activity_at_epoch";
         completed(Option<Time>) "completed_at" "completed_at_epoch";

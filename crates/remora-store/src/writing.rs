@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::SessionId;
+use remora_core::ids::{ObservationId, SessionId};
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -17,13 +17,32 @@ use crate::{Batch, StoreError};
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
 
+/// Where an observation comes from.
+pub(crate) struct Origin<'a> {
+    pub(crate) session: SessionId,
+    pub(crate) project: i64,
+    pub(crate) prompt_number: i64,
+    /// The ids of its events, as JSON.
+    pub(crate) sources: &'a str,
+    pub(crate) provider: &'a str,
+    pub(crate) model: &'a str,
+}
+
 pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
     let project: i64 =
         db.query_row("SELECT project_id FROM sessions WHERE id = ?1", [batch.session.0], |row| row.get(0))?;
     let sources: Vec<i64> = batch.events.iter().map(|event| event.id.0).collect();
     let sources = serde_json::to_string(&sources)?;
+    let origin = Origin {
+        session: batch.session,
+        project,
+        prompt_number: batch.prompt_number,
+        sources: &sources,
+        provider: &memory.provider,
+        model: &memory.model,
+    };
     for observation in &memory.observations {
-        insert_observation(db, batch, project, observation, memory, &sources, now)?;
+        insert_observation(db, &origin, observation, now)?;
     }
     if let Some(id) = &memory.session_id {
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
@@ -47,57 +66,56 @@ fn index_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn insert_observation(
+/// Says which row it became; `None` when the same was known already.
+pub(crate) fn insert_observation(
     db: &Connection,
-    batch: &Batch,
-    project: i64,
+    origin: &Origin<'_>,
     observation: &Observation,
-    memory: &Memory,
-    sources: &str,
     now: Time,
-) -> Result<(), StoreError> {
-    let hash = content_hash(batch.session, observation);
+) -> Result<Option<ObservationId>, StoreError> {
     let echo = db
         .prepare_cached(
             "SELECT 1 FROM observations WHERE project_id = ?1 AND created_at >= ?2 AND title = ?3 AND narrative = ?4",
         )?
-        .exists(params![project, now.before(ECHO).0, observation.title, observation.narrative])?;
+        .exists(params![origin.project, now.before(ECHO).0, observation.title, observation.narrative])?;
     if echo {
-        return Ok(());
+        return Ok(None);
     }
-    let inserted = db.prepare_cached(
-        "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
-             facts, concepts, files_read, files_modified, discovery_tokens, tool_name, content_hash,
-             source_event_ids, provider, model, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-         ON CONFLICT (session_id, content_hash) DO NOTHING",
-    )?
-    .execute(params![
-        Uuid::now_v7().as_bytes(),
-        batch.session.0,
-        project,
-        batch.prompt_number,
-        observation.kind.name(),
-        observation.title,
-        observation.subtitle,
-        observation.narrative,
-        serde_json::to_string(&observation.facts)?,
-        serde_json::to_string(&observation.concepts)?,
-        serde_json::to_string(&observation.files_read)?,
-        serde_json::to_string(&observation.files_modified)?,
-        i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
-        observation.tool_name,
-        hash,
-        sources,
-        memory.provider,
-        memory.model,
-        now.0,
-    ])?;
-    if inserted > 0 {
-        let number = db.last_insert_rowid();
-        documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    let inserted = db
+        .prepare_cached(
+            "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
+                 facts, concepts, files_read, files_modified, discovery_tokens, tool_name, content_hash,
+                 source_event_ids, provider, model, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+             ON CONFLICT (session_id, content_hash) DO NOTHING",
+        )?
+        .execute(params![
+            Uuid::now_v7().as_bytes(),
+            origin.session.0,
+            origin.project,
+            origin.prompt_number,
+            observation.kind.name(),
+            observation.title,
+            observation.subtitle,
+            observation.narrative,
+            serde_json::to_string(&observation.facts)?,
+            serde_json::to_string(&observation.concepts)?,
+            serde_json::to_string(&observation.files_read)?,
+            serde_json::to_string(&observation.files_modified)?,
+            i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
+            observation.tool_name,
+            content_hash(origin.session, observation),
+            origin.sources,
+            origin.provider,
+            origin.model,
+            now.0,
+        ])?;
+    if inserted == 0 {
+        return Ok(None);
     }
-    Ok(())
+    let number = db.last_insert_rowid();
+    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    Ok(Some(ObservationId(number)))
 }
 
 fn insert_summary(
@@ -138,7 +156,7 @@ fn insert_summary(
     Ok(())
 }
 
-fn content_hash(session: SessionId, observation: &Observation) -> String {
+pub(crate) fn content_hash(session: SessionId, observation: &Observation) -> String {
     let text = format!("{session}\0{}\0{}", observation.title, observation.narrative);
     hex(&Sha256::digest(text)[..8])
 }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 
+use remora_core::document::ProjectScope;
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, FoundProject, ProjectRow, Store, log};
+use remora_store::{DataDir, FoundProject, ProjectRow, Store, locate, log};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -57,6 +58,25 @@ pub(crate) fn project(store: &Store, wanted: &str) -> Result<ProjectRow> {
         }
         FoundProject::None => Err(CliError::not_found(format!("no project is known as `{wanted}`"))
             .hint("see what there is: `remora sessions`")),
+    }
+}
+
+/// Whose memory is meant: the project somebody named, all of them, or the one of the directory they are in.
+pub(crate) fn scope(store: &Store, wanted: Option<&str>, all: bool) -> Result<ProjectScope> {
+    if all {
+        return Ok(ProjectScope::All);
+    }
+    if let Some(wanted) = wanted {
+        return Ok(ProjectScope::One(project(store, wanted)?.id));
+    }
+    let directory = std::env::current_dir()?;
+    match store.project_at(&locate(&directory))? {
+        Some(project) => Ok(ProjectScope::One(project.id)),
+        None => {
+            Err(CliError::not_found(format!("nothing is remembered of {} yet", directory.display())).hint(
+                "name another project: `--project NAME` (`remora sessions` has them), or search all: `remora search --all TEXT`",
+            ))
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::command::{
-    completions, config, context, daemon, demo, doctor, logs, pause, queue, sessions, show, status,
+    completions, config, context, daemon, demo, doctor, index, logs, pause, queue, save, search, sessions,
+    show, status, timeline,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -32,14 +33,19 @@ enum Command {
     Demo(demo::Demo),
     /// What has been captured, what waits, and whether all is well.
     Status,
+    Search(search::Search),
+    Timeline(timeline::Timeline),
     /// The sessions Remora has seen, latest first.
     Sessions(sessions::Sessions),
-    /// A session, turn, event, observation or summary, whole.
+    /// Records by their ids, whole: observations, summaries, turns, facts, events, sessions.
     Show(show::Show),
     /// What an agent is told when a session begins here.
     Context(context::Context),
+    Save(save::Save),
     /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
+    /// What search goes by: how complete it is, and how to make it anew.
+    Index(index::Index),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),
     /// Capture again after `pause`.
@@ -91,10 +97,14 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Demo(demo) => demo::run(&app, demo).map(done),
         Command::Status => status::run(&app),
+        Command::Search(search) => search::run(&app, search),
+        Command::Timeline(timeline) => timeline::run(&app, timeline).map(done),
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
         Command::Context(context) => context::run(&app, context),
+        Command::Save(save) => save::run(&app, save).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
+        Command::Index(index) => index::run(&app, index).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
         Command::Daemon(daemon) => daemon::run(&app, daemon),

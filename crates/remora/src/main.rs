@@ -3,9 +3,11 @@
 mod app;
 mod capture;
 mod cli;
+mod client;
 mod command;
 mod env;
 mod error;
+mod finding;
 mod output;
 mod recall;
 mod stdin;

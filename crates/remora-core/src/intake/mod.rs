@@ -8,7 +8,9 @@
 
 mod find;
 mod json;
+mod plain;
 mod private;
 mod string;
 
 pub use json::{Document, Intake, IntakeError, Limits, Progress};
+pub use plain::public_text;

@@ -2,12 +2,16 @@
 //!
 //! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
 //! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`secrets`]), and only then is
-//! the event cut to size, so that no cut can split a secret and hide it from the rules.
+//! the event cut to size, so that no cut can split a secret and hide it from the rules. What a person types to be
+//! remembered goes the same way and becomes a [`Note`].
 
 mod fit;
+mod note;
 mod rules;
 pub mod secrets;
 pub mod tags;
+
+pub use note::{Draft, LONGEST_TITLE, Note};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

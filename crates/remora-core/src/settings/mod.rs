@@ -33,6 +33,7 @@ pub struct Settings {
     pub context: Context,
     pub daemon: Daemon,
     pub memory: Memory,
+    pub search: Search,
     pub retention: Retention,
 }
 
@@ -161,6 +162,30 @@ pub struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         Self { auto_retrieve_enabled: true, auto_retrieve_max_results: 4, auto_retrieve_min_score: 0.5 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    pub embedder: Embedder,
+    /// 0: whatever its age.
+    pub max_age_days: u32,
+    /// Whether turns are found beside what was learned from them.
+    pub index_turns: bool,
+}
+
+/// Who makes the vectors that search by meaning needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embedder {
+    /// The model in the program.
+    Builtin,
+    /// Nobody: search goes by words.
+    Off,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { embedder: Embedder::Builtin, max_age_days: 0, index_turns: true }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use toml::Value;
 
 use super::given::Given;
-use super::{IdleExit, OverBudget, Provider, Secret, Settings, Sync};
+use super::{Embedder, IdleExit, OverBudget, Provider, Secret, Settings, Sync};
 
 /// One setting.
 #[derive(Debug)]
@@ -378,6 +378,36 @@ pub(super) const SETTINGS: &[Setting] = &[
         "how well a memory must fit to be told, from 0 to 1",
         |settings, given| given.share().map(|score| settings.memory.auto_retrieve_min_score = score),
         |settings| settings.memory.auto_retrieve_min_score.into(),
+    ),
+    setting(
+        "search.embedder",
+        "REMORA_SEARCH_EMBEDDER",
+        "who makes the vectors for search by meaning: `builtin` (the model in the program) or `off` (search goes by words)",
+        |settings, given| {
+            let words = [("builtin", Embedder::Builtin), ("off", Embedder::Off)];
+            given.one_of(&words).map(|embedder| settings.search.embedder = embedder)
+        },
+        |settings| {
+            let word = match settings.search.embedder {
+                Embedder::Builtin => "builtin",
+                Embedder::Off => "off",
+            };
+            word.into()
+        },
+    ),
+    setting(
+        "search.max_age_days",
+        "REMORA_SEARCH_MAX_AGE_DAYS",
+        "how old what is found may be, in days, where no date is asked for; 0 is any age",
+        |settings, given| given.whole(0, MOST_DAYS).map(|days| settings.search.max_age_days = days),
+        |settings| i64::from(settings.search.max_age_days).into(),
+    ),
+    setting(
+        "search.index_turns",
+        "REMORA_SEARCH_INDEX_TURNS",
+        "whether search also finds turns (a prompt with the agent's closing message), beside what was learned from them",
+        |settings, given| given.boolean().map(|index| settings.search.index_turns = index),
+        |settings| settings.search.index_turns.into(),
     ),
     setting(
         "retention.usage_days",

@@ -1,20 +1,19 @@
 //! Records in pages, latest first.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::ids::{ObservationId, SessionId};
 use remora_store::{
-    FoundProject, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow,
-    WhichSession,
+    ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow, WhichSession,
 };
 use serde::{Deserialize, Serialize};
 
 use super::Http;
 use super::error::ApiError;
+use super::project;
 use super::routes::Routes;
 
 const DEFAULT_LIMIT: u32 = 20;
@@ -58,7 +57,17 @@ async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<Obs
     let Query(parameters) = asked?;
     let Some(ids) = &parameters.ids else { return list(&http, parameters, Store::list_observations).await };
     let ids = ids_of(ids)?;
-    let items = http.shared.reader.call(move |store| store.observations(&ids)).await?;
+    let project = match parameters.project {
+        Some(name) => Some(project::find(&http, name).await?),
+        None => None,
+    };
+    let items = http.shared.reader.call(move |store| {
+        let mut items = store.observations(&ids)?;
+        // Whoever names a project gets nothing of another, whatever ids were sent.
+        items.retain(|item| project.is_none_or(|project| item.project_id == project));
+        Ok(items)
+    });
+    let items = items.await?;
     let total = items.len();
     Ok(Json(Listing {
         items,
@@ -93,35 +102,13 @@ async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Li
         ));
     }
     let project = match project {
-        Some(name) => Some(find_project(http, name).await?),
+        Some(name) => Some(project::find(http, name).await?),
         None => None,
     };
     let selection = Selection { project, session: session.map(which_session), limit, offset };
     let page = http.shared.reader.call(move |store| lister(store, &selection)).await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);
     Ok(Json(Listing { has_more: end < page.total, items: page.items, total: page.total, limit, offset }))
-}
-
-async fn find_project(http: &Http, name: String) -> Result<ProjectId, ApiError> {
-    let wanted = name.clone();
-    // A relative path would be taken from the daemon's directory, which says nothing to the one who asks.
-    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
-    let found = if is_relative {
-        FoundProject::None
-    } else {
-        http.shared.reader.call(move |store| store.find_project(&wanted)).await?
-    };
-    match found {
-        FoundProject::One(project) => Ok(project.id),
-        FoundProject::None => Err(ApiError::NotFound(format!("no project is known as `{name}`"))),
-        FoundProject::Several(several) => {
-            let ids: Vec<String> = several.iter().map(|p| format!("{} ({})", p.id, p.root)).collect();
-            Err(ApiError::invalid(
-                format!("{} projects are called `{name}`", several.len()),
-                format!("name one by its id: {}", ids.join(", ")),
-            ))
-        }
-    }
 }
 
 fn which_session(name: String) -> WhichSession {

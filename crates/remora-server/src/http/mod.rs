@@ -9,11 +9,14 @@ mod health;
 mod ingest;
 mod lists;
 mod ports;
+mod project;
 mod routes;
+mod search;
 mod serve;
 mod settings;
 mod stats;
 mod stream;
+mod timeline;
 pub mod token;
 
 use std::path::PathBuf;
@@ -63,9 +66,11 @@ fn all() -> Routes {
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())
+        .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())
         .merge(stream::router())
+        .merge(timeline::router())
 }
 
 /// Every route there is, for tests and documents: it comes from the router itself, so that none can be missing.

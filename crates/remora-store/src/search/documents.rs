@@ -6,6 +6,7 @@ use remora_core::text::one_line;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
+use crate::saving::BY_HAND;
 
 /// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
 const SHORT_WORDS: usize = 60;
@@ -94,30 +95,27 @@ type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
 fn observation(db: &Connection, record: RecordId) -> Made {
     let sql =
         "SELECT project_id, session_id, created_at, title, subtitle, narrative, facts, concepts, files_read,
-                   files_modified, prompt_number FROM observations WHERE id = ?1";
+                   files_modified, prompt_number, provider FROM observations WHERE id = ?1";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
-        Ok((origin(record, row)?, texts, lists, row.get::<_, i64>(10)?))
+        let is_by_hand = row.get::<_, String>(11)? == BY_HAND;
+        Ok((origin(record, row)?, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
     });
-    let Some((origin, [title, subtitle, narrative], lists, prompt_number)) = row.optional()? else {
+    let Some((origin, [title, subtitle, narrative], lists, prompt_number, is_by_hand)) = row.optional()?
+    else {
         return Ok(None);
     };
     let [facts, concepts, files_read, files_modified] =
         lists.map(|json| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default());
     let words = [concepts.join(", "), files_modified.join(" "), files_read.join(" ")];
     let body = joined(&[&subtitle, &narrative, &words.map(|list| list.replace('-', " ")).join("\n")]);
-    let session = origin.session.unwrap_or_default();
-    let prompt = prompt_text(db, session, prompt_number)?;
-    let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", record.number)?;
-    let after = observation_beside(db, session, "id > ?2 ORDER BY id", record.number)?;
-    if let Some(neighbour) = &before {
-        set_after(db, neighbour.id, &short(&joined(&[&title, &narrative])))?;
-    }
-    let surroundings = Surroundings {
-        prompt: short(&prompt),
-        before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
-        after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
+    // What was saved by hand stands beside other notes by chance.
+    let surroundings = if is_by_hand {
+        Surroundings::default()
+    } else {
+        let told = short(&joined(&[&title, &narrative]));
+        observation_surroundings(db, &origin, prompt_number, &told)?
     };
     let mut documents = vec![Document { part: "narrative".into(), title: title.clone(), body, surroundings }];
     for (number, fact) in (1..).zip(facts) {
@@ -125,6 +123,27 @@ fn observation(db: &Connection, record: RecordId) -> Made {
         documents.push(Document { part, title: title.clone(), body: fact, ..Document::default() });
     }
     Ok(Some((origin, documents)))
+}
+
+/// What stood around an observation; its neighbour learns of it, `told` in few words.
+fn observation_surroundings(
+    db: &Connection,
+    origin: &Origin,
+    prompt_number: i64,
+    told: &str,
+) -> Result<Surroundings, StoreError> {
+    let session = origin.session.unwrap_or_default();
+    let prompt = prompt_text(db, session, prompt_number)?;
+    let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", origin.record.number)?;
+    let after = observation_beside(db, session, "id > ?2 ORDER BY id", origin.record.number)?;
+    if let Some(neighbour) = &before {
+        set_after(db, neighbour.id, told)?;
+    }
+    Ok(Surroundings {
+        prompt: short(&prompt),
+        before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
+        after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
+    })
 }
 
 /// Each field that says something; the request stands for the whole.

@@ -6,11 +6,13 @@ mod filling;
 mod filters;
 mod finding;
 mod rows;
+mod upkeep;
 mod vectors;
 mod waiting;
 
 pub use filters::Filters;
 pub use finding::{Columns, Found};
 pub use rows::{Counted, DocumentRow, Outline};
+pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};
 pub use waiting::Waiting;

@@ -173,7 +173,7 @@ fn print(answer: &str) {
 }
 
 /// Tells the daemon, or starts one. The event is safe whatever comes of it.
-fn poke(dir: &DataDir, autostart: bool) -> Result<(), String> {
+pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<(), String> {
     let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
     if control::send(dir, &message).is_ok() || !autostart {
         return Ok(());

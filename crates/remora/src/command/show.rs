@@ -1,6 +1,7 @@
 use clap::Args;
-use remora_core::ids::{EventId, ObservationId, PromptId, SummaryId};
-use remora_store::{EventRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{EventId, FactId, ObservationId, PromptId, SummaryId};
+use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
 use serde_json::{Value, json};
 
 use super::queue::what;
@@ -10,7 +11,8 @@ use crate::output::{self, BOLD, DIM, brief, paint, say};
 
 #[derive(Args)]
 pub(crate) struct Show {
-    /// `123` an observation, `s12` a summary, `t34` a turn, `e56` an event, or the beginning of a session's id.
+    /// `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `e56` an event, or the beginning of a
+    /// session's id.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
@@ -19,6 +21,7 @@ enum Found {
     Observation(Box<ObservationRow>),
     Summary(Box<SummaryRow>),
     Turn(PromptRow),
+    Fact(FactRow),
     Event(Box<EventRow>),
     Session(Box<SessionRow>),
 }
@@ -50,7 +53,7 @@ fn find(store: &Store, id: &str) -> Result<Found> {
     match sessions.as_slice() {
         [session] => Ok(Found::Session(Box::new(session.clone()))),
         [] => Err(CliError::not_found(format!("nothing is known as `{id}`"))
-            .hint("ids are in `remora sessions` and `remora queue`")),
+            .hint("ids are in `remora search`, `remora sessions` and `remora queue`")),
         several => {
             let ids: Vec<&str> = several.iter().map(|session| session.content_session_id.as_str()).collect();
             Err(CliError::usage(format!("`{id}` is the beginning of {} sessions", several.len()))
@@ -60,17 +63,37 @@ fn find(store: &Store, id: &str) -> Result<Found> {
 }
 
 fn find_by_number(store: &Store, id: &str) -> Result<Option<Found>> {
-    if let Ok(number) = id.parse() {
-        return Ok(store.observation(ObservationId(number))?.map(|row| Found::Observation(Box::new(row))));
-    }
-    let Some((letter, number)) = id.split_at_checked(1) else { return Ok(None) };
-    let Ok(number) = number.parse() else { return Ok(None) };
-    Ok(match letter {
-        "s" => store.summary(SummaryId(number))?.map(|row| Found::Summary(Box::new(row))),
-        "t" => store.prompt(PromptId(number))?.map(Found::Turn),
-        "e" => store.event(EventId(number))?.map(|row| Found::Event(Box::new(row))),
-        _ => None,
+    let Some(RecordId { kind, number }) = record_id(id) else { return Ok(None) };
+    Ok(match kind {
+        RecordKind::Observation => {
+            store.observation(ObservationId(number))?.map(|row| Found::Observation(Box::new(row)))
+        }
+        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| Found::Summary(Box::new(row))),
+        RecordKind::Turn => store.prompt(PromptId(number))?.map(Found::Turn),
+        RecordKind::Fact => store.fact(FactId(number))?.map(Found::Fact),
+        RecordKind::Event => store.event(EventId(number))?.map(|row| Found::Event(Box::new(row))),
     })
+}
+
+/// A record by the name it is printed with, or by that of one of its parts: `obs_12_fact_2` is in `12`.
+pub(crate) fn record_id(id: &str) -> Option<RecordId> {
+    if let Ok(record) = id.parse() {
+        return Some(record);
+    }
+    let mut words = id.split('_');
+    let kind = match words.next()? {
+        "obs" | "observation" => RecordKind::Observation,
+        "sum" | "summary" => RecordKind::Summary,
+        "turn" | "prompt" => RecordKind::Turn,
+        "fact" => RecordKind::Fact,
+        _ => return None,
+    };
+    words.next()?.parse().ok().map(|number| RecordId { kind, number })
+}
+
+/// The whole record, for programs.
+pub(crate) fn record(store: &Store, id: &str) -> Result<Value> {
+    to_json(store, &find(store, id)?)
 }
 
 fn to_json(store: &Store, found: &Found) -> Result<Value> {
@@ -78,6 +101,7 @@ fn to_json(store: &Store, found: &Found) -> Result<Value> {
         Found::Observation(row) => ("observation", serde_json::to_value(row)?),
         Found::Summary(row) => ("summary", serde_json::to_value(row)?),
         Found::Turn(row) => ("turn", serde_json::to_value(row)?),
+        Found::Fact(row) => ("fact", serde_json::to_value(row)?),
         Found::Event(row) => ("event", serde_json::to_value(row)?),
         Found::Session(row) => {
             let mut record = serde_json::to_value(row)?;
@@ -100,6 +124,7 @@ fn print(store: &Store, found: &Found) -> Result<()> {
         Found::Observation(row) => print_observation(row),
         Found::Summary(row) => print_summary(row),
         Found::Turn(row) => print_turn(row, usize::MAX),
+        Found::Fact(row) => print_fact(row),
         Found::Event(row) => print_event(row)?,
         Found::Session(row) => print_session(store, row)?,
     }
@@ -149,6 +174,14 @@ fn print_turn(row: &PromptRow, limit: usize) {
     let shorten = |text: &str| if limit == usize::MAX { text.to_owned() } else { brief(text, limit) };
     field("prompt", &shorten(&row.text));
     field("answer", &shorten(row.closing_message.as_deref().unwrap_or_default()));
+}
+
+fn print_fact(row: &FactRow) {
+    say(&paint(BOLD, &row.key));
+    field("project", row.project.as_deref().unwrap_or("every project"));
+    field("when", &output::local(row.updated_at));
+    field("value", &row.value);
+    field("source", &row.source);
 }
 
 fn print_event(row: &EventRow) -> Result<()> {

@@ -22,4 +22,5 @@ mod http_stream;
 mod logs;
 mod observer;
 mod privacy;
+mod search;
 mod support;

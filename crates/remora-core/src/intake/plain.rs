@@ -1,0 +1,40 @@
+//! A text that is at hand as a whole, freed of its private parts.
+
+use super::private::{PrivateTags, PublicText};
+
+/// The public part of `text`: everything outside `<private>` tags.
+pub fn public_text(text: &str) -> String {
+    let mut kept = Kept::default();
+    let mut tags = PrivateTags::default();
+    tags.push(text.as_bytes(), &mut kept);
+    tags.end_of_text(&mut kept);
+    String::from_utf8_lossy(&kept.bytes).into_owned()
+}
+
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+}
+
+impl PublicText for Kept {
+    fn keep(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn forget(&mut self) {
+        self.bytes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::public_text;
+
+    #[test]
+    fn only_what_is_outside_private_tags_is_left() {
+        assert_eq!(public_text("a <private>b</private> c"), "a  c");
+        assert_eq!(public_text("a <PRIVATE>never closed"), "a ");
+        assert_eq!(public_text("opened elsewhere</private> é"), " é");
+        assert_eq!(public_text("a < b & c"), "a < b & c");
+    }
+}

@@ -1,0 +1,120 @@
+//! What somebody wants remembered, made fit to be stored.
+
+use super::clean_text;
+use crate::intake::public_text;
+use crate::memory::{Observation, ObservationType};
+use crate::text::{Excerpt, one_line};
+
+/// A title is a line that can be read at a glance.
+pub const LONGEST_TITLE: usize = 80;
+/// What a text may take up: its head and its tail.
+const TEXT: (usize, usize) = (32 << 10, 16 << 10);
+const FACT: (usize, usize) = (2 << 10, 1 << 10);
+const LONGEST_PATH: usize = 1024;
+const MOST_FACTS: usize = 50;
+const MOST_FILES: usize = 200;
+
+/// A memory as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub text: String,
+    /// Without one, the text's first sentence is the title.
+    pub title: Option<String>,
+    pub kind: ObservationType,
+    pub facts: Vec<String>,
+    /// The files it is about.
+    pub files: Vec<String>,
+}
+
+/// A memory that may be stored: private parts and secrets are gone, and it is bounded. Only [`Note::new`] makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note(Observation);
+
+impl Note {
+    /// `None` when nothing is left of the text: it was empty, or private.
+    pub fn new(draft: &Draft) -> Option<Self> {
+        let narrative = Some(clean(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
+        let title = draft.title.as_deref().map(|title| clean(title, TEXT)).filter(|title| !title.is_empty());
+        let title = title.as_deref().unwrap_or_else(|| first_sentence(&narrative));
+        let list = |texts: &[String], most: usize, size| -> Vec<String> {
+            let all = texts.iter().map(|text| clean(text, size)).filter(|text| !text.is_empty());
+            all.take(most).collect()
+        };
+        Some(Self(Observation {
+            kind: draft.kind,
+            title: one_line(title, LONGEST_TITLE),
+            subtitle: String::new(),
+            facts: list(&draft.facts, MOST_FACTS, FACT),
+            concepts: Vec::new(),
+            files_read: list(&draft.files, MOST_FILES, (LONGEST_PATH, 0)),
+            files_modified: Vec::new(),
+            discovery_tokens: 0,
+            tool_name: None,
+            narrative,
+        }))
+    }
+
+    pub fn observation(&self) -> &Observation {
+        &self.0
+    }
+}
+
+/// Cut last, so that no cut can hide a secret from the rules.
+fn clean(text: &str, (head, tail): (usize, usize)) -> String {
+    let text = clean_text(&Excerpt::whole(&public_text(text)));
+    Excerpt::shorten(text.trim(), head, tail)
+}
+
+/// Up to the first full stop that ends a sentence, or to the end of the line.
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or(text).trim();
+    let ends = |(at, character): (usize, char)| {
+        let after = &line[at + character.len_utf8()..];
+        let is_end = matches!(character, '。' | '！' | '？')
+            || matches!(character, '.' | '!' | '?') && after.starts_with(char::is_whitespace);
+        is_end.then_some(at + character.len_utf8())
+    };
+    line.char_indices().find_map(ends).map_or(line, |end| line[..end].trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> Draft {
+        Draft {
+            text: text.to_owned(),
+            title: None,
+            kind: ObservationType::Discovery,
+            facts: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    fn title(text: &str) -> String {
+        Note::new(&draft(text)).unwrap().observation().title.clone()
+    }
+
+    #[test]
+    fn without_a_title_the_first_sentence_is_one() {
+        assert_eq!(title("Use v1.2 of the API. The old one is gone."), "Use v1.2 of the API");
+        assert_eq!(title("\n  One line\nand another"), "One line");
+        assert_eq!(title("なぜ？それは"), "なぜ？");
+        let long = title(&"word ".repeat(40));
+        assert!(long.chars().count() <= LONGEST_TITLE && long.ends_with('…'), "{long}");
+    }
+
+    #[test]
+    fn nothing_private_or_secret_is_left_anywhere() {
+        let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+        let mut typed = draft(&format!("The <private>merger</private> key is {secret}"));
+        typed.title = Some(format!("Key {secret} <private>merger</private>"));
+        typed.facts = vec![secret.clone(), "<private>merger</private>".to_owned()];
+        typed.files = vec![format!("src/{secret}.rs")];
+        let note = format!("{:?}", Note::new(&typed).unwrap());
+        assert!(!note.contains(&secret) && !note.contains("merger"), "{note}");
+        for private in ["", "  ", "<private>all of it</private>", "end of it</private>"] {
+            assert_eq!(Note::new(&draft(private)), None, "{private}");
+        }
+    }
+}

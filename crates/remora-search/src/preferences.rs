@@ -1,0 +1,47 @@
+//! What the user's settings add to every question.
+
+use std::time::Duration;
+
+use remora_core::document::RecordKind;
+use remora_core::settings;
+
+use crate::SearchQuery;
+
+impl SearchQuery {
+    /// Leaves out what the settings leave out, unless the question asks for it.
+    pub fn follow(&mut self, settings: &settings::Search) {
+        let filters = &mut self.filters;
+        if settings.max_age_days > 0 && filters.from.is_none() && filters.until.is_none() {
+            filters.from = Some(self.now.before(Duration::from_hours(24) * settings.max_age_days));
+        }
+        if !settings.index_turns && filters.kinds.is_empty() {
+            filters.kinds = RecordKind::ALL.into_iter().filter(|kind| *kind != RecordKind::Turn).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::document::ProjectScope;
+    use remora_core::time::Time;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_wins_over_settings() {
+        let plain = SearchQuery::new(ProjectScope::All, "clock");
+        let mut query = plain.clone();
+        query.follow(&settings::Search::default());
+        assert_eq!(query, plain);
+        let strict = settings::Search { max_age_days: 1, index_turns: false, ..settings::Search::default() };
+        query.follow(&strict);
+        assert_eq!(query.filters.from, Some(Time(query.now.0 - 86_400_000)));
+        assert!(!query.filters.kinds.contains(&RecordKind::Turn));
+        let mut asked = plain;
+        asked.filters.from = Some(Time(5));
+        asked.filters.kinds = vec![RecordKind::Turn];
+        let before = asked.clone();
+        asked.follow(&strict);
+        assert_eq!(asked, before);
+    }
+}

@@ -1,0 +1,105 @@
+//! What people save by hand. It belongs to a session like everything else that was learned: every project has one for
+//! this, of no host and never active, made when something is saved for the first time.
+
+use remora_core::host::Host;
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::privacy::Note;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use uuid::Uuid;
+
+use crate::hex::hex;
+use crate::writing::{self, Origin};
+use crate::{Place, Store, StoreError, project, schema};
+
+/// Who made what was saved by hand, where for the rest a provider stands.
+pub(crate) const BY_HAND: &str = "user";
+/// The session's name at its host begins so; the project's uuid follows.
+const SESSION: &str = "saved-";
+
+/// Which project something is saved for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SaveFor {
+    Project(ProjectId),
+    /// The project of a directory, which may be new.
+    Directory(Place),
+}
+
+/// What became of something that was to be saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    New(ObservationId),
+    /// The project has it already.
+    Known(ObservationId),
+}
+
+impl Saved {
+    pub fn id(self) -> ObservationId {
+        match self {
+            Self::New(id) | Self::Known(id) => id,
+        }
+    }
+}
+
+impl Store {
+    /// Saves a note with its documents: when this returns, search finds it.
+    pub fn save(&mut self, target: &SaveFor, note: &Note, at: Time) -> Result<Saved, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let project = match target {
+            SaveFor::Project(project) => *project,
+            SaveFor::Directory(place) => project::resolve(&transaction, place, at)?,
+        };
+        let session = session(&transaction, project, at)?;
+        let origin = Origin {
+            session,
+            project: project.0,
+            prompt_number: 0,
+            sources: "[]",
+            provider: BY_HAND,
+            model: "",
+        };
+        let observation = note.observation();
+        let saved = match writing::insert_observation(&transaction, &origin, observation, at)? {
+            Some(id) => Saved::New(id),
+            None => Saved::Known(known(&transaction, &origin, note)?),
+        };
+        transaction.commit()?;
+        Ok(saved)
+    }
+}
+
+fn session(db: &Connection, project: ProjectId, at: Time) -> Result<SessionId, StoreError> {
+    let uuid: [u8; 16] =
+        db.query_row("SELECT uuid FROM projects WHERE id = ?1", [project.0], |row| row.get(0))?;
+    let name = format!("{SESSION}{}", hex(&uuid));
+    // The start of a session ends the turns of earlier ones. This one must not: it is as old as its project.
+    db.execute(
+        "INSERT INTO sessions (uuid, host, content_session_id, project_id, status, started_at, last_activity_at,
+             completed_at)
+         SELECT ?1, ?2, ?3, id, 'completed', created_at, ?5, ?5 FROM projects WHERE id = ?4
+         ON CONFLICT (host, content_session_id) DO UPDATE SET last_activity_at = max(last_activity_at, ?5),
+             completed_at = max(last_activity_at, ?5)",
+        params![Uuid::now_v7().as_bytes(), Host::Generic.name(), name, project.0, at.0],
+    )?;
+    let sql = "SELECT id FROM sessions WHERE host = ?1 AND content_session_id = ?2";
+    Ok(db.query_row(sql, params![Host::Generic.name(), name], |row| row.get(0).map(SessionId))?)
+}
+
+/// The observation that says the same: one saved before, or one that was just made.
+fn known(db: &Connection, origin: &Origin<'_>, note: &Note) -> Result<ObservationId, StoreError> {
+    let observation = note.observation();
+    let hash = writing::content_hash(origin.session, observation);
+    let before = "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2";
+    let saved = db.query_row(before, params![origin.session.0, hash], |row| row.get(0)).optional()?;
+    let id = match saved {
+        Some(id) => id,
+        None => db.query_row(
+            "SELECT id FROM observations WHERE project_id = ?1 AND title = ?2 AND narrative = ?3
+             ORDER BY created_at DESC, id DESC",
+            params![origin.project, observation.title, observation.narrative],
+            |row| row.get(0),
+        )?,
+    };
+    Ok(ObservationId(id))
+}

@@ -1,0 +1,174 @@
+//! What was learned before and after a moment.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::memory::ObservationType;
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+
+use crate::reading::times;
+use crate::{Store, StoreError};
+
+/// Something on a timeline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Moment {
+    pub id: RecordId,
+    pub kind: RecordKind,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub observation_type: Option<ObservationType>,
+    pub title: String,
+    pub project: String,
+    pub project_id: ProjectId,
+    pub session_id: SessionId,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+impl Moment {
+    fn place(&self) -> Place {
+        let rank = match self.kind {
+            RecordKind::Summary => 2,
+            RecordKind::Observation => 1,
+            _ => 0,
+        };
+        Place { at: self.created_at, rank, number: self.id.number }
+    }
+}
+
+/// A place on the timeline. At the same time, an observation comes before the summary that was made with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: Time,
+    rank: i64,
+    number: i64,
+}
+
+/// What a timeline is told around.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Anchor<'a> {
+    Moment(&'a Moment),
+    /// The end of it.
+    Now,
+}
+
+const LONGEST_TITLE: usize = 120;
+
+const OBSERVATIONS: &str =
+    "SELECT 'observation', r.id, r.type, r.title, p.name, r.project_id, r.session_id, r.created_at
+    FROM observations AS r JOIN projects AS p ON p.id = r.project_id";
+const SUMMARIES: &str =
+    "SELECT 'summary', r.id, NULL, r.request, p.name, r.project_id, r.session_id, r.created_at
+    FROM session_summaries AS r JOIN projects AS p ON p.id = r.project_id";
+const TURNS: &str = "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.session_id, r.created_at
+    FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id JOIN projects AS p ON p.id = s.project_id";
+
+impl Store {
+    /// A record as a moment, if it is one: an observation, a summary or a turn.
+    pub fn moment(&self, record: RecordId) -> Result<Option<Moment>, StoreError> {
+        let select = match record.kind {
+            RecordKind::Observation => OBSERVATIONS,
+            RecordKind::Summary => SUMMARIES,
+            RecordKind::Turn => TURNS,
+            RecordKind::Fact | RecordKind::Event => return Ok(None),
+        };
+        let sql = format!("{select} WHERE r.id = ?1");
+        Ok(self.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
+    }
+
+    /// What was learned in a project around `anchor`, oldest first, the anchor itself included.
+    pub fn timeline(
+        &self,
+        project: ProjectId,
+        anchor: Anchor<'_>,
+        before: u32,
+        after: u32,
+    ) -> Result<Vec<Moment>, StoreError> {
+        let place = match anchor {
+            Anchor::Moment(moment) => moment.place(),
+            Anchor::Now => Place { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
+        };
+        let mut moments = self.beside(project, place, Side::Before, before)?;
+        moments.reverse();
+        if let Anchor::Moment(moment) = anchor {
+            moments.push(moment.clone());
+            moments.extend(self.beside(project, place, Side::After, after)?);
+        }
+        Ok(moments)
+    }
+
+    /// The nearest first.
+    fn beside(
+        &self,
+        project: ProjectId,
+        from: Place,
+        side: Side,
+        most: u32,
+    ) -> Result<Vec<Moment>, StoreError> {
+        let (compare, order) = match side {
+            Side::Before => ("<", "DESC"),
+            Side::After => (">", "ASC"),
+        };
+        let mut all = Vec::new();
+        for (select, rank) in [(OBSERVATIONS, 1), (SUMMARIES, 2)] {
+            // The first condition is what the index can be searched by.
+            let sql = format!(
+                "{select} WHERE r.project_id = ?1 AND r.created_at {compare}= ?2
+                 AND (r.created_at, {rank}, r.id) {compare} (?2, ?3, ?4)
+                 ORDER BY r.created_at {order}, r.id {order} LIMIT ?5"
+            );
+            let mut statement = self.db.prepare_cached(&sql)?;
+            let values = params![project.0, from.at.0, from.rank, from.number, most];
+            for moment in statement.query_map(values, read)? {
+                all.push(moment?);
+            }
+        }
+        all.sort_by_key(Moment::place);
+        if matches!(side, Side::Before) {
+            all.reverse();
+        }
+        all.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(all)
+    }
+
+    /// The project a record belongs to; `None` for what is not there, and for a fact that holds for every project.
+    pub fn project_of(&self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
+        let sql = match record.kind {
+            RecordKind::Observation => "SELECT project_id FROM observations WHERE id = ?1",
+            RecordKind::Summary => "SELECT project_id FROM session_summaries WHERE id = ?1",
+            RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1",
+            RecordKind::Turn => {
+                "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
+            }
+            RecordKind::Event => {
+                "SELECT s.project_id FROM event_traces AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
+            }
+        };
+        let project: Option<Option<i64>> =
+            self.db.prepare_cached(sql)?.query_row([record.number], |row| row.get(0)).optional()?;
+        Ok(project.flatten().map(ProjectId))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Moment> {
+    let kind: String = row.get(0)?;
+    let kind = RecordKind::from_name(&kind).unwrap_or(RecordKind::Observation);
+    let title: String = row.get(3)?;
+    Ok(Moment {
+        id: RecordId { kind, number: row.get(1)? },
+        kind,
+        observation_type: row.get::<_, Option<String>>(2)?.map(ObservationType::from),
+        title: one_line(&title, LONGEST_TITLE),
+        project: row.get(4)?,
+        project_id: ProjectId(row.get(5)?),
+        session_id: SessionId(row.get(6)?),
+        created_at: Time(row.get(7)?),
+    })
+}

@@ -1,0 +1,353 @@
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use remora_core::document::{ProjectScope, RecordKind};
+use remora_core::host::Host;
+use remora_core::ids::SessionId;
+use remora_core::memory::ObservationType;
+use remora_core::time::Time;
+use remora_search::{Edge, Mode, SearchQuery, Sort, parse_date};
+use remora_store::Store;
+
+use super::save::observation_type;
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::finding::{self, Facets, Hit, Page};
+use crate::output::{self, BOLD, DIM, brief, count, paint, say, talk};
+
+/// Find what was learned: by words, by meaning, by file, date or kind.
+///
+/// Searches the project you are in. Without a query, the newest come first. Words may be "quoted phrases", prefix*es,
+/// title:words, and AND, OR, NOT in capitals with parentheses; anything else is plain text. Ids are for `remora show`.
+/// Exit code 1 when nothing is found.
+#[derive(Args)]
+pub(crate) struct Search {
+    /// What to look for. Write `--` before words that begin with a dash.
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    /// Another project than the one you are in: its name, id, or a directory.
+    #[arg(long, short, conflicts_with = "all")]
+    project: Option<String>,
+    /// All projects.
+    #[arg(long)]
+    all: bool,
+    /// Only observations of this type: bugfix, feature, refactor, change, discovery or decision.
+    #[arg(long = "type", value_name = "TYPE", value_parser = observation_type)]
+    types: Vec<ObservationType>,
+    /// Only observations with this concept.
+    #[arg(long = "concept", value_name = "CONCEPT")]
+    concepts: Vec<String>,
+    /// Only what is about a file whose path contains this.
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// Not older: `2026-03-01`, `yesterday`, `2 weeks ago`.
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Not newer; a day is meant to its end.
+    #[arg(long, value_name = "DATE")]
+    to: Option<String>,
+    /// Only from this agent program, such as claude-code.
+    #[arg(long)]
+    host: Option<Host>,
+    /// Only from this session: the beginning of its id.
+    #[arg(long)]
+    session: Option<String>,
+    /// Only records of this kind: observation, summary, turn, fact or event.
+    #[arg(long = "kind", value_name = "KIND", value_parser = record_kind)]
+    kinds: Vec<RecordKind>,
+    /// How many at most, 1 to 100.
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    limit: u8,
+    /// How many to skip.
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=10_000))]
+    offset: u16,
+    /// By words (text), by meaning (semantic), or both (hybrid); auto is what is at hand.
+    #[arg(long, value_enum, default_value = "auto")]
+    mode: Way,
+    /// The best first, or the newest of the best.
+    #[arg(long, value_enum, default_value = "relevance")]
+    sort: Order,
+    /// Say of each why it was found.
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Way {
+    Auto,
+    Hybrid,
+    Semantic,
+    Text,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Order {
+    Relevance,
+    Date,
+}
+
+/// As many concepts are in the line of facets.
+const MOST_CONCEPTS: usize = 5;
+
+pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
+    let store = app.open()?;
+    let query = question(&store, arguments)?;
+    let found = finding::find(app, &store, &query)?;
+    if app.json {
+        output::json(&found.json)?;
+    } else if !found.page.hits.is_empty() {
+        print(&found.page, &query, arguments);
+    }
+    if found.page.hits.is_empty() {
+        talk(&nothing(&store, &query, &found.page, arguments)?);
+        return Ok(ExitCode::from(1));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// From what was typed to what it means.
+fn question(store: &Store, arguments: &Search) -> Result<SearchQuery> {
+    let scope = app::scope(store, arguments.project.as_deref(), arguments.all)?;
+    let mut query = SearchQuery::new(scope, arguments.query.join(" "));
+    let filters = &mut query.filters;
+    (filters.types, filters.kinds) = (arguments.types.clone(), arguments.kinds.clone());
+    (filters.concepts, filters.files) = (arguments.concepts.clone(), arguments.files.clone());
+    filters.from = date("--from", arguments.from.as_deref(), Edge::Start, query.now)?;
+    filters.until = date("--to", arguments.to.as_deref(), Edge::End, query.now)?;
+    filters.host = arguments.host.map(|host| host.name().to_owned());
+    filters.session = arguments.session.as_deref().map(|session| find_session(store, session)).transpose()?;
+    query.limit = usize::from(arguments.limit);
+    query.offset = usize::from(arguments.offset);
+    query.mode = match arguments.mode {
+        Way::Auto => Mode::Auto,
+        Way::Hybrid => Mode::Hybrid,
+        Way::Semantic => Mode::Semantic,
+        Way::Text => Mode::Text,
+    };
+    query.sort = match arguments.sort {
+        Order::Relevance => Sort::Relevance,
+        Order::Date => Sort::Date,
+    };
+    Ok(query)
+}
+
+fn date(option: &str, text: Option<&str>, edge: Edge, now: Time) -> Result<Option<Time>> {
+    let Some(text) = text else { return Ok(None) };
+    match parse_date(text, edge, now) {
+        Some(time) => Ok(Some(time)),
+        None => Err(CliError::usage(format!("{option}: `{text}` is no date")).hint(format!(
+            "such as `{option} 2026-03-01`, `{option} yesterday`, `{option} \"2 weeks ago\"`"
+        ))),
+    }
+}
+
+fn find_session(store: &Store, beginning: &str) -> Result<SessionId> {
+    let sessions = store.sessions_named(beginning)?;
+    match sessions.as_slice() {
+        [session] => Ok(session.id),
+        [] => Err(CliError::not_found(format!("no session is known as `{beginning}`"))
+            .hint("see what there is: `remora sessions`")),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|session| session.content_session_id.as_str()).collect();
+            Err(CliError::usage(format!("`{beginning}` is the beginning of {} sessions", several.len()))
+                .hint(format!("give more of it: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
+    RecordKind::from_name(word).ok_or_else(|| "expected observation, summary, turn, fact or event".to_owned())
+}
+
+/// A row a hit, with what was found in it below.
+fn print(page: &Page, query: &SearchQuery, arguments: &Search) {
+    let names_project = query.filters.scope == ProjectScope::All;
+    let row = |id: &str, kind: &str, when: &str, project: &str| {
+        let mut row = vec![id.to_owned(), kind.to_owned(), when.to_owned()];
+        row.extend(names_project.then(|| brief(project, 20)));
+        row
+    };
+    let rows: Vec<Vec<String>> = page
+        .hits
+        .iter()
+        .map(|hit| {
+            let kind = hit.observation_type.as_deref().unwrap_or(&hit.kind);
+            let when = Time::from_iso(&hit.created_at).map_or_else(|| hit.created_at.clone(), output::local);
+            row(&hit.id, kind, &when, hit.project.as_deref().unwrap_or("every project"))
+        })
+        .collect();
+    let header = row("ID", "KIND", "WHEN", "PROJECT");
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| {
+            let cells = rows.iter().chain([&header]).map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        })
+        .collect();
+    let line = |row: &[String]| -> String {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width + 2 - cell.chars().count()));
+        }
+        line
+    };
+    say(&paint(DIM, &format!("{}TITLE", line(&header))));
+    for (row, hit) in rows.iter().zip(&page.hits) {
+        say(&format!("{}{}{}", line(row), brief(&hit.title, 100), paint(DIM, &remarks(hit))));
+        let snippet = highlighted(hit);
+        if !snippet.is_empty() {
+            say(&format!("    {snippet}"));
+        }
+        if arguments.explain {
+            say(&format!("    {}", paint(DIM, &why(hit))));
+        }
+    }
+    say("");
+    say(&paint(DIM, &facets(page)));
+    if arguments.explain {
+        talk(&how(page));
+    }
+    let end = query.offset + page.hits.len();
+    if end < page.total {
+        talk(&format!("{} to {end} of {}; more with `--offset {end}`", query.offset + 1, page.total));
+    }
+}
+
+fn remarks(hit: &Hit) -> String {
+    let mut remarks = Vec::new();
+    if let Some(by) = hit.superseded_by {
+        remarks.push(format!("superseded by {by}"));
+    }
+    if !hit.duplicates.is_empty() {
+        remarks.push(format!("also {}", hit.duplicates.join(", ")));
+    }
+    if hit.why.waiting {
+        remarks.push("waits to become memory".to_owned());
+    }
+    if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join("; ")) }
+}
+
+/// The snippet in one line, with the words that were asked for in bold. Nothing where the title says it all.
+fn highlighted(hit: &Hit) -> String {
+    if brief(&hit.snippet, usize::MAX) == brief(&hit.title, usize::MAX) {
+        return String::new();
+    }
+    let mut line = String::new();
+    let mut at = 0;
+    for &(start, end) in &hit.highlights {
+        let (Some(before), Some(word)) = (hit.snippet.get(at..start), hit.snippet.get(start..end)) else {
+            continue;
+        };
+        line.push_str(&plain(before));
+        line.push_str(&paint(BOLD, &plain(word)));
+        at = end;
+    }
+    line.push_str(&plain(hit.snippet.get(at..).unwrap_or_default()));
+    line.trim().to_owned()
+}
+
+/// Without anything that a terminal would obey.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect()
+}
+
+fn why(hit: &Hit) -> String {
+    let why = &hit.why;
+    let mut parts = vec![format!("score {:.2}", hit.score)];
+    if !hit.part.is_empty() {
+        parts.push(format!("in {}", hit.part));
+    }
+    if !why.matched.is_empty() {
+        let place = why.lexical_rank.map(|rank| format!("no. {rank} by words: ")).unwrap_or_default();
+        parts.push(format!(
+            "{place}{} ({:.0} % of the question)",
+            why.matched.join(", "),
+            why.coverage * 100.0
+        ));
+    }
+    if let Some(cosine) = why.cosine {
+        let place = why.semantic_rank.map(|rank| format!("no. {rank} by meaning, ")).unwrap_or_default();
+        parts.push(format!("{place}cosine {cosine:.2}"));
+    }
+    if why.recency >= 0.005 {
+        parts.push(format!("recent +{:.0} %", why.recency * 100.0));
+    }
+    if why.file > 0.0 {
+        parts.push(format!("near file +{:.0} %", why.file * 100.0));
+    }
+    brief(&parts.join(", "), 400)
+}
+
+fn how(page: &Page) -> String {
+    match &page.plan.no_vectors {
+        Some(reason) => format!("Searched by words alone: {reason}."),
+        None => format!("Searched by way of {}.", page.plan.mode),
+    }
+}
+
+fn facets(page: &Page) -> String {
+    let Facets { types, kinds, projects, concepts } = &page.facets;
+    let more = if page.more { " or more" } else { "" };
+    let mut parts = vec![format!("{}{more} found", page.total)];
+    parts.extend(counted("kinds", kinds, usize::MAX));
+    parts.extend(counted("types", types, usize::MAX));
+    parts.extend(counted("projects", projects, MOST_CONCEPTS).filter(|_| projects.len() > 1));
+    parts.extend(counted("concepts", concepts, MOST_CONCEPTS));
+    parts.join(" · ")
+}
+
+fn counted(label: &str, counts: &BTreeMap<String, usize>, most: usize) -> Option<String> {
+    let mut all: Vec<(&String, &usize)> = counts.iter().collect();
+    all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let told: Vec<String> =
+        all.into_iter().take(most).map(|(name, count)| format!("{} {count}", brief(name, 30))).collect();
+    (!told.is_empty()).then(|| format!("{label}: {}", told.join(", ")))
+}
+
+/// What was searched, and what to try next.
+fn nothing(store: &Store, query: &SearchQuery, page: &Page, arguments: &Search) -> Result<String> {
+    let place = match query.filters.scope {
+        ProjectScope::All => "all projects".to_owned(),
+        ProjectScope::One(id) => {
+            let name = store.projects()?.into_iter().find(|project| project.id == id);
+            format!("project {}", name.map_or_else(|| id.to_string(), |project| project.name))
+        }
+    };
+    if page.total > 0 {
+        return Ok(format!(
+            "Only {} in {place}: nothing is left after --offset {}.",
+            count(i64::try_from(page.total).unwrap_or(i64::MAX), "record"),
+            query.offset
+        ));
+    }
+    let text = brief(&query.text, 60);
+    if text.is_empty() {
+        let next = if query.filters.is_narrow() { "; try fewer filters" } else { "" };
+        return Ok(format!("Nothing found in {place}{next}."));
+    }
+    let mut next = Vec::new();
+    if query.filters.is_narrow() {
+        next.push("fewer filters");
+    }
+    if query.filters.scope != ProjectScope::All {
+        next.push("`--all` for every project");
+    }
+    let by_meaning = match (&page.plan.no_vectors, arguments.mode) {
+        (None, _) | (_, Way::Text) => String::new(),
+        (Some(_), Way::Auto) => {
+            next.push("`--mode hybrid` to search by meaning too");
+            String::new()
+        }
+        (Some(reason), _) => {
+            next.push("`remora index rebuild --resume`, which makes the vectors that are missing");
+            format!(" ({reason})")
+        }
+    };
+    next.push("other words");
+    Ok(format!(
+        "Nothing found for `{text}` in {place}, searched by way of {}{by_meaning}; try {}.",
+        page.plan.mode,
+        next.join(", ")
+    ))
+}
