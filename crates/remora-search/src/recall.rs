@@ -1,8 +1,13 @@
 //! What is worth telling an agent with a prompt: little, only what fits, and nothing it knows already.
 
-use remora_core::document::{ProjectScope, RecordKind};
-use remora_core::ids::{ProjectId, SessionId};
+use std::time::Instant;
+
+use remora_core::context::{self, Recalled};
+use remora_core::document::{ProjectScope, RecordId, RecordKind};
+use remora_core::ids::{ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::text::one_line;
 use remora_core::time::Time;
+use remora_store::retrievals::{Item, Moment, Retrieval};
 use remora_store::{Store, StoreError};
 
 use crate::embed::Embed;
@@ -16,38 +21,92 @@ const CANDIDATES: usize = 8;
 const FEWEST_WORDS: usize = 3;
 const SHORTEST: usize = 12;
 
+/// What memories may take with a prompt, in tokens.
+const MOST_TOKENS: u64 = 800;
+/// How much of a prompt is written down beside what was told with it.
+const PREVIEW: usize = 120;
+
 /// A prompt, and whose memory it is asked of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prompted<'a> {
-    pub text: &'a str,
+pub struct Prompted {
+    /// As it was captured: redacted.
+    pub text: String,
     pub project: ProjectId,
     pub session: SessionId,
     pub most: usize,
     /// From 0 to 1.
     pub least_score: f64,
+    /// What the host takes, in tokens.
+    pub room: u64,
     pub now: Time,
 }
 
-/// What to tell, best first.
+/// What to tell, and what to write down about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Telling {
+    pub text: String,
+    pub retrieval: Retrieval,
+}
+
+/// What is worth telling, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Remembered {
-    pub hits: Vec<Hit>,
+struct Remembered {
+    hits: Vec<Hit>,
     /// What could not be asked.
-    pub degraded: Option<String>,
+    degraded: Option<String>,
 }
 
 impl Searcher {
-    /// Finds what is worth telling with a prompt. Without an embedder it goes by words alone.
+    /// What to tell with a prompt, if anything. Without an embedder it goes by words alone.
     pub fn recall(
         &self,
         store: &Store,
         embedder: Option<&mut dyn Embed>,
-        prompted: &Prompted<'_>,
-    ) -> Result<Remembered, StoreError> {
-        if is_trivial(prompted.text) {
-            return Ok(Remembered::default());
+        prompted: &Prompted,
+    ) -> Result<Option<Telling>, StoreError> {
+        let started = Instant::now();
+        if is_trivial(&prompted.text) {
+            return Ok(None);
         }
-        let mut query = SearchQuery::new(ProjectScope::One(prompted.project), prompted.text);
+        let remembered = self.remember(store, embedder, prompted)?;
+        let mut memories = Vec::new();
+        let mut items = Vec::new();
+        for hit in &remembered.hits {
+            if let Some(memory) = tell(store, hit)? {
+                memories.push(memory);
+                let why = format!("{} {}", hit.part, hit.why.matched.join(" "));
+                items.push(Item {
+                    id: hit.id.to_string(),
+                    score: Some(hit.score),
+                    why: why.trim().to_owned(),
+                });
+            }
+        }
+        let Some(told) = context::recalled(&memories, MOST_TOKENS.min(prompted.room), prompted.now) else {
+            return Ok(None);
+        };
+        let shown =
+            |number: &i64| usize::try_from(*number).ok().and_then(|number| items.get(number).cloned());
+        let retrieval = Retrieval {
+            session: prompted.session,
+            moment: Moment::Prompt,
+            prompt: one_line(&prompted.text, PREVIEW),
+            tokens: context::tokens(&told.text),
+            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            degraded: remembered.degraded,
+            items: told.shown.iter().filter_map(shown).collect(),
+            at: prompted.now,
+        };
+        Ok(Some(Telling { text: told.text, retrieval }))
+    }
+
+    fn remember(
+        &self,
+        store: &Store,
+        embedder: Option<&mut dyn Embed>,
+        prompted: &Prompted,
+    ) -> Result<Remembered, StoreError> {
+        let mut query = SearchQuery::new(ProjectScope::One(prompted.project), &prompted.text);
         query.limit = prompted.most * CANDIDATES;
         query.now = prompted.now;
         let found = self.search(store, embedder, &query)?;
@@ -70,6 +129,27 @@ impl Searcher {
         }
         Ok(Remembered { hits, degraded: found.plan.no_vectors })
     }
+}
+
+/// A hit with enough of its text to be of use.
+fn tell(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
+    let RecordId { kind, number } = hit.id;
+    let text = match kind {
+        RecordKind::Observation => {
+            store.observation(ObservationId(number))?.map(|row| row.observation.narrative)
+        }
+        RecordKind::Summary => store
+            .summary(SummaryId(number))?
+            .map(|row| [row.summary.completed, row.summary.learned].join(" ").trim().to_owned()),
+        RecordKind::Turn => store.prompt(PromptId(number))?.and_then(|row| row.closing_message),
+        RecordKind::Fact | RecordKind::Event => Some(hit.snippet.text.clone()),
+    };
+    let host = match hit.session_id {
+        Some(session) => store.session_host(session)?,
+        None => String::new(),
+    };
+    let id = hit.id.to_string();
+    Ok(text.map(|text| Recalled { id, title: hit.title.clone(), text, at: hit.created_at, host }))
 }
 
 /// A turn and a summary tell again what became an observation.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use remora_core::settings;
 use remora_embed::Embedder;
-use remora_search::{Embed, Mode, Results, SearchQuery, Searcher};
+use remora_search::{Embed, Mode, Prompted, Results, SearchQuery, Searcher, Telling};
 use remora_store::{Store, StoreError};
 use tokio::sync::Notify;
 
@@ -55,6 +55,27 @@ impl Finder {
         let results = results.await;
         self.used.notify_one();
         results
+    }
+
+    /// What to tell with a prompt, by these settings.
+    pub async fn recall(
+        &self,
+        prompted: Prompted,
+        settings: &settings::Search,
+    ) -> Result<Option<Telling>, StoreError> {
+        let wants_model = settings.embedder != settings::Embedder::Off;
+        if wants_model {
+            self.note_use(Some(Instant::now()));
+        }
+        let state = Arc::clone(&self.state);
+        let telling = self.thread.call(move |store| {
+            let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
+            let embedder = wants_model.then(|| embedder.get_or_insert_with(Embedder::new) as &mut dyn Embed);
+            state.searcher.recall(store, embedder, &prompted)
+        });
+        let telling = telling.await;
+        self.used.notify_one();
+        telling
     }
 
     /// How long the model was not needed; `None` when it is not there.

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::command::{
-    completions, config, context, daemon, demo, doctor, index, logs, pause, queue, save, search, sessions,
-    show, status, timeline,
+    completions, config, context, daemon, demo, doctor, index, logs, pause, queue, retrievals, save, search,
+    sessions, show, status, timeline,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -41,6 +41,8 @@ enum Command {
     Show(show::Show),
     /// What an agent is told when a session begins here.
     Context(context::Context),
+    /// What agents were told, when and why.
+    Retrievals(retrievals::Retrievals),
     Save(save::Save),
     /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
@@ -102,6 +104,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
         Command::Context(context) => context::run(&app, context),
+        Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),

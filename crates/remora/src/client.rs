@@ -26,14 +26,30 @@ pub(crate) fn get(dir: &DataDir, path: &str, parameters: &[(&str, String)]) -> O
         address(path, parameters),
         token.as_str()
     );
-    let answer = exchange(port, request.as_bytes()).ok()?;
+    let answer = exchange(port, request.as_bytes(), DEADLINE).ok()?;
     body(&answer).and_then(|body| serde_json::from_slice(body).ok())
 }
 
-fn exchange(port: u16, request: &[u8]) -> std::io::Result<Vec<u8>> {
-    let deadline = Instant::now() + DEADLINE;
-    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECT)?;
-    stream.set_write_timeout(Some(DEADLINE))?;
+/// The answer to a POST request, in no more time than `patience`.
+pub(crate) fn post(dir: &DataDir, path: &str, question: &Value, patience: Duration) -> Option<Value> {
+    let port = presence::find(dir).ok().flatten()?.port?;
+    let token = token::read(dir).ok().flatten()?;
+    let question = question.to_string();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{question}",
+        token.as_str(),
+        question.len()
+    );
+    let answer = exchange(port, request.as_bytes(), patience).ok()?;
+    body(&answer).and_then(|body| serde_json::from_slice(body).ok())
+}
+
+fn exchange(port: u16, request: &[u8], patience: Duration) -> std::io::Result<Vec<u8>> {
+    let deadline = Instant::now() + patience;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT.min(patience))?;
+    stream.set_write_timeout(Some(patience))?;
     stream.write_all(request)?;
     let mut answer = Vec::new();
     let mut buffer = [0; 16 << 10];

@@ -3,6 +3,7 @@
 //! One module a resource, each with the routes it has; [`app`] puts them behind the one guard, and [`Opened`] serves
 //! them. What fails inside is logged and never answered. `docs/http.md` is the description for users.
 
+mod context;
 mod error;
 mod guard;
 mod health;
@@ -63,6 +64,7 @@ fn app(http: Arc<Http>) -> Router {
 
 fn all() -> Routes {
     Routes::default()
+        .merge(context::router())
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())

@@ -11,6 +11,7 @@ pub(crate) mod index;
 pub(crate) mod logs;
 pub(crate) mod pause;
 pub(crate) mod queue;
+pub(crate) mod retrievals;
 pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod sessions;

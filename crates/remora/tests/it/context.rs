@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::client::start;
+use crate::daemon::Background;
 use crate::support::{World, assert_harmless, run_hook};
 
 /// A session with one turn that changed a file and proved it.
@@ -160,4 +162,29 @@ fn what_comes_back_as_input_is_not_remembered_again() {
     world.hook(&world.prompt("p9", &format!("{told}\nPlease go on with the invoices")));
     let turn = world.json(&["show", "t2"]);
     assert_eq!(turn["text"].as_str().unwrap().trim(), "Please go on with the invoices", "{turn}");
+}
+
+#[test]
+fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&[
+        "save",
+        "Invoices are sent on the first working day of the month, because the bank closes its books then.",
+    ]);
+    let client = start(&background);
+    background.wait("the vectors", || {
+        let index = world.json(&["index", "status"]);
+        index["vectors"] == index["documents"]
+    });
+    let prompt = "When do customers receive their bills each month?";
+    let told = told_with(world, "two", prompt).unwrap();
+    assert!(told.contains("Invoices are sent on the first working day"), "{told}");
+    let log = world.json(&["retrievals"]);
+    assert_eq!((&log[0]["prompt"], &log[0]["degraded"]), (&json!(prompt), &Value::Null), "{log}");
+    // The same for programs, and never twice.
+    let asked = json!({ "session_id": "two", "host": "claude-code", "prompt": prompt });
+    assert_eq!(client.post("/api/context/semantic", &asked).json()["context"], Value::Null);
+    let start = client.list(&format!("/api/context/inject?cwd={}", world.project().display()));
+    assert!(start["context"].as_str().unwrap().contains("Invoices are sent"), "{start}");
 }

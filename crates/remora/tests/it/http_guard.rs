@@ -125,6 +125,7 @@ fn every_route_answers_its_friends() {
             let asked = match path {
                 "/api/search" => "/api/search?project=all",
                 "/api/timeline" => "/api/timeline?project=1",
+                "/api/context/inject" => "/api/context/inject?project=1",
                 other => other,
             };
             let answer = client.send(method, asked, &head, if body.is_empty() { b"" } else { b"{}" });
