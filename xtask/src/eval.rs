@@ -1,6 +1,5 @@
 //! How well search finds what a retrieval set asks for, through the real store.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use remora_search::{Mode, ProjectScope, SearchQuery, Searcher, index_next};
 use remora_store::{DataDir, Store};
 
 use crate::cache::Cached;
-use crate::set::{Loaded, Set};
+use crate::set::Set;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -43,11 +42,9 @@ fn evaluate(set: &Set, embedder: &mut Cached) -> Result<()> {
     }
     embedder.save()?;
     let searcher = Searcher::new();
+    // To see whether a change helps everywhere or in one place only.
     let by_collection = std::env::var_os("EVAL_BY_COLLECTION").is_some();
     for mode in MODES {
-        if std::env::var("MODE").is_ok_and(|m| m != mode.name()) {
-            continue;
-        }
         let mut total = Figures::default();
         for (collection, loaded) in set.collections.iter().zip(&loaded) {
             let mut figures = Figures::default();
@@ -72,16 +69,6 @@ fn evaluate(set: &Set, embedder: &mut Cached) -> Result<()> {
             total.merge(figures);
         }
         total.print(&set.name, mode);
-    }
-    if let Some(file) = std::env::var_os("EVAL_DUMP") {
-        dump(
-            &PathBuf::from(file).join(format!("{}.jsonl", set.name)),
-            set,
-            &loaded,
-            &store,
-            &searcher,
-            embedder,
-        )?;
     }
     Ok(())
 }
@@ -135,42 +122,4 @@ impl Figures {
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-fn dump(
-    file: &PathBuf,
-    set: &Set,
-    loaded: &[Loaded],
-    store: &Store,
-    searcher: &Searcher,
-    embedder: &mut Cached,
-) -> Result<()> {
-    use std::io::Write;
-    let mut out = std::io::BufWriter::new(fs::File::create(file)?);
-    for (collection, loaded) in set.collections.iter().zip(loaded) {
-        let _: HashMap<i64, i64> = HashMap::new();
-        for question in &collection.queries {
-            let mut query = SearchQuery::new(ProjectScope::One(loaded.project), &question.text);
-            query.mode = Mode::Hybrid;
-            query.limit = 400;
-            let results = searcher.search(store, Some(embedder), &query)?;
-            let hits: Vec<_> = results
-                .hits
-                .iter()
-                .filter_map(|hit| Some((loaded.turns.get(&hit.id)?, hit)))
-                .map(|(doc, hit)| {
-                    serde_json::json!([
-                        doc,
-                        hit.why.lexical_score,
-                        hit.why.cosine,
-                        hit.why.coverage,
-                        hit.snippet.text.len()
-                    ])
-                })
-                .collect();
-            let line = serde_json::json!({"c": collection.id, "q": question.text, "gold": question.gold, "hits": hits, "words": results.plan.words, "bg": results.plan.background});
-            writeln!(out, "{line}")?;
-        }
-    }
-    Ok(())
 }

@@ -47,7 +47,7 @@ const NEAR_FILE: f64 = 0.05;
 const SUPERSEDED: f64 = 0.8;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
 /// More rows than a page are looked at, because some of them say the same.
-const SPARE: usize = 20;
+const SPARE: usize = 10;
 
 /// Nothing to look for: the newest records that pass.
 pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
@@ -61,7 +61,6 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
         syntax: false,
         words: Vec::new(),
         lexical_weight: 0.0,
-        background: None,
         no_vectors: None,
     };
     let facets = facets(store, &documents)?;

@@ -1,8 +1,20 @@
 //! One ranking of what words and meaning found.
+//!
+//! Neither arm is better everywhere: names and numbers are found by words, paraphrases by meaning. Their scores cannot
+//! be added as they are, so each is told in units of its own spread: how far a document stands out from those the
+//! question has nothing to do with. The arm in which something stands out further has more to say, question by
+//! question, without anybody choosing. The rest is the places in both lists, because what both put first is rarely
+//! wrong.
 
 use remora_core::ids::DocumentId;
 
 use crate::resident::Background;
+
+/// What the first places in both lists are worth together, in units of spread, and the share of it that is the words'.
+const PLACES: f64 = 20.0;
+const PLACES_BY_WORDS: f64 = 0.4;
+/// How slowly places lose their worth: small, so that the first few count and the rest do not.
+const FLATTENING: f64 = 3.0;
 
 /// A document one of the arms found.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,22 +33,123 @@ impl Candidate {
     }
 }
 
-/// Gives every candidate its score and says how much words counted.
+/// Gives every candidate its score, from 0 to 1 between the worst and the best, and says how much words counted.
 pub(crate) fn fuse(candidates: &mut [Candidate], background: Option<Background>) -> f64 {
-    let best = candidates.iter().filter_map(|candidate| candidate.lexical).fold(0.0, f64::max);
-    let Some(background) = background else {
-        for candidate in candidates.iter_mut() {
-            candidate.score = candidate.lexical.map_or(0.0, |score| score / best.max(f64::MIN_POSITIVE));
-        }
-        return 1.0;
+    let words = Spread::of_words(candidates);
+    let meaning = background.map(Spread::of_meaning);
+    let has_words = candidates.iter().any(|candidate| candidate.lexical.is_some());
+    // Both count alike, unless there is only one.
+    let (weight, places_by_words) = match (has_words, meaning) {
+        (_, None) => (1.0, 1.0),
+        (false, _) => (0.0, 0.0),
+        _ => (0.5, PLACES_BY_WORDS),
     };
-    let _ = background;
-    let weight = 0.5;
-    let nearest = candidates.iter().filter_map(|candidate| candidate.cosine).fold(0.01, f32::max);
     for candidate in candidates.iter_mut() {
-        let words = candidate.lexical.map_or(0.0, |score| score / best.max(f64::MIN_POSITIVE));
-        let meaning = candidate.cosine.map_or(0.0, |cosine| f64::from(cosine / nearest).max(0.0));
-        candidate.score = weight * words + (1.0 - weight) * meaning;
+        let by_words = words.units(candidate.lexical.unwrap_or_default());
+        let by_meaning = meaning
+            .and_then(|meaning| candidate.cosine.map(|cosine| meaning.units(f64::from(cosine))))
+            .unwrap_or_default();
+        let places = places_by_words * place(candidate.lexical_rank)
+            + (1.0 - places_by_words) * place(candidate.semantic_rank);
+        candidate.score = weight * by_words + (1.0 - weight) * by_meaning + PLACES * places;
     }
+    to_unit_range(candidates);
     weight
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+fn place(rank: Option<usize>) -> f64 {
+    rank.map_or(0.0, |rank| 1.0 / (FLATTENING + rank as f64))
+}
+
+/// So that what adds to a score later adds to all alike.
+fn to_unit_range(candidates: &mut [Candidate]) {
+    let (least, most) = candidates.iter().fold((f64::MAX, f64::MIN), |(least, most), candidate| {
+        (least.min(candidate.score), most.max(candidate.score))
+    });
+    let range = most - least;
+    for candidate in candidates {
+        // One alone is the best, and even the worst was found.
+        candidate.score = if range > 0.0 { 0.05 + 0.95 * (candidate.score - least) / range } else { 1.0 };
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    /// Over what words found, and one document more that has none of them: so that a single find stands out, too.
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+    fn of_words(candidates: &[Candidate]) -> Self {
+        let scores = || candidates.iter().filter_map(|candidate| candidate.lexical);
+        let count = scores().count() as f64 + 1.0;
+        let mean = scores().sum::<f64>() / count;
+        let squares = scores().map(|score| (score - mean).powi(2)).sum::<f64>() + mean * mean;
+        Self { mean, deviation: (squares / count).sqrt().max(f64::MIN_POSITIVE) }
+    }
+
+    /// Over all of the project's documents.
+    fn of_meaning(background: Background) -> Self {
+        // In a small memory that is all about one thing, nothing is far from anything.
+        let deviation = f64::from(background.deviation).max(LEAST_DEVIATION);
+        Self { mean: f64::from(background.mean), deviation }
+    }
+
+    fn units(self, value: f64) -> f64 {
+        (value - self.mean) / self.deviation
+    }
+}
+
+/// The least that cosines of unlike texts differ by.
+const LEAST_DEVIATION: f64 = 0.03;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(id: i64, lexical: Option<f64>, cosine: Option<f32>) -> Candidate {
+        Candidate { lexical, cosine, ..Candidate::new(DocumentId(id)) }
+    }
+
+    fn order(mut candidates: Vec<Candidate>, background: Option<Background>) -> Vec<i64> {
+        fuse(&mut candidates, background);
+        candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+        assert!(candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.score)));
+        candidates.into_iter().map(|candidate| candidate.document.0).collect()
+    }
+
+    const USUAL: Background = Background { mean: 0.1, deviation: 0.08 };
+
+    #[test]
+    fn the_arm_in_which_something_stands_out_decides() {
+        let by_name = vec![
+            candidate(1, Some(12.0), Some(0.2)),
+            candidate(2, Some(1.0), Some(0.3)),
+            candidate(3, Some(1.1), Some(0.25)),
+            candidate(4, Some(0.9), Some(0.1)),
+            candidate(5, Some(1.0), Some(0.1)),
+            candidate(6, Some(1.0), Some(0.1)),
+        ];
+        assert_eq!(order(by_name, Some(USUAL))[0], 1);
+        let by_meaning = vec![
+            candidate(1, Some(2.0), Some(0.1)),
+            candidate(2, Some(1.9), Some(0.15)),
+            candidate(3, None, Some(0.7)),
+        ];
+        assert_eq!(order(by_meaning, Some(USUAL))[0], 3);
+    }
+
+    #[test]
+    fn one_arm_alone_keeps_its_order() {
+        let words =
+            vec![candidate(1, Some(1.0), None), candidate(2, Some(3.0), None), candidate(3, Some(2.0), None)];
+        assert_eq!(order(words, None), [2, 3, 1]);
+        let meaning = vec![candidate(1, None, Some(0.2)), candidate(2, None, Some(0.5))];
+        assert_eq!(order(meaning, Some(USUAL)), [2, 1]);
+        assert_eq!(order(vec![candidate(1, Some(1.0), None)], None), [1]);
+        assert_eq!(order(vec![], None), [0_i64; 0]);
+    }
 }

@@ -50,6 +50,7 @@ pub struct Hit {
     pub duplicates: Vec<RecordId>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn iso<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(time)
 }
@@ -111,7 +112,6 @@ pub struct Plan {
     pub words: Vec<PlannedWord>,
     /// How much words counted against meaning, from 0 to 1.
     pub lexical_weight: f64,
-    pub background: Option<(f32, f32)>,
     /// Why there was no search by meaning, where it was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_vectors: Option<String>,

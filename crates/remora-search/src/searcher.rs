@@ -101,7 +101,6 @@ impl Searcher {
                 .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.idf })
                 .collect(),
             lexical_weight,
-            background: meaning.background.map(|b| (b.mean, b.deviation)),
             no_vectors,
         };
         let more = words.found.len() >= pool || meaning.nearest.len() >= pool;

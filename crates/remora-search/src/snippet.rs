@@ -2,7 +2,8 @@
 
 use crate::hit::Snippet;
 use crate::lexical::Weighed;
-use crate::words::{fold, words};
+use crate::stem::stem;
+use crate::words::{fold, spans};
 
 /// About two lines of a terminal.
 const LENGTH: usize = 200;
@@ -42,9 +43,9 @@ struct Mark {
 
 fn marks(text: &str, weighed: &[Weighed], pieces: &[String]) -> Vec<Mark> {
     let mut marks = Vec::new();
-    for word in words(text) {
-        if let Some(term) = weighed.iter().find(|weighed| weighed.term.stem == word.stem) {
-            marks.push(Mark { start: word.start, end: word.end, worth: term.idf });
+    for (start, end) in spans(text) {
+        if let Some(term) = term_of(&text[start..end], weighed) {
+            marks.push(Mark { start, end, worth: weighed[term].idf });
         }
     }
     for piece in pieces {
@@ -83,17 +84,39 @@ fn word_start(text: &str, at: usize) -> usize {
     })
 }
 
+/// Which term of the question a word is.
+fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
+    // Most words are none, and that is mostly seen by the first letter: no form of a word changes it.
+    let may_be = |term: &Weighed| {
+        let (first, of_term) =
+            (word.as_bytes()[0], term.term.stem.as_bytes().first().copied().unwrap_or_default());
+        !first.is_ascii() || !of_term.is_ascii() || first.eq_ignore_ascii_case(&of_term)
+    };
+    if !weighed.iter().any(may_be) {
+        return None;
+    }
+    let stem = stem(&fold(word));
+    weighed.iter().position(|weighed| weighed.term.stem == stem)
+}
+
 /// Which terms of the question a text contains.
 pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[String]) -> Vec<&'a Weighed> {
-    let mut stems: Vec<String> = Vec::new();
+    let mut is_there = vec![false; weighed.len()];
     for text in texts {
         let text = remora_core::text::prefix(text, MOST_BYTES);
-        stems.extend(words(text).into_iter().map(|word| word.stem));
+        for (start, end) in spans(text) {
+            if let Some(term) = term_of(&text[start..end], weighed) {
+                is_there[term] = true;
+            }
+        }
     }
-    stems.sort_unstable();
-    let inside = |term: &Weighed| {
-        let wanted = pieces.iter().any(|piece| fold(piece).contains(&term.term.word));
-        wanted && texts.iter().any(|text| fold(text).contains(&term.term.word))
-    };
-    weighed.iter().filter(|term| stems.binary_search(&term.term.stem).is_ok() || inside(term)).collect()
+    if !pieces.is_empty() && is_there.contains(&false) {
+        let names: Vec<String> = pieces.iter().map(|piece| fold(piece)).collect();
+        let folded: Vec<String> = texts.iter().map(|text| fold(text)).collect();
+        for (term, is_there) in weighed.iter().zip(&mut is_there) {
+            let is_in = |texts: &[String]| texts.iter().any(|text| text.contains(&term.term.word));
+            *is_there |= is_in(&names) && is_in(&folded);
+        }
+    }
+    weighed.iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(term, _)| term).collect()
 }

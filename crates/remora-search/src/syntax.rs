@@ -39,7 +39,7 @@ pub(crate) struct Term {
 impl Question {
     pub(crate) fn read(text: &str) -> Self {
         let expression = parse(text);
-        let plain = expression.as_ref().map_or_else(|| text.to_owned(), |tree| tree.wanted_words());
+        let plain = expression.as_ref().map_or_else(|| text.to_owned(), Tree::wanted_words);
         let unwanted = match &expression {
             Some(Tree::Without(_, unwanted)) => Some(unwanted.sql()),
             _ => None,

@@ -16,20 +16,25 @@ pub(crate) struct Word {
 
 /// The words of a text, in order.
 pub(crate) fn words(text: &str) -> Vec<Word> {
-    let mut found = Vec::new();
-    let mut start = None;
-    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
-        let belongs = character.is_alphanumeric() || is_combining_mark(character);
-        match (start, belongs) {
-            (None, true) => start = Some(at),
-            (Some(first), false) => {
-                found.push(Word { start: first, end: at, stem: stem(&fold(&text[first..at])) });
-                start = None;
-            }
-            _ => {}
-        }
+    spans(text).map(|(start, end)| Word { start, end, stem: stem(&fold(&text[start..end])) }).collect()
+}
+
+/// Where the words of a text stand.
+pub(crate) fn spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = text.char_indices().chain([(text.len(), ' ')]);
+    std::iter::from_fn(move || {
+        let (start, _) = rest.find(|(_, character)| belongs(*character))?;
+        let (end, _) = rest.find(|(_, character)| !belongs(*character))?;
+        Some((start, end))
+    })
+}
+
+fn belongs(character: char) -> bool {
+    if character.is_ascii() {
+        character.is_ascii_alphanumeric()
+    } else {
+        character.is_alphanumeric() || is_combining_mark(character)
     }
-    found
 }
 
 /// Lower case, without accents.

@@ -24,8 +24,9 @@ const OWNER_WAL_PAGES: u32 = 250;
 /// The same for the daemon: should it be killed, the next hook reads 8 MB once.
 pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 
-/// How much of the file may be mapped into memory.
-const MAPPED: i64 = 1 << 30;
+/// How much of the file a process that stays keeps in memory. Mapping the file would be faster still, but then all
+/// that was ever touched counts as the daemon's memory.
+const CACHE_KIB: i64 = 16 << 10;
 
 /// For a hook: an existing database, little patience, no work on closing. No statement runs here: the first
 /// one reads the whole schema, and that belongs into the hook's one transaction.
@@ -60,8 +61,8 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", OWNER_WAL_PAGES)?;
-    // A search touches pages all over the file; mapped, they are read where the system keeps them, without a copy.
-    connection.pragma_update(None, "mmap_size", MAPPED)?;
+    // A search touches pages all over the file, and the next one mostly the same.
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     // A search alone uses a dozen statements; they are long, and preparing one costs as much as running it.
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

@@ -30,7 +30,7 @@ fn indexing_that_is_killed_goes_on_and_does_nothing_twice() {
 struct Renamed(Embedder);
 
 impl Embed for Renamed {
-    fn model(&self) -> &str {
+    fn model(&self) -> &'static str {
         "another"
     }
 
@@ -43,7 +43,7 @@ impl Embed for Renamed {
 struct Offline;
 
 impl Embed for Offline {
-    fn model(&self) -> &str {
+    fn model(&self) -> &'static str {
         "offline"
     }
 

@@ -1,5 +1,7 @@
 //! Searching a real store, with the real model.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod golden;
 mod hostile;
 mod indexing;

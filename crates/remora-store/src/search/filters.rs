@@ -102,7 +102,12 @@ impl Conditions {
 
     /// ` AND …`, or nothing.
     pub(crate) fn sql(&self) -> String {
-        self.sql.iter().map(|condition| format!(" AND {condition}")).collect()
+        let mut all = String::new();
+        for condition in &self.sql {
+            all.push_str(" AND ");
+            all.push_str(condition);
+        }
+        all
     }
 
     fn names(&mut self, column: &str, names: impl ExactSizeIterator<Item = String>) {

@@ -1,0 +1,134 @@
+use remora_core::document::ProjectScope;
+use remora_core::ids::DocumentId;
+use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::time::Time;
+use remora_store::Store;
+use remora_store::search::{Columns, DocumentRow, Filters};
+use std::time::Duration;
+
+use crate::support::{World, prompt, record_with, stop, turn};
+
+fn observation(title: &str) -> Observation {
+    Observation {
+        kind: ObservationType::Bugfix,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: format!("{title} because of a giraffe."),
+        facts: vec!["The first fact".into(), "The second fact".into()],
+        concepts: vec![],
+        files_read: vec![],
+        files_modified: vec![],
+        discovery_tokens: 0,
+        tool_name: None,
+    }
+}
+
+/// Turns that each became an observation; the first also a summary.
+fn remember(world: &World, store: &mut Store, titles: &[&str]) {
+    for (number, title) in titles.iter().enumerate() {
+        let id = format!("p{number}-{title}");
+        world.hook(&record_with("a", turn(&id), prompt(&format!("please look at {title}"))));
+        world.hook(&record_with("a", turn(&id), stop(&format!("{title} is done"))));
+        let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+        let summary = Summary { request: "look".into(), learned: "a lot".into(), ..Summary::default() };
+        let memory = Memory {
+            observations: vec![observation(title)],
+            summary: (number == 0).then_some(summary),
+            ..Memory::default()
+        };
+        store.confirm(&batch, &memory, None, Time::now()).unwrap();
+    }
+}
+
+fn all(store: &Store) -> Vec<DocumentRow> {
+    let count = i64::try_from(store.about_documents().unwrap()).unwrap();
+    store.documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap()
+}
+
+fn names(store: &Store) -> Vec<String> {
+    let mut names: Vec<String> = all(store).iter().map(DocumentRow::name).collect();
+    names.sort();
+    names
+}
+
+fn matching(store: &Store, expression: &str) -> usize {
+    let columns = Columns { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0 };
+    let filters = Filters::new(ProjectScope::All);
+    store.matching(expression, columns, &filters, DocumentId(0), 100).unwrap().len()
+}
+
+const EXPECTED: [&str; 10] = [
+    "obs_1_fact_1",
+    "obs_1_fact_2",
+    "obs_1_narrative",
+    "obs_2_fact_1",
+    "obs_2_fact_2",
+    "obs_2_narrative",
+    "summary_1_learned",
+    "summary_1_request",
+    "turn_1_turn",
+    "turn_2_turn",
+];
+
+#[test]
+fn every_part_of_a_memory_is_a_document_and_knows_its_neighbours() {
+    let world = World::new();
+    let mut store = world.open();
+    remember(&world, &mut store, &["Zebra", "Lion"]);
+    assert_eq!(names(&store), EXPECTED);
+    let rows = all(&store);
+    let row = |name: &str| rows.iter().find(|row| row.name() == name).unwrap();
+    assert_eq!(row("turn_1_turn").body, "please look at Zebra\nZebra is done");
+    assert_eq!(row("turn_1_turn").after, "please look at Lion\nLion is done");
+    assert_eq!(row("turn_2_turn").before, "please look at Zebra\nZebra is done");
+    assert_eq!(row("obs_1_narrative").after, "Lion\nLion because of a giraffe.");
+    assert_eq!(row("obs_1_narrative").prompt, "please look at Zebra");
+    assert_eq!(matching(&store, "\"giraffes\""), 2);
+    assert_eq!(matching(&store, "{after} : \"lions\""), 2, "the turn and the observation before it");
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_long_neighbour_does_not_count() {
+    let world = World::new();
+    let mut store = world.open();
+    let long = "word ".repeat(61);
+    remember(&world, &mut store, &[long.trim(), "Lion"]);
+    let rows = all(&store);
+    assert!(rows.iter().all(|row| row.before.is_empty()), "{rows:#?}");
+}
+
+#[test]
+fn records_from_before_get_their_documents_and_a_broken_off_fill_goes_on() {
+    let world = World::new();
+    let mut store = world.open();
+    remember(&world, &mut store, &["Zebra", "Lion"]);
+    // A prompt whose turn goes on has none.
+    world.hook(&record_with("a", turn("open"), prompt("still going")));
+    store.clear_documents().unwrap();
+    assert_eq!((names(&store).len(), matching(&store, "\"zebra\"")), (0, 0));
+    drop(store);
+    let mut store = world.open();
+    while store.fill_documents().unwrap() {}
+    assert!(!store.misses_documents().unwrap());
+    assert_eq!(names(&store), EXPECTED);
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn what_goes_on_is_read_from_where_it_waits() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
+    world.hook(&record_with("a", turn("p"), stop("camouflage")));
+    let store = world.open();
+    let project = store.projects().unwrap()[0].id;
+    let texts = |scope| -> Vec<String> {
+        store.waiting(&Filters::new(scope)).unwrap().into_iter().map(|waiting| waiting.text).collect()
+    };
+    let mut found = texts(ProjectScope::One(project));
+    found.sort();
+    assert_eq!(found.len(), 2);
+    assert!(found[1].starts_with("why is the zebra striped"), "{found:?}");
+    let nobody = ProjectScope::One(remora_core::ids::ProjectId(99));
+    assert_eq!(texts(nobody).len(), 0);
+}
