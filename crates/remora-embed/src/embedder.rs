@@ -12,7 +12,7 @@ const HEAD: usize = DIMENSIONS / HEADS;
 const ATTENTION: usize = 3 * DIMENSIONS;
 
 /// Turns texts into vectors. Making one costs next to nothing; used, it holds the buffers for 256 tokens at most
-/// (about 4 MB) until it is dropped.
+/// (about 5 MB) until it is dropped.
 #[derive(Debug)]
 pub struct Embedder {
     weights: Weights,

@@ -55,7 +55,7 @@ impl Scan<'_> {
                 keep: &keep,
             })
         };
-        let found = std::thread::scope(|scope| {
+        let mut found = std::thread::scope(|scope| {
             // The first part is this thread's own.
             let others: Vec<_> = parts().skip(1).map(|of| scope.spawn(move || part(of))).collect();
             let mut found = parts().next().map(part).unwrap_or_default();
@@ -64,7 +64,6 @@ impl Scan<'_> {
             }
             found
         });
-        let mut found = found;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
         found.truncate(self.count);
         found

@@ -45,27 +45,38 @@ pub(crate) fn tile<const ROWS: usize>(rows: [&Row; ROWS], panel: &Panel) -> [Sum
 }
 
 fn plain<const ROWS: usize>(rows: [&Row; ROWS], panel: &Panel) -> [Sums; ROWS] {
-    rows.map(|row| {
-        let mut totals = [[0.0; PANEL / 2]; 2];
-        for ((row, weights), scales) in row.iter().zip(&panel.weights).zip(&panel.scales) {
-            let mut sums = [0_i32; PANEL];
-            for ([left, right], weights) in row.iter().zip(weights) {
-                for (sum, [first, second]) in sums.iter_mut().zip(weights.as_flattened().as_chunks().0) {
-                    *sum += i32::from(*left) * i32::from(*first) + i32::from(*right) * i32::from(*second);
-                }
-            }
-            for ((total, sum), scale) in
-                totals.as_flattened_mut().iter_mut().zip(sums).zip(scales.as_flattened())
-            {
-                *total += as_float(sum) * scale;
+    let mut totals = [[[0.0; PANEL / 2]; 2]; ROWS];
+    for (block, (weights, scales)) in panel.weights.iter().zip(&panel.scales).enumerate() {
+        let weights = by_output(weights);
+        for (row, totals) in rows.iter().zip(&mut totals) {
+            let scaled = totals.as_flattened_mut().iter_mut().zip(scales.as_flattened());
+            for ((total, scale), weights) in scaled.zip(&weights) {
+                *total += product(&row[block], weights) * scale;
             }
         }
-        totals
-    })
+    }
+    totals
 }
 
+/// Each output's weights side by side, because of such a product compilers know to make vector instructions.
+fn by_output(weights: &[[[i16; PANEL]; 2]; PAIRS]) -> [[[i16; 2]; PAIRS]; PANEL] {
+    let mut outputs = [[[0; 2]; PAIRS]; PANEL];
+    for (pair, weights) in weights.iter().enumerate() {
+        for (output, weights) in outputs.iter_mut().zip(weights.as_flattened().as_chunks().0) {
+            output[pair] = *weights;
+        }
+    }
+    outputs
+}
+
+/// Never inlined: with the loops around it in sight, the compiler makes vectors of the wrong one.
+#[inline(never)]
 #[expect(clippy::cast_precision_loss, reason = "rounded as the vector instruction rounds")]
-fn as_float(sum: i32) -> f32 {
+fn product(activations: &[[i16; 2]; PAIRS], weights: &[[i16; 2]; PAIRS]) -> f32 {
+    let mut sum = 0;
+    for (activation, weight) in activations.as_flattened().iter().zip(weights.as_flattened()) {
+        sum += i32::from(*activation) * i32::from(*weight);
+    }
     sum as f32
 }
 

@@ -28,17 +28,16 @@ pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
         };
         say(&format!("{} {what}", paint(BOLD, &output::local(told.at))));
         let number = i64::try_from(told.items.len()).unwrap_or(i64::MAX);
-        let mut cost = format!(
-            "  {}, {}: {}, {} tokens, {} ms",
+        let by_words =
+            told.degraded.as_ref().map(|missing| format!(", by words alone: {missing}")).unwrap_or_default();
+        let cost = format!(
+            "  {}, {}: {}, {} tokens, {} ms{by_words}",
             row.host,
             row.project,
             count(number, "memory"),
             told.tokens,
             told.ms
         );
-        if let Some(missing) = &told.degraded {
-            cost.push_str(&format!(", by words alone: {missing}"));
-        }
         say(&paint(DIM, &cost));
         for item in told.items.iter().filter(|item| item.score.is_some()) {
             let score = item.score.unwrap_or_default();
