@@ -20,6 +20,9 @@ use rusqlite::{Connection, params};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// What makes a question a case of its own.
+type Change<'a> = &'a dyn Fn(&mut SearchQuery);
+
 const QUESTIONS: usize = 200;
 const VOCABULARY: u64 = 30_000;
 const TYPES: [&str; 6] = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
@@ -68,7 +71,7 @@ fn measure(observations: u64) -> Result<()> {
         searcher.resident_bytes() >> 20
     )?;
     let narrow = |query: &mut SearchQuery| query.filters.types = vec![ObservationType::Bugfix];
-    let cases: [(&str, &dyn Fn(&mut SearchQuery)); 6] = [
+    let cases: [(&str, Change<'_>); 6] = [
         ("hybrid", &|_| {}),
         ("hybrid, one type of six", &narrow),
         ("hybrid, one concept of a thousand", &|query| query.filters.concepts = vec!["concept-7".into()]),

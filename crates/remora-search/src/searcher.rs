@@ -23,6 +23,8 @@ const POOL: usize = 200;
 const LARGEST_POOL: usize = 2_000;
 /// Of a long prompt, the beginning says what it is about.
 const QUESTION_TOKENS: usize = 48;
+/// So many of the nearest are looked at even when they are no nearer than usual.
+const LEAST_NEAREST: usize = 20;
 /// How many of the nearest are asked whether filters let them pass before it is turned around.
 const FIRST_LOOK: usize = 1_000;
 
@@ -127,8 +129,12 @@ impl Searcher {
             return Ok(Meaning::default());
         };
         // Operators say what may be an answer; meaning only orders it.
-        let nearest =
+        let mut nearest =
             if words.strict { Vec::new() } else { nearest(&resident, store, filters, vector, pool)? };
+        // There is always something nearest; what is no nearer than usual was not found.
+        let usual = background.mean + background.deviation;
+        let found = nearest.partition_point(|near| near.cosine >= usual).max(LEAST_NEAREST);
+        nearest.truncate(found);
         let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
         let others: Vec<DocumentId> = words
             .found

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use remora_core::event::{Body, Event, SessionRef};
 use remora_core::ids::{EventId, SessionId};
@@ -23,6 +24,10 @@ pub struct Store {
     /// Set when a newer Remora made the database: this one may only read it.
     newer_schema: Option<i64>,
 }
+
+/// How long opening may take longer because records from before have no documents yet. The rest is done in the
+/// background, or by whoever opens the store next.
+const FILL_AT_OPENING: Duration = Duration::from_secs(2);
 
 /// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +68,7 @@ impl Store {
         let mut store = Self { db, dir: dir.clone(), newer_schema };
         if store.newer_schema.is_none() {
             store.take_in_spool();
+            store.fill_for(FILL_AT_OPENING);
             private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;
         }
         Ok(store)

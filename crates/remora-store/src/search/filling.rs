@@ -2,11 +2,13 @@
 //! for the index to be made anew. In small transactions, so that hooks get in between; one that is broken off goes on
 //! where it was.
 
+use std::time::{Duration, Instant};
+
 use remora_core::document::{RecordId, RecordKind};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::documents;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, problems};
 
 /// How many records a transaction takes.
 const STEP: u32 = 200;
@@ -27,6 +29,20 @@ impl Store {
         }
         transaction.commit()?;
         Ok(!missing.is_empty())
+    }
+
+    /// Fills for about this long. What fails is tried again the next time.
+    pub(crate) fn fill_for(&mut self, patience: Duration) {
+        let started = Instant::now();
+        while started.elapsed() < patience {
+            match self.fill_documents() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    return problems::report(Some(self.dir()), &format!("documents wait: {error}"));
+                }
+            }
+        }
     }
 
     /// Whether some records may have no documents yet.
