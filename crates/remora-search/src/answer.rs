@@ -35,6 +35,8 @@ pub(crate) struct Ranked {
     pub(crate) recency: f64,
 }
 
+/// What shares no word with the question and is no nearer than this has nothing to do with it.
+const FAINT: f32 = 0.2;
 /// Where no text was given, so many records are counted and no more.
 const MOST_BY_DATE: usize = 1_000;
 /// By date, only the best are put in order: among all that share a word with the question the newest says nothing.
@@ -69,7 +71,10 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 
 /// The best records, best first, or newest first if that was asked for.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
-    let Answer { question, weighed, candidates, plan, more } = answer;
+    let Answer { question, weighed, mut candidates, plan, more } = answer;
+    // Among vectors something is always nearest; that is no reason to show it.
+    candidates
+        .retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(|c| c >= FAINT));
     let mut ranking = one_a_record(store, query, candidates)?;
     collapse::turns_below_observations(&mut ranking);
     let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();

@@ -53,7 +53,8 @@ fn line(memory: &Recalled, now: Time) -> String {
 
 /// `today`, `3 days ago`, `2 weeks ago`, `on 28 February`, `on 28 February 2025`.
 pub fn ago(at: Time, now: Time) -> String {
-    let days = now.start_of_day().since(at.start_of_day()).as_secs().div_euclid(86_400 - 7_200);
+    // Days have 23 or 25 hours when clocks change.
+    let days = (now.start_of_day().since(at.start_of_day()).as_secs() + 43_200) / 86_400;
     match days {
         0 => "today".to_owned(),
         1 => "yesterday".to_owned(),
