@@ -129,12 +129,8 @@ impl Searcher {
             return Ok(Meaning::default());
         };
         // Operators say what may be an answer; meaning only orders it.
-        let mut nearest =
+        let nearest =
             if words.strict { Vec::new() } else { nearest(&resident, store, filters, vector, pool)? };
-        // There is always something nearest; what is no nearer than usual was not found.
-        let usual = background.mean + background.deviation;
-        let found = nearest.partition_point(|near| near.cosine >= usual).max(LEAST_NEAREST);
-        nearest.truncate(found);
         let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
         let others: Vec<DocumentId> = words
             .found
@@ -202,6 +198,13 @@ fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
         let candidate = all.entry(near.document).or_insert_with(|| Candidate::new(near.document));
         (candidate.cosine, candidate.semantic_rank) = (Some(near.cosine), Some(rank));
     }
+    // There is always something nearest; what is no nearer than usual, and has none of the words, was not found.
+    let usual = meaning.background.map_or(f32::MIN, |background| background.mean + background.deviation);
+    all.retain(|_, candidate| {
+        let is_near = candidate.cosine.is_some_and(|cosine| cosine >= usual);
+        let is_among_first = candidate.semantic_rank.is_some_and(|rank| rank <= LEAST_NEAREST);
+        candidate.lexical.is_some() || is_near || is_among_first
+    });
     for near in &meaning.also {
         if let Some(candidate) = all.get_mut(&near.document) {
             candidate.cosine = Some(near.cosine);

@@ -1,5 +1,7 @@
 //! Documents by their text, and by nothing but filters.
 
+use std::collections::HashSet;
+
 use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
 use rusqlite::types::Value;
@@ -25,6 +27,9 @@ pub struct Found {
     pub score: f64,
 }
 
+/// How many of the best matches are looked at before filters, and how many of them have to pass.
+const FIRST_LOOK: usize = 500;
+const ENOUGH: usize = 100;
 /// Short strings have no trigram; they are looked for in as many of the newest documents.
 const MOST_SCANNED: u32 = 5_000;
 
@@ -55,6 +60,25 @@ impl Store {
         after: DocumentId,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
+        let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
+        let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
+        values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
+        // The index alone is much quicker than the index with a look at every document. Mostly enough of the best
+        // pass; where they do not, the scope or the filters are narrow, and every match is looked at.
+        let first_look = FIRST_LOOK.max(most);
+        let mut first = values.clone();
+        first.push(limit(first_look));
+        let sql = "SELECT rowid, -bm25(documents_text, ?, ?, ?, ?, ?) AS score FROM documents_text
+                   WHERE documents_text MATCH ? AND rowid > ? ORDER BY score DESC, rowid DESC LIMIT ?";
+        let mut best = self.found(sql, &first)?;
+        let is_all = best.len() < first_look;
+        let documents: Vec<DocumentId> = best.iter().map(|found| found.document).collect();
+        let pass: HashSet<DocumentId> = self.passing(&documents, filters)?.into_iter().collect();
+        best.retain(|found| pass.contains(&found.document));
+        if is_all || best.len() >= most.min(ENOUGH) {
+            best.truncate(most);
+            return Ok(best);
+        }
         let conditions = Conditions::new(filters);
         let sql = format!(
             "SELECT d.id, -bm25(documents_text, ?, ?, ?, ?, ?) AS score
@@ -62,9 +86,6 @@ impl Store {
              WHERE documents_text MATCH ? AND documents_text.rowid > ?{} ORDER BY score DESC, d.id DESC LIMIT ?",
             conditions.sql()
         );
-        let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
-        let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
-        values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
         values.extend(conditions.values);
         values.push(limit(most));
         self.found(&sql, &values)
