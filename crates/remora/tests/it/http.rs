@@ -20,10 +20,11 @@ fn body(background: &Background, session: &str, more: &Value) -> Value {
     body
 }
 
+/// All of one session: the start of another would end its turn, and what has ended does not wait.
 fn make(background: &Background, number: usize) -> Value {
     body(
         background,
-        &format!("s{}", number % 7),
+        "one",
         &json!({"tool_name": "Bash", "tool_use_id": format!("t{number}"),
             "tool_input": {"command": format!("make target-{number}-end")}, "tool_response": {"stdout": "done"}}),
     )
