@@ -15,22 +15,23 @@ const DEAR: u64 = 5_000;
 /// After so many days, being recent counts half as much.
 const HALF_LIFE_DAYS: f64 = 14.0;
 
-/// An observation as it would be shown.
+/// The least a line takes, in tokens: with less left there is no use in looking further.
+const SHORTEST_LINE: u64 = 8;
+
+/// An observation as it is shown.
 struct Item<'a> {
     known: &'a Known,
-    worth: f64,
     day: String,
     line: String,
 }
 
 /// The lines, and the ids they show.
 pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) -> (String, Vec<i64>) {
-    let mut items: Vec<Item<'_>> = known
-        .iter()
-        .map(|known| Item { known, worth: worth(known, hot, now), day: day(known.at), line: line(known) })
-        .collect();
-    items.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.known.id.cmp(&a.known.id)));
-    let mut chosen = choose(items, budget.saturating_sub(tokens(HEADING)));
+    let mut by_worth: Vec<(f64, &Known)> =
+        known.iter().map(|known| (worth(known, hot, now), known)).collect();
+    by_worth.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.id.cmp(&one.id)));
+    let by_worth = by_worth.into_iter().map(|(_, known)| known);
+    let mut chosen = choose(by_worth, budget.saturating_sub(tokens(HEADING)));
     if chosen.is_empty() {
         return (String::new(), Vec::new());
     }
@@ -40,12 +41,16 @@ pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) ->
 }
 
 /// Takes what is worth most and fits, with the headings it needs. Whole items only; a shorter one may still fit.
-fn choose(items: Vec<Item<'_>>, mut left: u64) -> Vec<Item<'_>> {
+fn choose<'a>(by_worth: impl Iterator<Item = &'a Known>, mut left: u64) -> Vec<Item<'a>> {
     let mut days: HashSet<String> = HashSet::new();
     let mut files: HashSet<(String, Option<&str>)> = HashSet::new();
     let mut chosen = Vec::new();
-    for item in items {
-        let place = (item.day.clone(), item.known.file.as_deref());
+    for known in by_worth {
+        if left < SHORTEST_LINE {
+            break;
+        }
+        let item = Item { known, day: day(known.at), line: line(known) };
+        let place = (item.day.clone(), known.file.as_deref());
         let mut cost = tokens(&item.line);
         if !days.contains(&item.day) {
             cost += tokens(&day_heading(&item.day));
