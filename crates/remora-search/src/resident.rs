@@ -83,7 +83,7 @@ impl Resident {
         scope: ProjectScope,
         query: &Vector,
         most: usize,
-        keep: &(dyn Fn(DocumentId) -> bool + Sync),
+        keep: impl Fn(DocumentId) -> bool + Sync,
     ) -> Vec<Near> {
         let query = Query::new(query);
         let mut all = Vec::new();
@@ -111,12 +111,11 @@ impl Resident {
 
     /// How near these documents are, those that have a vector.
     pub(crate) fn cosines(&self, scope: ProjectScope, query: &Vector, documents: &[DocumentId]) -> Vec<Near> {
-        let mut wanted = documents.to_vec();
-        wanted.sort_unstable();
-        let mut found = Vec::with_capacity(wanted.len());
+        let wanted = Ids::new(documents);
+        let mut found = Vec::with_capacity(documents.len());
         for partition in self.in_scope(scope) {
             for (index, document) in partition.documents.iter().enumerate() {
-                if wanted.binary_search(document).is_ok() {
+                if wanted.contains(*document) {
                     found.push(Near { document: *document, cosine: partition.cosine(query, index) });
                 }
             }
@@ -141,6 +140,27 @@ impl Resident {
         let mean = sample.iter().sum::<f32>() / sample.len() as f32;
         let variance = sample.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / sample.len() as f32;
         Some(Background { mean, deviation: variance.sqrt() })
+    }
+}
+
+/// A few documents among many: a bit for each, because every vector in memory is asked.
+struct Ids(Vec<u64>);
+
+impl Ids {
+    fn new(documents: &[DocumentId]) -> Self {
+        let last = documents.iter().map(|document| document.0).max().unwrap_or_default();
+        let mut bits = vec![0; usize::try_from(last / 64).unwrap_or_default() + 1];
+        for document in documents {
+            if let Some(word) = usize::try_from(document.0 / 64).ok().and_then(|at| bits.get_mut(at)) {
+                *word |= 1 << (document.0 % 64);
+            }
+        }
+        Self(bits)
+    }
+
+    fn contains(&self, document: DocumentId) -> bool {
+        let word = usize::try_from(document.0 / 64).ok().and_then(|at| self.0.get(at));
+        word.is_some_and(|word| word & (1 << (document.0 % 64)) != 0)
     }
 }
 

@@ -173,9 +173,9 @@ fn nearest(
     most: usize,
 ) -> Result<Vec<Near>, StoreError> {
     if !filters.is_narrow() {
-        return Ok(resident.nearest(filters.scope, vector, most, &|_| true));
+        return Ok(resident.nearest(filters.scope, vector, most, |_| true));
     }
-    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most), &|_| true);
+    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most), |_| true);
     let is_all = first.len() < FIRST_LOOK.max(most);
     let documents: Vec<DocumentId> = first.iter().map(|near| near.document).collect();
     let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
@@ -185,7 +185,7 @@ fn nearest(
         return Ok(passed);
     }
     let pass: HashSet<DocumentId> = store.all_passing(filters)?.into_iter().collect();
-    Ok(resident.nearest(filters.scope, vector, most, &|document| pass.contains(&document)))
+    Ok(resident.nearest(filters.scope, vector, most, |document| pass.contains(&document)))
 }
 
 fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
