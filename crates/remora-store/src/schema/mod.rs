@@ -158,6 +158,38 @@ mod tests {
     }
 
     #[test]
+    fn a_database_from_before_search_keeps_everything_and_becomes_searchable() {
+        let (_temp, dir) = new_dir();
+        private_file().create_new(true).write(true).open(dir.database()).unwrap();
+        let mut old = connection::open_to_build(&dir.database()).unwrap();
+        for (number, migration) in (1..).zip(&MIGRATIONS[..2]) {
+            apply(&mut old, number, migration).unwrap();
+        }
+        old.execute_batch(
+            "INSERT INTO projects VALUES (1, x'01', 'k', 'app', '/app', NULL, 0);
+             INSERT INTO sessions (id, uuid, host, content_session_id, project_id, started_at, last_activity_at)
+             VALUES (1, x'02', 'claude-code', 's', 1, 0, 0);
+             INSERT INTO user_prompts VALUES (1, 1, 1, 'why stripes', 'camouflage', 0);
+             INSERT INTO facts VALUES (1, x'03', NULL, 'editor', 'vim', 'user', 'said', 1.0, 0, 0);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
+             INSERT INTO observations SELECT i, randomblob(16), 1, 1, 1, 'discovery', 'Zebra ' || i, '', 'Stripes.',
+                 '[\"a fact\"]', '[]', '[]', '[]', 0, NULL, i, '[]', 'x', '', i, NULL FROM n;",
+        )
+        .unwrap();
+        old.close().unwrap();
+        let store = crate::Store::open(&dir).unwrap();
+        assert_eq!(store.counts().unwrap().observations, 450);
+        let count = |sql: &str| store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM documents"), 450 * 2 + 2);
+        assert_eq!(
+            count("SELECT count(*) FROM documents_text WHERE documents_text MATCH 'title : zebras'"),
+            900
+        );
+        assert!(!store.misses_documents().unwrap());
+        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    }
+
+    #[test]
     fn a_failing_migration_changes_nothing() {
         let (_temp, dir) = new_dir();
         create(&dir).unwrap();
