@@ -67,6 +67,7 @@ impl Store {
         }
         let mut store = Self { db, dir: dir.clone(), newer_schema };
         if store.newer_schema.is_none() {
+            store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
             store.fill_for(FILL_AT_OPENING);
             private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;

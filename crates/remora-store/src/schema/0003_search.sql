@@ -36,27 +36,6 @@ CREATE VIRTUAL TABLE documents_trigram USING fts5 (
     content = 'documents', content_rowid = 'id', tokenize = 'trigram remove_diacritics 1', columnsize = 0
 );
 
-CREATE TRIGGER documents_added AFTER INSERT ON documents BEGIN
-    INSERT INTO documents_text (rowid, title, body, prompt, before, after)
-    VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
-    INSERT INTO documents_trigram (rowid, title, body) VALUES (new.id, new.title, new.body);
-END;
-
-CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN
-    INSERT INTO documents_text (documents_text, rowid, title, body, prompt, before, after)
-    VALUES ('delete', old.id, old.title, old.body, old.prompt, old.before, old.after);
-    INSERT INTO documents_trigram (documents_trigram, rowid, title, body)
-    VALUES ('delete', old.id, old.title, old.body);
-END;
-
--- Title and body never change: what was edited is a new document. Its surroundings do.
-CREATE TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON documents BEGIN
-    INSERT INTO documents_text (documents_text, rowid, title, body, prompt, before, after)
-    VALUES ('delete', old.id, old.title, old.body, old.prompt, old.before, old.after);
-    INSERT INTO documents_text (rowid, title, body, prompt, before, after)
-    VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
-END;
-
 -- One byte a number, times `scale`. A vector is compared with those of its own model only. The id counts up, so that
 -- whoever holds vectors in memory can ask for those that came since.
 CREATE TABLE vectors (
