@@ -32,7 +32,7 @@ pub use embed::{Embed, EmbedError};
 pub use hit::{Facets, Hit, Plan, PlannedWord, Results, Snippet, Why};
 pub use indexing::{IndexBatch, IndexError, index_next};
 pub use query::{Mode, SearchQuery, Sort};
-pub use recall::{Prompted, Telling, is_trivial};
+pub use recall::{PREVIEW, Prompted, Telling, is_trivial};
 pub use remora_core::document::{ProjectScope, RecordId, RecordKind};
 pub use remora_store::search::Filters;
 pub use searcher::Searcher;

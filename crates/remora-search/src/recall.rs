@@ -24,7 +24,7 @@ const SHORTEST: usize = 12;
 /// What memories may take with a prompt, in tokens.
 const MOST_TOKENS: u64 = 800;
 /// How much of a prompt is written down beside what was told with it.
-const PREVIEW: usize = 120;
+pub const PREVIEW: usize = 120;
 
 /// A prompt, and whose memory it is asked of.
 #[derive(Debug, Clone, PartialEq)]

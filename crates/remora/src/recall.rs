@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 use remora_core::context;
 use remora_core::event::{Body, Event};
 use remora_core::settings::{Context, Memory};
+use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_hosts::response::{self, Moment};
-use remora_search::{Prompted, Searcher, Telling, is_trivial};
+use remora_search::{PREVIEW, Prompted, Searcher, Telling, is_trivial};
 use remora_store::retrievals::{self, Item, Retrieval};
 use remora_store::{KnownSession, Recall, Store, StoreError};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::client;
@@ -92,11 +94,25 @@ fn with_prompt(
     room: u64,
     now: Time,
 ) -> Result<Option<String>, StoreError> {
-    let question = json!({ "host": event.session.host, "session_id": event.session.id, "prompt": text });
-    if let Some(answer) = client::post(store.dir(), "/api/context/semantic", &question, PATIENCE) {
-        return Ok(answer["context"].as_str().map(str::to_owned));
-    }
+    let started = Instant::now();
     let Some(session) = store.known_session(&event.session)? else { return Ok(None) };
+    let question =
+        json!({ "host": event.session.host, "session_id": event.session.id, "prompt": text, "log": false });
+    if let Some(answer) = client::post(store.dir(), "/api/context/semantic", &question, PATIENCE) {
+        let Some(told) = answer["context"].as_str() else { return Ok(None) };
+        // Written down here, because an answer that came too late was not told.
+        store.log_retrieval(&Retrieval {
+            session: session.id,
+            moment: retrievals::Moment::Prompt,
+            prompt: one_line(text, PREVIEW),
+            tokens: context::tokens(told),
+            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            degraded: answer["degraded"].as_str().map(str::to_owned),
+            items: Vec::deserialize(&answer["memories"]).unwrap_or_default(),
+            at: now,
+        })?;
+        return Ok(Some(told.to_owned()));
+    }
     let prompted = Prompted {
         text: text.to_owned(),
         project: session.project,

@@ -49,6 +49,13 @@ struct Question {
     host: Option<String>,
     #[serde(alias = "q", alias = "query")]
     prompt: String,
+    /// Whether what is answered counts as told. A hook that may not wait says so itself, once it has handed it on.
+    #[serde(default = "yes")]
+    log: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What matters for a prompt of a session that is known.
@@ -80,8 +87,10 @@ async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Jso
     let Some(telling) = http.shared.finder.recall(prompted, &settings.search).await? else {
         return Ok(Json(Told::default()));
     };
-    let retrieval = telling.retrieval.clone();
-    http.shared.writer.call(move |store| store.log_retrieval(&retrieval)).await?;
+    if question.log {
+        let retrieval = telling.retrieval.clone();
+        http.shared.writer.call(move |store| store.log_retrieval(&retrieval)).await?;
+    }
     Ok(Json(Told {
         context: Some(telling.text),
         tokens: telling.retrieval.tokens,

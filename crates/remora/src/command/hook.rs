@@ -98,10 +98,12 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
             let mut store = deliver(dir, sync, &record)?;
+            // First, so that the daemon hears of the event even if there is no time left to answer.
+            let poked = poke(dir, autostart);
             if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
                 print(&answer);
             }
-            poke(dir, autostart)
+            poked
         }
         Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
     }

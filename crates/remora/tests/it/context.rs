@@ -27,23 +27,18 @@ fn work(world: &World, session: &str, number: usize) {
     send("Stop", json!({ "last_assistant_message": told }));
 }
 
-/// The context a session is given, if any.
+/// The context a session is given at its start, if any.
 fn told(world: &World, session: &str, source: &str) -> Option<String> {
-    let mut message = world.message("SessionStart", &json!({ "source": source }));
-    message["session_id"] = json!(session);
-    let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
-    assert_harmless(&ran);
-    if ran.output.stdout.is_empty() {
-        return None;
-    }
-    let answer: Value = serde_json::from_slice(&ran.output.stdout).unwrap();
-    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
-    Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+    hear(world, session, world.message("SessionStart", &json!({ "source": source })))
 }
 
 /// What a session is given with a prompt, if anything.
 fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
-    let mut message = world.prompt(&format!("{session} {prompt}"), prompt);
+    hear(world, session, world.prompt(&format!("{session} {prompt}"), prompt))
+}
+
+/// What a hook answers its host.
+fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
     message["session_id"] = json!(session);
     let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
     assert_harmless(&ran);
@@ -51,7 +46,7 @@ fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
         return None;
     }
     let answer: Value = serde_json::from_slice(&ran.output.stdout).unwrap();
-    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], message["hook_event_name"]);
     Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
 }
 
@@ -185,6 +180,13 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
     // The same for programs, and never twice.
     let asked = json!({ "session_id": "two", "host": "claude-code", "prompt": prompt });
     assert_eq!(client.post("/api/context/semantic", &asked).json()["context"], Value::Null);
+    // An answer that nobody handed on was not told.
+    assert_eq!(told_with(world, "three", "yes please"), None);
+    let mut asked = json!({ "session_id": "three", "host": "claude-code", "prompt": prompt, "log": false });
+    let answer = |asked: &Value| client.post("/api/context/semantic", asked).json()["context"].clone();
+    assert!(answer(&asked).is_string() && answer(&asked).is_string());
+    asked["log"] = json!(true);
+    assert!(answer(&asked).is_string() && answer(&asked).is_null());
     let start = client.list(&format!("/api/context/inject?cwd={}", world.project().display()));
     assert!(start["context"].as_str().unwrap().contains("Invoices are sent"), "{start}");
 }
