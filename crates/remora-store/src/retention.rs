@@ -1,4 +1,4 @@
-//! What would otherwise only grow is cut back: usage, the audit log, payloads nobody retried, old backups.
+//! What would otherwise only grow is cut back: usage, what agents were told, the audit log, payloads nobody retried, old backups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ const AUDIT_DAYS: u32 = 365;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub usage: usize,
+    /// What agents were told.
+    pub retrievals: usize,
     pub audit: usize,
     pub failed: usize,
     pub backups: usize,
@@ -32,6 +34,8 @@ impl Store {
         let db = self.writable()?;
         let usage =
             db.execute("DELETE FROM llm_usage WHERE created_at < ?1", [before(retention.usage_days)])?;
+        let retrievals = db
+            .execute("DELETE FROM memory_retrievals WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
         // The trace stays; only what was to be learned from it is given up.
         let failed = db.execute(
@@ -39,7 +43,7 @@ impl Store {
             [before(retention.failed_days)],
         )?;
         let backups = self.prune_backups()?;
-        Ok(Pruned { usage, audit, failed, backups })
+        Ok(Pruned { usage, retrievals, audit, failed, backups })
     }
 
     fn prune_backups(&self) -> Result<usize, StoreError> {

@@ -412,7 +412,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "retention.usage_days",
         "REMORA_RETENTION_USAGE_DAYS",
-        "for how many days it is known what models were asked and what it cost",
+        "for how many days it is known what models were asked and what it cost, and what agents were told",
         |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.usage_days = days),
         |settings| i64::from(settings.retention.usage_days).into(),
     ),

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
+use remora_store::retrievals::{Moment, Retrieval};
 use remora_store::{Call, CallOutcome, Failure, Pruned, Which};
 
 use crate::support::{World, prompt, record_with, stop, turn};
@@ -46,6 +47,19 @@ fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
     let (waiting, failed) = store.payload_bytes().unwrap();
     assert!(waiting == 0 && failed > 0);
 
+    store
+        .log_retrieval(&Retrieval {
+            session: store.sessions(None, 1).unwrap()[0].id,
+            moment: Moment::Start,
+            prompt: String::new(),
+            tokens: 10,
+            ms: 1,
+            degraded: None,
+            items: Vec::new(),
+            at: now,
+        })
+        .unwrap();
+
     let backups = world.dir.backups();
     fs::create_dir_all(&backups).unwrap();
     for name in ["before-schema-1-1.db", "before-schema-1-2.db", "mine.db", "before-schema-2-3.db"] {
@@ -57,7 +71,10 @@ fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
     let retention = Retention { usage_days: 10, failed_days: 20, log_mb: 1 };
     let later = |days: u32| now.after(Duration::from_hours(24) * days + Duration::from_hours(1));
     assert_eq!(store.prune(&retention, later(5)).unwrap(), Pruned { backups: 1, ..Pruned::default() });
-    assert_eq!(store.prune(&retention, later(15)).unwrap(), Pruned { usage: 4, ..Pruned::default() });
+    assert_eq!(
+        store.prune(&retention, later(15)).unwrap(),
+        Pruned { usage: 4, retrievals: 1, ..Pruned::default() }
+    );
     assert_eq!(
         store.prune(&retention, later(400)).unwrap(),
         Pruned { failed: 2, audit: 1, ..Pruned::default() }
