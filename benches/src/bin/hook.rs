@@ -4,23 +4,21 @@
 
 #![allow(clippy::disallowed_methods, reason = "it plays another program that holds the database")]
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use remora_bench::process::{Cost, programs, run, run_with_input};
+use remora_bench::{Result, ms};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use wait4::Wait4;
-
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const RUNS: usize = 400;
 
 fn main() -> Result<()> {
-    let directory = std::env::current_exe()?.parent().map(Path::to_owned).unwrap_or_default();
+    let directory = programs()?;
     let bench = Bench { remora: directory.join("remora"), empty: directory.join("empty") };
     let mut report = Report::default();
 
@@ -56,12 +54,6 @@ fn main() -> Result<()> {
 struct Bench {
     remora: PathBuf,
     empty: PathBuf,
-}
-
-struct Cost {
-    wall: Duration,
-    cpu: Duration,
-    rss: u64,
 }
 
 impl Bench {
@@ -203,25 +195,6 @@ impl Bench {
     }
 }
 
-fn run_with_input(command: &mut Command, input: &[u8]) -> Result<Cost> {
-    run(command, |stdin| stdin.write_all(input))
-}
-
-fn run(command: &mut Command, send: impl FnOnce(&mut ChildStdin) -> std::io::Result<()>) -> Result<Cost> {
-    let started = Instant::now();
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // The empty process does not read.
-        let _ = send(&mut stdin);
-    }
-    let used = child.wait4()?;
-    let wall = started.elapsed();
-    if !used.status.success() {
-        return Err(format!("exit {}", used.status).into());
-    }
-    Ok(Cost { wall, cpu: used.rusage.utime + used.rusage.stime, rss: used.rusage.maxrss })
-}
-
 /// An ordinary tool call: a command with some thirty lines of output.
 fn message(number: usize) -> Value {
     let mut output = String::new();
@@ -353,10 +326,6 @@ fn median(values: impl Iterator<Item = Duration>) -> Duration {
     let mut values: Vec<Duration> = values.collect();
     values.sort();
     values.get(values.len() / 2).copied().unwrap_or_default()
-}
-
-fn ms(duration: Duration) -> String {
-    format!("{:.2} ms", duration.as_secs_f64() * 1000.0)
 }
 
 /// Linux reports the peak in KiB and `wait4` hands it on in bytes.

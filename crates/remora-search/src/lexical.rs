@@ -63,11 +63,12 @@ pub(crate) fn find(
     store: &Store,
     question: &Question,
     filters: &Filters,
+    few: Option<&HashSet<DocumentId>>,
     most: usize,
 ) -> Result<Lexical, StoreError> {
     let weighed = weigh(store, question)?;
     if let Some(expression) = &question.expression {
-        let mut found = store.matching(expression, COLUMNS, filters, DocumentId(0), most)?;
+        let mut found = store.matching(expression, COLUMNS, filters, few, DocumentId(0), most)?;
         if let Some(unwanted) = &question.unwanted {
             remove_records(store, unwanted, filters, &mut found)?;
         }
@@ -79,7 +80,7 @@ pub(crate) fn find(
         Some(Plain { expression, common }) => {
             let newest = store.about_documents()?.saturating_sub(NEWEST);
             let after = if common { i64::try_from(newest).unwrap_or_default() } else { 0 };
-            store.matching(&expression, COLUMNS, filters, DocumentId(after), most)?
+            store.matching(&expression, COLUMNS, filters, few, DocumentId(after), most)?
         }
         None => Vec::new(),
     };
@@ -96,7 +97,7 @@ fn remove_records(
     filters: &Filters,
     found: &mut Vec<Found>,
 ) -> Result<(), StoreError> {
-    let matching = store.matching(unwanted, COLUMNS, filters, DocumentId(0), MOST_UNWANTED)?;
+    let matching = store.matching(unwanted, COLUMNS, filters, None, DocumentId(0), MOST_UNWANTED)?;
     let records_of = |found: &[Found]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
         let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
         Ok(store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())

@@ -56,16 +56,12 @@ impl Searcher {
         let mut model = String::new();
         let mut asked = None;
         // Words are looked up while the question is embedded.
-        let words = std::thread::scope(|scope| {
+        let (words, few) = std::thread::scope(|scope| {
             let embedding = embedder.filter(|_| wants_meaning).map(|embedder| {
                 embedder.model().clone_into(&mut model);
                 scope.spawn(|| embedder.embed(&[&query.text], QUESTION_TOKENS))
             });
-            let words = if wants_words {
-                lexical::find(store, &question, &query.filters, pool)
-            } else {
-                lexical::weigh(store, &question).map(|weighed| Lexical { weighed, ..Lexical::default() })
-            };
+            let words = by_words(store, &question, query, pool);
             asked = embedding.and_then(|embedding| embedding.join().ok());
             words
         })?;
@@ -76,7 +72,7 @@ impl Searcher {
         };
         let mut meaning = Meaning::default();
         if let Some(vector) = &vector {
-            meaning = self.meaning(store, &query.filters, &words, vector, &model, pool)?;
+            meaning = self.meaning(store, &query.filters, (&words, few.as_ref()), vector, &model, pool)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -85,7 +81,7 @@ impl Searcher {
         let words = if wants_words || meaning.background.is_some() {
             words
         } else {
-            lexical::find(store, &question, &query.filters, pool)?
+            lexical::find(store, &question, &query.filters, few.as_ref(), pool)?
         };
         let mut candidates = gather(&words, &meaning);
         let lexical_weight = fuse(&mut candidates, meaning.background.filter(|_| vector.is_some()));
@@ -118,7 +114,7 @@ impl Searcher {
         &self,
         store: &Store,
         filters: &Filters,
-        words: &Lexical,
+        (words, few): (&Lexical, Option<&HashSet<DocumentId>>),
         vector: &Vector,
         model: &str,
         pool: usize,
@@ -130,7 +126,7 @@ impl Searcher {
         };
         // Operators say what may be an answer; meaning only orders it.
         let nearest =
-            if words.strict { Vec::new() } else { nearest(&resident, store, filters, vector, pool)? };
+            if words.strict { Vec::new() } else { nearest(&resident, store, filters, few, vector, pool)? };
         let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
         let others: Vec<DocumentId> = words
             .found
@@ -161,6 +157,22 @@ struct Meaning {
     background: Option<Background>,
 }
 
+/// What words find while the question is embedded, and what passes where few documents do.
+fn by_words(
+    store: &Store,
+    question: &Question,
+    query: &SearchQuery,
+    pool: usize,
+) -> Result<(Lexical, Option<HashSet<DocumentId>>), StoreError> {
+    let few = store.few_passing(&query.filters)?;
+    let words = if query.mode == Mode::Semantic {
+        Lexical { weighed: lexical::weigh(store, question)?, ..Lexical::default() }
+    } else {
+        lexical::find(store, question, &query.filters, few.as_ref(), pool)?
+    };
+    Ok((words, few))
+}
+
 /// The nearest documents that pass the filters.
 ///
 /// Filters are SQL, vectors are in memory. Mostly enough of the nearest pass; when they do not, the filters are so
@@ -169,9 +181,13 @@ fn nearest(
     resident: &Resident,
     store: &Store,
     filters: &Filters,
+    few: Option<&HashSet<DocumentId>>,
     vector: &Vector,
     most: usize,
 ) -> Result<Vec<Near>, StoreError> {
+    if let Some(few) = few {
+        return Ok(resident.nearest(filters.scope, vector, most, |document| few.contains(&document)));
+    }
     if !filters.is_narrow() {
         return Ok(resident.nearest(filters.scope, vector, most, |_| true));
     }

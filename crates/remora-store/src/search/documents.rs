@@ -35,6 +35,8 @@ struct Origin {
     project: Option<i64>,
     session: Option<i64>,
     created_at: i64,
+    /// Of an observation.
+    observation_type: Option<String>,
 }
 
 /// Writes the documents of a record in place of those it had. `false` when there is no such record.
@@ -69,8 +71,8 @@ pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError
 fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, title, body, prompt,
-             before, after)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             before, after, type)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         origin.record.kind.name(),
@@ -85,6 +87,7 @@ fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> 
         document.surroundings.prompt,
         document.surroundings.before,
         document.surroundings.after,
+        origin.observation_type,
     ])?;
     Ok(())
 }
@@ -95,12 +98,13 @@ type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
 fn observation(db: &Connection, record: RecordId) -> Made {
     let sql =
         "SELECT project_id, session_id, created_at, title, subtitle, narrative, facts, concepts, files_read,
-                   files_modified, prompt_number, provider FROM observations WHERE id = ?1";
+                   files_modified, prompt_number, provider, type FROM observations WHERE id = ?1";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
         let is_by_hand = row.get::<_, String>(11)? == BY_HAND;
-        Ok((origin(record, row)?, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
+        let origin = Origin { observation_type: Some(row.get(12)?), ..origin(record, row)? };
+        Ok((origin, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
     });
     let Some((origin, [title, subtitle, narrative], lists, prompt_number, is_by_hand)) = row.optional()?
     else {
@@ -212,7 +216,13 @@ fn fact(db: &Connection, record: RecordId) -> Made {
 }
 
 fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<Origin> {
-    Ok(Origin { record, project: row.get(0)?, session: row.get(1)?, created_at: row.get(2)? })
+    Ok(Origin {
+        record,
+        project: row.get(0)?,
+        session: row.get(1)?,
+        created_at: row.get(2)?,
+        observation_type: None,
+    })
 }
 
 /// A record beside another in their session.

@@ -6,6 +6,9 @@ use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use rusqlite::types::Value;
 
+/// Shorter strings are not in the trigram index.
+const TRIGRAM: usize = 3;
+
 /// What may be found. Several values of one filter are alternatives; different filters all have to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filters {
@@ -57,6 +60,45 @@ impl Filters {
     }
 }
 
+/// What every narrative that passes contains, where filters name concepts or files: a narrative ends with both, with
+/// spaces for hyphens. What contains it may still not pass.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Contained {
+    /// For the index of words.
+    Words(String),
+    /// For the index of trigrams, because a part of a path may begin and end within words.
+    Trigrams(String),
+}
+
+impl Contained {
+    /// `None` when nothing is named, or something that cannot be looked up: then it may be anywhere.
+    pub(crate) fn of(filters: &Filters) -> Option<Self> {
+        if !filters.concepts.is_empty() {
+            let concepts: Option<Vec<String>> =
+                filters.concepts.iter().map(|concept| words(concept)).collect();
+            return Some(Self::Words(format!("body : ({})", concepts?.join(" OR "))));
+        }
+        let lists = [&filters.files, &filters.files_read, &filters.files_modified];
+        let paths = lists.into_iter().find(|list| !list.is_empty())?;
+        let paths: Option<Vec<String>> = paths.iter().map(|path| trigrams(path)).collect();
+        Some(Self::Trigrams(paths?.join(" OR ")))
+    }
+}
+
+fn words(name: &str) -> Option<String> {
+    name.chars().any(char::is_alphanumeric).then(|| quoted(name))
+}
+
+fn trigrams(path: &str) -> Option<String> {
+    let pieces = path.split('-').filter(|piece| piece.chars().count() >= TRIGRAM);
+    let pieces: Vec<String> = pieces.map(quoted).collect();
+    (!pieces.is_empty()).then(|| format!("({})", pieces.join(" AND ")))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
 /// Conditions on `documents AS d`, with their values.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
@@ -69,7 +111,8 @@ impl Conditions {
     pub(crate) fn beside_scope(filters: &Filters) -> Self {
         let mut all = Self::default();
         all.names("d.kind", filters.kinds.iter().map(|kind| kind.name().to_owned()));
-        if filters.wants_observations_only() || filters.wants_files() {
+        all.names("d.type", filters.types.iter().map(|kind| kind.name().to_owned()));
+        if !filters.concepts.is_empty() || filters.wants_files() {
             all.record(filters);
         }
         if let Some(from) = filters.from {
@@ -121,7 +164,6 @@ impl Conditions {
     /// What only the record itself knows.
     fn record(&mut self, filters: &Filters) {
         let mut observation = Self::default();
-        observation.names("o.type", filters.types.iter().map(|kind| kind.name().to_owned()));
         observation.any(
             &filters.concepts,
             |_| in_list("o.concepts", "lower(value) = lower(?)"),

@@ -7,7 +7,7 @@ use remora_core::ids::DocumentId;
 use rusqlite::types::Value;
 use rusqlite::{ToSql, params_from_iter};
 
-use super::filters::{Conditions, Filters, containing};
+use super::filters::{Conditions, Contained, Filters, containing};
 use crate::{Store, StoreError};
 
 /// How much each column of a document counts.
@@ -27,9 +27,11 @@ pub struct Found {
     pub score: f64,
 }
 
-/// How many of the best matches are looked at before filters, and how many of them have to pass.
-const FIRST_LOOK: usize = 500;
+/// How many of the best matches are asked at once whether they pass, and how many that do are enough.
+const LOOK: usize = 500;
 const ENOUGH: usize = 100;
+/// So many records pass at most where few do.
+const FEW: usize = 2_000;
 /// Short strings have no trigram; they are looked for in as many of the newest documents.
 const MOST_SCANNED: u32 = 5_000;
 
@@ -51,44 +53,41 @@ impl Store {
     }
 
     /// The documents that match an FTS5 expression best, of those after `after`. The caller has written the
-    /// expression; user's text stands in it between quotes only.
+    /// expression; user's text stands in it between quotes only. `few` is what [`Store::few_passing`] said.
     pub fn matching(
         &self,
         expression: &str,
         columns: Columns,
         filters: &Filters,
+        few: Option<&HashSet<DocumentId>>,
         after: DocumentId,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
         let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
         let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
         values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
-        // The index alone is much quicker than the index with a look at every document. Mostly enough of the best
-        // pass; where they do not, the scope or the filters are narrow, and every match is looked at.
-        let first_look = FIRST_LOOK.max(most);
-        let mut first = values.clone();
-        first.push(limit(first_look));
-        let sql = "SELECT rowid, -bm25(documents_text, ?, ?, ?, ?, ?) AS score FROM documents_text
-                   WHERE documents_text MATCH ? AND rowid > ? ORDER BY score DESC, rowid DESC LIMIT ?";
-        let mut best = self.found(sql, &first)?;
-        let is_all = best.len() < first_look;
-        let documents: Vec<DocumentId> = best.iter().map(|found| found.document).collect();
-        let pass: HashSet<DocumentId> = self.passing(&documents, filters)?.into_iter().collect();
-        best.retain(|found| pass.contains(&found.document));
-        if is_all || best.len() >= most.min(ENOUGH) {
-            best.truncate(most);
-            return Ok(best);
+        let sql = "SELECT rowid, -bm25(documents_text, ?, ?, ?, ?, ?) FROM documents_text
+                   WHERE documents_text MATCH ? AND rowid > ?";
+        let mut matches = self.found(sql, &values)?;
+        matches.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
+        if let Some(few) = few {
+            matches.retain(|found| few.contains(&found.document));
+            matches.truncate(most);
+            return Ok(matches);
         }
-        let conditions = Conditions::new(filters);
-        let sql = format!(
-            "SELECT d.id, -bm25(documents_text, ?, ?, ?, ?, ?) AS score
-             FROM documents_text CROSS JOIN documents AS d ON d.id = documents_text.rowid
-             WHERE documents_text MATCH ? AND documents_text.rowid > ?{} ORDER BY score DESC, d.id DESC LIMIT ?",
-            conditions.sql()
-        );
-        values.extend(conditions.values);
-        values.push(limit(most));
-        self.found(&sql, &values)
+        // The index alone is much quicker than the index with a look at every document, so the best are looked at first,
+        // and mostly enough of them pass.
+        let mut best = Vec::new();
+        for look in matches.chunks(LOOK.max(most)) {
+            let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
+            let pass: HashSet<DocumentId> = self.passing(&documents, filters)?.into_iter().collect();
+            best.extend(look.iter().filter(|found| pass.contains(&found.document)));
+            if best.len() >= most.min(ENOUGH) {
+                break;
+            }
+        }
+        best.truncate(most);
+        Ok(best)
     }
 
     /// The newest documents whose title or body contains what a trigram expression says.
@@ -170,14 +169,52 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// Every document that passes, where filters are so narrow that few do.
+    /// Every document that passes, where filters name concepts or files that few records have: then it is better to
+    /// know these than to ask of one document after the other whether it passes.
+    pub fn few_passing(&self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+        let Some(contained) = Contained::of(filters) else { return Ok(None) };
+        let (table, expression) = match contained {
+            Contained::Words(expression) => ("documents_text", expression),
+            Contained::Trigrams(expression) => ("documents_trigram", expression),
+        };
+        // Facts may contain a name as well as the narrative they come with.
+        let most = 2 * FEW;
+        let sql = format!("SELECT rowid, 0.0 FROM {table} WHERE {table} MATCH ? LIMIT ?");
+        let candidates = self.found(&sql, &[Value::from(expression), limit(most + 1)])?;
+        if candidates.len() > most {
+            return Ok(None);
+        }
+        let candidates: Vec<DocumentId> = candidates.iter().map(|found| found.document).collect();
+        let mut passing = self.passing(&candidates, filters)?;
+        if filters.wants_files() {
+            passing.extend(self.passing_summaries(filters)?);
+        }
+        Ok(Some(self.of_same_records(&passing)?.into_iter().collect()))
+    }
+
+    /// A summary's documents do not say which files it is about, but there are not many of them.
+    fn passing_summaries(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, 0.0 FROM documents AS d WHERE d.kind = 'summary' AND +d.lead = 1{}",
+            conditions.sql()
+        );
+        Ok(self.found(&sql, &conditions.values)?.into_iter().map(|found| found.document).collect())
+    }
+
+    /// Every document that passes.
     pub fn all_passing(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
         // Records are asked first: once each, and not once for each of their documents.
         let leads = self.newest(filters, usize::MAX)?;
+        self.of_same_records(&leads)
+    }
+
+    /// All documents of the records these belong to.
+    fn of_same_records(&self, documents: &[DocumentId]) -> Result<Vec<DocumentId>, StoreError> {
         let sql =
             "SELECT d.id, 0.0 FROM json_each(?) AS wanted CROSS JOIN documents AS l ON l.id = wanted.value
                    CROSS JOIN documents AS d ON d.kind = l.kind AND d.record_id = l.record_id";
-        let ids = [Value::from(super::rows::ids(&leads))];
+        let ids = [Value::from(super::rows::ids(documents))];
         Ok(self.found(sql, &ids)?.into_iter().map(|found| found.document).collect())
     }
 

@@ -54,7 +54,7 @@ fn names(store: &Store) -> Vec<String> {
 fn matching(store: &Store, expression: &str) -> usize {
     let columns = Columns { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0 };
     let filters = Filters::new(ProjectScope::All);
-    store.matching(expression, columns, &filters, DocumentId(0), 100).unwrap().len()
+    store.matching(expression, columns, &filters, None, DocumentId(0), 100).unwrap().len()
 }
 
 const EXPECTED: [&str; 10] = [

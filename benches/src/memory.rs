@@ -1,0 +1,136 @@
+//! A memory of any size: words as frequent as words are, and vectors in all directions.
+
+#![allow(clippy::disallowed_methods, reason = "it fills the store faster than events could")]
+
+use std::sync::LazyLock;
+
+use remora_core::time::Time;
+use remora_embed::{DIMENSIONS, MODEL, StoredVector};
+use remora_store::{DataDir, Store};
+use rusqlite::{Connection, params};
+use serde_json::json;
+
+use crate::Result;
+
+const TYPES: [&str; 6] = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
+
+/// Fills a project with what confirming turns would have left behind: the project of the store's first session, or one
+/// of its own. Four documents and vectors an observation.
+pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
+    Store::open(dir)?.use_embedding_model(MODEL)?;
+    let db = Connection::open(dir.database())?;
+    let mut random = Random(1);
+    db.execute_batch(
+        "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000;
+         INSERT INTO projects (uuid, key, name, root, created_at)
+         SELECT randomblob(16), 'k', 'bench', '/bench', 0 WHERE NOT EXISTS (SELECT 1 FROM projects);
+         INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at)
+         SELECT randomblob(16), 'claude-code', 'bench', 1, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM sessions);",
+    )?;
+    let step = 5_000;
+    for first in (0..observations).step_by(step) {
+        db.execute_batch("BEGIN")?;
+        for number in first..(first + step as u64).min(observations) {
+            fill_one(&db, &mut random, number, observations)?;
+        }
+        db.execute_batch("COMMIT")?;
+    }
+    // The store's own connections keep the full text as the documents are; this one does it once.
+    db.execute_batch(
+        "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+         INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');
+         INSERT INTO documents_text (documents_text) VALUES ('optimize');
+         PRAGMA wal_checkpoint(TRUNCATE);",
+    )?;
+    Ok(())
+}
+
+fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Result<()> {
+    let id = i64::try_from(number)? + 1;
+    // A year of them, up to now.
+    let year = 365 * 86_400_000;
+    let at = Time::now().0 - year + year / i64::try_from(all)? * id;
+    let (title, narrative) = (random.words(7), random.words(40));
+    let concept = format!("concept-{}", random.next() % 1000);
+    let file = format!("src/file{}.rs", random.next() % 500);
+    let kind = TYPES[usize::try_from(random.next() % 6)?];
+    db.prepare_cached(
+        "INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
+             facts, concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider,
+             model, created_at)
+         VALUES (?1, randomblob(16), 1, 1, 1, ?2, ?3, '', ?4, '[]', ?5, '[]', ?7, 900, ?1, '[]', 'x', '', ?6)",
+    )?
+    .execute(params![id, kind, title, narrative, json!([concept]).to_string(), at, json!([file]).to_string()])?;
+    for part in ["narrative", "fact_1", "fact_2", "fact_3"] {
+        let lead = part == "narrative";
+        let body = if lead {
+            format!("{narrative}\n{}\n{file}", concept.replace('-', " "))
+        } else {
+            random.words(12)
+        };
+        // A narrative knows what was asked and what stood beside it.
+        let [prompt, before, after] =
+            [10, 40, 40].map(|count| if lead { random.words(count) } else { String::new() });
+        db.prepare_cached(
+            "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, embedded, type, title, body,
+                 prompt, before, after)
+             VALUES ('observation', ?1, ?2, ?3, 1, 1, ?4, 1, ?10, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![id, part, lead, at, title, body, prompt, before, after, kind])?;
+        let document = db.last_insert_rowid();
+        let vector = StoredVector::new(&random.direction());
+        let values: Vec<u8> = vector.values.iter().map(|value| value.cast_unsigned()).collect();
+        db.prepare_cached("INSERT INTO vectors (document_id, model, scale, value) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![document, MODEL, f64::from(vector.scale), values])?;
+    }
+    Ok(())
+}
+
+/// A small generator, the same numbers in every run.
+#[derive(Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "31 bits")]
+    fn unit(&mut self) -> f64 {
+        self.next() as f64 / (1_u64 << 31) as f64
+    }
+
+    /// Words as frequent as words are: the second half as often as the first, and so on.
+    pub fn words(&mut self, count: usize) -> String {
+        let words: Vec<&str> = (0..count).map(|_| self.word()).collect();
+        words.join(" ")
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a rank"
+    )]
+    fn word(&mut self) -> &'static str {
+        let rank = (WORDS.len() as f64).powf(self.unit()) as usize;
+        WORDS[rank.min(WORDS.len()) - 1]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a direction")]
+    fn direction(&mut self) -> [f32; DIMENSIONS] {
+        let mut vector = [0.0; DIMENSIONS];
+        for value in &mut vector {
+            *value = (self.unit() + self.unit() + self.unit() - 1.5) as f32;
+        }
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        vector.map(|value| value / length)
+    }
+}
+
+/// The model's own whole words, about as they are used: the most frequent first, and each a single token.
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let all = include_str!("../../crates/remora-embed/model/vocab.txt").lines();
+    all.filter(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())).collect()
+});
