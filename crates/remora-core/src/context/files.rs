@@ -26,7 +26,7 @@ const LONGEST_PART: usize = 200;
 /// The section in the file of a project, `\n` between its lines; `None` when there is nothing to tell.
 pub fn project_section(material: &Material) -> Option<String> {
     let mut section = Section::new(HEADING, PROJECT_TOKENS);
-    section.add(MORE.to_owned());
+    section.add(MORE);
     let before = section.lines;
     let facts = material.facts.iter().map(|fact| format!("- {}\n", harmless(fact, LONGEST_FACT)));
     section.add_within(facts, PROJECT_TOKENS / 6);
@@ -56,12 +56,12 @@ impl Section {
     }
 
     /// Whole lines only.
-    fn add(&mut self, line: String) -> bool {
-        let cost = tokens(&line);
+    fn add(&mut self, line: &str) -> bool {
+        let cost = tokens(line);
         let fits = cost <= self.left;
         if fits {
             self.left -= cost;
-            self.body.push_str(&line);
+            self.body.push_str(line);
             self.lines += 1;
         }
         fits
@@ -71,7 +71,7 @@ impl Section {
     fn add_within(&mut self, lines: impl Iterator<Item = String>, mut most: u64) {
         for line in lines {
             let cost = tokens(&line);
-            if cost > most || !self.add(line) {
+            if cost > most || !self.add(&line) {
                 return;
             }
             most -= cost;
