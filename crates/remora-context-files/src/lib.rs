@@ -87,13 +87,33 @@ fn change(
 ) -> Result<Report, StoreError> {
     let _lock = store.lock_context_files()?;
     let mut all = store.context_files(project)?;
-    let number = all.iter().position(|at| at.root == root).unwrap_or_else(|| {
-        all.push(FilesAt { root: root.to_owned(), ..FilesAt::default() });
-        all.len() - 1
-    });
+    let number = place_of(&mut all, root);
     change(&mut all[number]);
     store.set_context_files(project, &all)?;
     refresh_at(store, project, &mut all, number)
+}
+
+/// Where the files below a root are noted. A root that is gone was moved or removed: if it was moved here its files are
+/// found here, and if it was removed nobody else will ever ask for them.
+fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
+    let mut here = FilesAt { root: root.to_owned(), ..FilesAt::default() };
+    let (kept, taken): (Vec<FilesAt>, Vec<FilesAt>) =
+        std::mem::take(all).into_iter().partition(|at| at.root != root && Path::new(&at.root).exists());
+    for at in taken {
+        here.forms.claude_md |= at.forms.claude_md;
+        here.forms.folders |= at.forms.folders;
+        here.forms.cursor |= at.forms.cursor;
+        here.files.extend(at.files);
+        here.made_folders.extend(at.made_folders);
+    }
+    *all = kept;
+    for paths in [&mut here.files, &mut here.made_folders] {
+        // A folder's path sorts before those of the folders in it.
+        paths.sort();
+        paths.dedup();
+    }
+    all.push(here);
+    all.len() - 1
 }
 
 /// Brings the files of a project up to date, below every root they are kept in.
@@ -203,10 +223,12 @@ fn write_below(
         outcomes.push(Outcome { path, what });
     }
     if let Err(refusal) = repository.exclude(&ours) {
-        problems.push(exclude_problem(&refusal));
+        let problem = exclude_problem(&refusal);
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
     }
     at.files = files;
-    problems.dedup();
     at.problems = problems;
     remove_made_folders(folder, at);
     Ok(outcomes)

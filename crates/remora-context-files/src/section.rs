@@ -74,6 +74,11 @@ impl Marks {
         }
     }
 
+    /// Whose section begins with this line, if one does.
+    pub(crate) fn hash_owner(line: &str) -> Option<&str> {
+        line.strip_prefix("# remora:begin \"")?.split_once('"').map(|(owner, _)| owner)
+    }
+
     /// A new file with nothing but `preamble` and the section.
     pub(crate) fn new_file(&self, preamble: &str, section: &str) -> String {
         format!("{preamble}{}\n", self.block(section, Came::Made, "\n"))

@@ -97,7 +97,8 @@ impl Store {
             [] => None,
             files => Some(serde_json::to_string(files)?),
         };
-        let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1";
+        // Most of the time nothing has changed, and then nobody need wait for the database.
+        let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1 AND context_files IS NOT ?2";
         self.writable()?.execute(sql, params![project.0, json])?;
         Ok(())
     }

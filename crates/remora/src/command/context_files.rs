@@ -104,16 +104,17 @@ fn enable(app: &App, which: &Which) -> Result<()> {
 
 fn disable(app: &App, which: &Which) -> Result<()> {
     let mut store = app.open()?;
-    let (project, at) = enabled(&store, &which.place)?;
+    let (project, root) = enabled(&store, &which.place)?;
+    let root = root.to_string_lossy();
     let all = Forms { claude_md: true, folders: true, cursor: true };
-    let report = remora_context_files::disable(&mut store, project, &at.root, which.forms(all))?;
+    let report = remora_context_files::disable(&mut store, project, &root, which.forms(all))?;
     if app.json {
         return output::json(&report);
     }
     print(&report);
     if report.files.iter().any(|file| matches!(file.what, What::Refused(_))) {
         talk("\nWhat was refused is still there. Put it right and repeat: `remora context-files disable`");
-    } else if store.context_files(project)?.iter().any(|other| other.root == at.root) {
+    } else if store.context_files(project)?.iter().any(|at| at.root == root) {
         talk("\nThe other forms stay: `remora context-files status`");
     } else {
         say("No context files are left here.");
@@ -154,8 +155,13 @@ fn status(app: &App, place: &Where) -> Result<()> {
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
     let mut store = app.open()?;
-    let (project, _) = enabled(&store, place)?;
-    let reports = remora_context_files::refresh(&mut store, project)?;
+    let (project, root) = enabled(&store, place)?;
+    let reports = if store.context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
+        remora_context_files::refresh(&mut store, project)?
+    } else {
+        // It was moved here: whatever it had before goes on.
+        vec![remora_context_files::enable(&mut store, project, &root.to_string_lossy(), Forms::default())?]
+    };
     if app.json {
         return output::json(&reports);
     }
@@ -201,13 +207,15 @@ fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>> {
     Ok(store.project_at(&locate(root))?.map(|project| project.id))
 }
 
-/// The project of a place, and what is enabled there.
-fn enabled(store: &Store, place: &Where) -> Result<(ProjectId, FilesAt)> {
+/// The project of a place that has context files, and its directory.
+fn enabled(store: &Store, place: &Where) -> Result<(ProjectId, PathBuf)> {
     let root = root(store, place)?;
     if let Some(project) = known(store, &root)? {
         let all = store.context_files(project)?;
-        if let Some(at) = all.into_iter().find(|at| Path::new(&at.root) == root) {
-            return Ok((project, at));
+        // One that is gone was perhaps moved here.
+        let is_here = |at: &&FilesAt| Path::new(&at.root) == root || !Path::new(&at.root).exists();
+        if all.iter().any(|at| is_here(&at)) {
+            return Ok((project, root));
         }
     }
     Err(CliError::not_found(format!("no context files are kept in {}", root.display()))

@@ -471,6 +471,38 @@ fn a_linked_worktree_and_a_submodule_have_files_of_their_own() {
 }
 
 #[test]
+fn a_repository_that_moved_and_a_worktree_that_is_gone_leave_nothing_behind() {
+    let world = repository(&[("CLAUDE.md", "# Rules\n")]);
+    let (project, other) = (world.project(), world.path("other"));
+    let exclude = fs::read(project.join(".git/info/exclude")).unwrap();
+    git(&project, &["worktree", "add", "-q", other.to_str().unwrap()]);
+    learn(&world, "Totals are cents", "src/total.rs");
+    for place in [&project, &other] {
+        files(&world, &["enable", "--claude-md", "--folders", "--project", place.to_str().unwrap()]);
+    }
+    fs::remove_dir_all(&other).unwrap();
+    git(&project, &["worktree", "prune"]);
+    let moved = world.path("moved");
+    fs::rename(&project, &moved).unwrap();
+    // Its next session tells that it has moved.
+    fs::create_dir(&project).unwrap();
+    let mut message = world.message("SessionStart", &json!({ "source": "startup" }));
+    message["cwd"] = json!(moved);
+    world.hook(&message);
+    let there = ["--project", moved.to_str().unwrap()];
+    fs::remove_dir(&project).unwrap();
+    let run = |arguments: &[&str]| {
+        let output =
+            world.command(&[&["context-files"], arguments, &there].concat()).current_dir(&moved).output();
+        assert!(output.as_ref().unwrap().status.success(), "{output:?}");
+    };
+    run(&["disable"]);
+    assert_eq!(read(moved.join("CLAUDE.md")), "# Rules\n");
+    assert_eq!(git(&moved, &["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(fs::read(moved.join(".git/info/exclude")).unwrap(), exclude);
+}
+
+#[test]
 fn an_exclude_file_of_any_shape_comes_back_as_it_was() {
     for text in [None, Some(""), Some("*.o"), Some("*.o\r\n"), Some("# mine\n/x\n")] {
         let world = repository(&[]);
