@@ -36,8 +36,10 @@ pub struct Outcome {
 pub enum What {
     Written,
     Unchanged,
-    /// The section is gone, and with it the file if it was ours alone.
+    /// The file is gone: it was ours alone.
     Removed,
+    /// The section is gone, and the file is as it was.
+    Restored,
     /// A folder where nothing is to be written.
     Skipped(String),
     /// A file that was left as it is, which somebody should know.
@@ -345,7 +347,7 @@ impl<'a> Plan<'a> {
             }
             Step::Write { folder, text, old } => {
                 folder.write(name, &text, old.as_ref())?;
-                Ok(if is_removal { What::Removed } else { What::Written })
+                Ok(if is_removal { What::Restored } else { What::Written })
             }
             Step::Delete { folder, old } => folder.remove(name, &old).map(|()| What::Removed),
         }

@@ -235,6 +235,7 @@ fn print(report: &Report) {
             What::Written => (paint(GREEN, "written  "), ""),
             What::Unchanged => (paint(DIM, "unchanged"), ""),
             What::Removed => (paint(GREEN, "removed  "), ""),
+            What::Restored => (paint(GREEN, "restored "), "as it was"),
             What::Skipped(reason) => (paint(DIM, "skipped  "), reason.as_str()),
             What::Refused(reason) => (paint(YELLOW, "refused  "), reason.as_str()),
         };

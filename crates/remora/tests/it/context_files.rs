@@ -141,7 +141,9 @@ fn with_every_form_git_status_shows_what_was_asked_for_and_disabling_leaves_no_t
     let report = files(&world, &["disable", "--folders"]);
     assert_eq!(outcome(&report, "src/CLAUDE.md"), "removed ");
     assert!(!project.join("src/CLAUDE.md").exists() && project.join(".cursor").exists());
-    files(&world, &["disable"]);
+    let said = world.text(&["context-files", "disable"]);
+    assert!(said.contains("removed    .cursor/rules/remora-context.mdc\n"), "{said}");
+    assert!(said.contains("restored   CLAUDE.md: as it was\nNo context files are left here.\n"), "{said}");
     assert_eq!(git(&project, &["status", "--porcelain", "--ignored"]), "");
     assert_eq!(read(project.join("CLAUDE.md")), "# Rules\n\nBe kind.\n");
     assert!(!project.join(".cursor").exists());
