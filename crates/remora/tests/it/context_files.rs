@@ -207,6 +207,27 @@ fn a_file_is_written_only_when_memory_changed() {
 }
 
 #[test]
+fn several_at_once_leave_one_section_that_knows_everything() {
+    let world = repository(&[("CLAUDE.md", "# Rules\n")]);
+    let project = world.project();
+    files(&world, &["enable", "--claude-md", "--folders", "--cursor"]);
+    std::thread::scope(|scope| {
+        for number in 0..6 {
+            let world = &world;
+            scope.spawn(move || learn(world, &format!("Finding number {number}"), "src/total.rs"));
+        }
+    });
+    let text = read(project.join("CLAUDE.md"));
+    assert_eq!(text.matches(BEGIN).count(), 1, "{text}");
+    for number in 0..6 {
+        assert!(text.contains(&format!("Finding number {number}")), "{text}");
+    }
+    assert_eq!(git_status(&project), " M CLAUDE.md\n");
+    files(&world, &["disable"]);
+    assert_eq!(git(&project, &["status", "--porcelain", "--ignored"]), "");
+}
+
+#[test]
 fn hostile_files_are_left_as_they_are_and_reported() {
     let world = repository(&[]);
     let project = world.project();
