@@ -22,6 +22,9 @@ use repository::Repository;
 use section::Marks;
 use wanted::Wanted;
 
+/// Where git is told what else to ignore, as it is called in a report.
+const EXCLUDE: &str = ".git/info/exclude";
+
 /// What became of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
@@ -165,7 +168,9 @@ fn refresh_at(
             vec![Outcome { path: String::new(), what: What::Refused(refusal.to_string()) }]
         }
     };
-    if !all[number].forms.any() && all[number].files.is_empty() {
+    let at = &all[number];
+    let is_excluded = at.problems.iter().any(|problem| problem.path == EXCLUDE);
+    if !at.forms.any() && at.files.is_empty() && !is_excluded {
         all.remove(number);
     }
     store.set_context_files(project, all)?;
@@ -195,12 +200,10 @@ fn write_below(
     let at = &mut all[number];
 
     let plans: Vec<Plan> = wanted.iter().map(|wanted| Plan::new(folder, wanted)).collect();
-    let mut problems = Vec::new();
-    // Excluded before they appear and until they are gone, so that `git status` never shows them.
+    // Excluded before they appear and until they are gone, so that `git status` never shows them. What stands in the way
+    // of that is told below.
     let excluded: Vec<String> = plans.iter().filter(|p| p.is_ours || p.was_ours).map(Plan::path).collect();
-    if let Err(refusal) = repository.exclude(&excluded) {
-        problems.push(exclude_problem(&refusal));
-    }
+    let _ = repository.exclude(&excluded);
     let mut files = Vec::new();
     let mut ours = Vec::new();
     for plan in plans {
@@ -214,9 +217,6 @@ fn write_below(
             }
             Err(refusal) => What::Refused(refusal.to_string()),
         };
-        if let What::Refused(reason) = &what {
-            problems.push(FileProblem { path: path.clone(), reason: reason.clone() });
-        }
         let failed = matches!(what, What::Refused(_));
         let stays_ours = if failed { was_ours } else { is_ours };
         let stays_listed = if failed { earlier.contains(&path) } else { !is_removal };
@@ -225,19 +225,20 @@ fn write_below(
         outcomes.push(Outcome { path, what });
     }
     if let Err(refusal) = repository.exclude(&ours) {
-        let problem = exclude_problem(&refusal);
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
+        outcomes.push(Outcome { path: EXCLUDE.to_owned(), what: What::Refused(refusal.to_string()) });
     }
     at.files = files;
-    at.problems = problems;
+    at.problems = problems(&outcomes);
     remove_made_folders(folder, at);
     Ok(outcomes)
 }
 
-fn exclude_problem(refusal: &Refusal) -> FileProblem {
-    FileProblem { path: ".git/info/exclude".to_owned(), reason: refusal.to_string() }
+fn problems(outcomes: &[Outcome]) -> Vec<FileProblem> {
+    let refused = outcomes.iter().filter_map(|outcome| match &outcome.what {
+        What::Refused(reason) => Some(FileProblem { path: outcome.path.clone(), reason: reason.clone() }),
+        _ => None,
+    });
+    refused.collect()
 }
 
 /// Folders we made go when nothing is in them that needs them.

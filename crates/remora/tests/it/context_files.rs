@@ -300,6 +300,23 @@ fn a_file_that_became_read_only_is_told_of_and_removed_later() {
 }
 
 #[test]
+fn an_exclude_file_that_became_read_only_is_told_of_and_put_right_later() {
+    let world = repository(&[]);
+    let exclude = world.project().join(".git/info/exclude");
+    let before = fs::read(&exclude).unwrap();
+    learn(&world, "Totals are cents", "src/total.rs");
+    files(&world, &["enable"]);
+    fs::set_permissions(&exclude, Permissions::from_mode(0o444)).unwrap();
+    let report = files(&world, &["disable"]);
+    assert_eq!(outcome(&report, ".git/info/exclude"), "refused the file is read-only");
+    assert!(world.text(&["doctor"]).contains(".git/info/exclude"));
+    fs::set_permissions(&exclude, Permissions::from_mode(0o644)).unwrap();
+    files(&world, &["disable"]);
+    assert_eq!(fs::read(&exclude).unwrap(), before);
+    assert!(world.text(&["context-files", "status"]).contains("Context files are off here"));
+}
+
+#[test]
 fn folders_outside_ignored_linked_or_missing_are_passed_over() {
     let world = repository(&[(".gitignore", "build/\n*.tmp/\n"), ("docs/.gitignore", "/drafts\n")]);
     let project = world.project();
