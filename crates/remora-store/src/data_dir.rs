@@ -64,6 +64,11 @@ impl DataDir {
         self.path.join("private-turns")
     }
 
+    /// Held while context files are changed.
+    pub(crate) fn context_files_lock(&self) -> PathBuf {
+        self.path.join("context-files.lock")
+    }
+
     /// Held while the database file is created or migrated.
     pub(crate) fn schema_lock(&self) -> PathBuf {
         self.path.join("schema.lock")

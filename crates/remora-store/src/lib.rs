@@ -7,6 +7,7 @@
 
 pub mod config_file;
 mod connection;
+pub mod context_files;
 pub mod data_dir;
 mod error;
 pub mod gate;
@@ -38,7 +39,7 @@ pub use error::{SchemaAge, StoreError};
 pub use hex::hex;
 pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, WhichSession};
 pub use material::{KnownSession, Recall};
-pub use project::{Place, locate};
+pub use project::{Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, FactRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::Record;

@@ -17,6 +17,9 @@ const LATELY: usize = 20;
 const SUMMARIES_EACH: u32 = 6;
 const MOST_FACTS: u32 = 50;
 
+/// What [`read_known`] reads.
+pub(crate) const KNOWN_COLUMNS: &str = "id, created_at, type, title, length(narrative) + length(facts), discovery_tokens, files_modified, files_read";
+
 /// Which part of a project's memory is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recall {
@@ -82,9 +85,6 @@ impl Store {
     }
 
     fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {
-        const COLUMNS: &str =
-            "id, created_at, type, title, length(narrative) + length(facts), discovery_tokens,
-            files_modified, files_read";
         let (condition, session, since) = match recall {
             Recall::Everything => ("?2 = ?2 AND ?3 = ?3", 0, 0),
             Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
@@ -92,7 +92,7 @@ impl Store {
         };
         // Decisions and bugs stay worth knowing longer than the rest.
         let sql = format!(
-            "SELECT {COLUMNS} FROM observations WHERE id IN (
+            "SELECT {KNOWN_COLUMNS} FROM observations WHERE id IN (
                  SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
                      AND {condition} ORDER BY created_at DESC LIMIT {LATEST})
                  UNION
@@ -158,7 +158,7 @@ impl Store {
     }
 }
 
-fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
+pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
     let (kind, modified, read): (String, String, String) = (row.get(2)?, row.get(6)?, row.get(7)?);
     let first = |json: &str| serde_json::from_str::<Vec<String>>(json).unwrap_or_default().into_iter().next();
     Ok(Known {

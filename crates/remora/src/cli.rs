@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::command::{
-    completions, config, context, daemon, demo, doctor, index, logs, pause, queue, retrievals, save, search,
-    sessions, show, status, timeline,
+    completions, config, context, context_files, daemon, demo, doctor, index, logs, pause, queue, retrievals,
+    save, search, sessions, show, status, timeline,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -41,6 +41,7 @@ enum Command {
     Show(show::Show),
     /// What an agent is told when a session begins here.
     Context(context::Context),
+    ContextFiles(context_files::ContextFiles),
     /// What agents were told, when and why.
     Retrievals(retrievals::Retrievals),
     Save(save::Save),
@@ -104,6 +105,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
         Command::Context(context) => context::run(&app, context),
+        Command::ContextFiles(files) => context_files::run(&app, files).map(done),
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),

@@ -123,7 +123,7 @@ fn sign(kind: ObservationType) -> &'static str {
 
 /// What is worth knowing first: decisions, bugs, what was dear to find out, what the work is about at the moment, and
 /// what is recent.
-fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
+pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
     let kind = match known.kind {
         ObservationType::Decision => 1.0,
         ObservationType::Bugfix => 0.8,

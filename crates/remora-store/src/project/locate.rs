@@ -65,6 +65,13 @@ pub fn locate(directory: &Path) -> Place {
     }
 }
 
+/// The top of the working tree a directory is in; without a repository, the directory itself.
+pub fn worktree(directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    let top = directory.ancestors().find(|ancestor| common_directory(ancestor).is_some());
+    Some(top.unwrap_or(&directory).to_owned())
+}
+
 /// The common git directory of a worktree at `root`, if there is one.
 fn common_directory(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");

@@ -3,5 +3,5 @@
 mod locate;
 mod resolve;
 
-pub use locate::{Place, locate};
+pub use locate::{Place, locate, worktree};
 pub(crate) use resolve::resolve;

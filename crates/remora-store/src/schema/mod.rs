@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0003_search.sql"),
     include_str!("0004_recall.sql"),
     include_str!("0005_filters.sql"),
+    include_str!("0006_context_files.sql"),
 ];
 
 /// The schema this program writes.

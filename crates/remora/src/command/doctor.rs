@@ -36,7 +36,8 @@ struct Report {
 
 /// Exit code 1 when something is wrong.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
-    let checks = vec![directory(app), database(app), settings(app), spooled(app), capture(app)];
+    let checks =
+        vec![directory(app), database(app), settings(app), spooled(app), capture(app), context_files(app)];
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -142,6 +143,29 @@ fn capture(app: &App) -> Check {
             note(format!("paused in {}", names.join(", ")), "`remora resume --project NAME`")
         }
         Ok(_) => good(name, "on"),
+    }
+}
+
+fn context_files(app: &App) -> Check {
+    let name = "context files";
+    let Ok(all) = Store::open(&app.dir).and_then(|store| store.all_context_files()) else {
+        // Why is said of the database.
+        return Check { name, state: State::Note, message: "not known".into(), hint: None };
+    };
+    let roots = || all.iter().flat_map(|(_, roots)| roots);
+    let count = |number: usize, noun: &str| output::count(i64::try_from(number).unwrap_or(i64::MAX), noun);
+    if let Some(at) = roots().find(|at| !at.problems.is_empty()) {
+        let problem = &at.problems[0];
+        return Check {
+            name,
+            state: State::Note,
+            message: format!("{} of {}: {}", problem.path, at.root, problem.reason),
+            hint: Some(format!("`remora context-files status --project {}`", at.root)),
+        };
+    }
+    match roots().map(|at| at.files.len()).sum() {
+        _ if all.is_empty() => good(name, "off"),
+        files => good(name, format!("{} in {}", count(files, "file"), count(all.len(), "project"))),
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
+pub(crate) mod context_files;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;

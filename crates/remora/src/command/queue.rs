@@ -62,6 +62,9 @@ fn drain(app: &App, all: bool) -> Result<()> {
     let owner = format!("drain-{}", std::process::id());
     let silence = if all { Duration::ZERO } else { SILENCE };
     let drained = remora_observer::drain(&mut store, &owner, silence)?;
+    if drained.turns > 0 {
+        super::context_files::follow(&mut store, None);
+    }
     let left = store.counts()?.pending;
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     if app.json {

@@ -7,7 +7,7 @@ use remora_core::privacy::{Draft, Note};
 use remora_core::time::Time;
 use remora_store::{SaveFor, Saved, Store, locate};
 
-use super::{hook, show};
+use super::{context_files, hook, show};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, say, talk};
@@ -57,6 +57,9 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     };
     let Some(note) = Note::new(&draft) else { return Err(nothing_to_save(&draft.text)) };
     let saved = store.save(&target, &note, Time::now())?;
+    if let Some(project) = store.observation(saved.id())?.map(|saved| saved.project_id) {
+        context_files::follow(&mut store, Some(project));
+    }
     let (settings, _) = app::settings(&app.dir);
     // It is safe and found by its words already; its vector may come later.
     let _ = hook::poke(&app.dir, settings.daemon.autostart);

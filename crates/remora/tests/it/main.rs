@@ -7,6 +7,7 @@ mod client;
 mod commands;
 mod config;
 mod context;
+mod context_files;
 mod daemon;
 mod demo;
 mod docs;

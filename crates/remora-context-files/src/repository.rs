@@ -1,0 +1,147 @@
+//! What git knows of a working tree, read from its files: what it ignores, and where it is told to ignore more.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::Gitignore;
+
+use crate::folder::{Folder, Refusal};
+use crate::section::Marks;
+
+const INFO: &str = "info";
+const EXCLUDE: &str = "exclude";
+/// What the working tree beside the git directory is called.
+const MAIN: &str = "main";
+
+#[derive(Debug)]
+pub(crate) struct Repository {
+    root: PathBuf,
+    git: Option<GitDirectory>,
+}
+
+#[derive(Debug)]
+struct GitDirectory {
+    /// The one all working trees of the repository share.
+    common: PathBuf,
+    /// What the working tree is called in there, wherever it is moved to.
+    worktree: String,
+}
+
+impl Repository {
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { root: root.to_owned(), git: git_directory(root) }
+    }
+
+    /// Whether git ignores a folder, or one it is in.
+    pub(crate) fn ignores(&self, folder: &Path) -> bool {
+        let mut rules = vec![Gitignore::global().0];
+        rules.extend(self.git.as_ref().map(|git| rules_of(&self.root, &git.common.join(INFO).join(EXCLUDE))));
+        let mut here = self.root.clone();
+        for component in folder.components() {
+            rules.push(rules_of(&here, &here.join(".gitignore")));
+            here.push(component);
+            // The rules nearest to it decide.
+            let decided = rules.iter().rev().map(|rules| rules.matched(&here, true)).find(|m| !m.is_none());
+            if matches!(decided, Some(Match::Ignore(_))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Has git ignore exactly these files, and no others, for our sake. They are told from the root.
+    pub(crate) fn exclude(&self, files: &[String]) -> Result<(), Refusal> {
+        let Some(git) = &self.git else { return Ok(()) };
+        let common = Folder::open(&git.common)?;
+        if !common.has(INFO) {
+            if files.is_empty() {
+                return Ok(());
+            }
+            common.make(INFO)?;
+        }
+        let info = common.walk(Path::new(INFO), |_| Ok(()))?;
+        let old = info.read(EXCLUDE)?;
+        let text = old.as_ref().map(|old| old.text.as_str());
+        let section: String = files.iter().map(|file| pattern(file)).collect();
+        match (git.excluding(text, &section)?, &old) {
+            (None, Some(old)) => {
+                info.remove(EXCLUDE, old)?;
+                common.remove_empty(INFO)
+            }
+            (Some(new), old) if text != Some(&new) => info.write(EXCLUDE, &new, old.as_ref()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl GitDirectory {
+    /// The text of an exclude file with this section for the working tree, and without those of working trees that are
+    /// gone; `None` when there should be no such file.
+    fn excluding(&self, text: Option<&str>, section: &str) -> Result<Option<String>, Refusal> {
+        let marks = Marks::hash(&self.worktree);
+        let Some(text) = text else {
+            return Ok((!section.is_empty()).then(|| marks.new_file("", section)));
+        };
+        let mut text = text.to_owned();
+        let mut made = false;
+        for gone in self.gone_worktrees(&text) {
+            if let Some(left) = Marks::hash(&gone).without(&text)? {
+                (text, made) = (left.text, made || left.made);
+            }
+        }
+        if !section.is_empty() {
+            return Ok(Some(marks.with(&text, section)?));
+        }
+        if let Some(left) = marks.without(&text)? {
+            (text, made) = (left.text, made || left.made);
+        }
+        Ok((!made || !text.trim().is_empty()).then_some(text))
+    }
+
+    fn gone_worktrees(&self, text: &str) -> Vec<String> {
+        let names = text.lines().filter_map(Marks::hash_owner);
+        names.filter(|name| *name != MAIN && !self.common.join(name).exists()).map(str::to_owned).collect()
+    }
+}
+
+/// One path and nothing else, as a line of an exclude file.
+fn pattern(file: &str) -> String {
+    let mut line = "/".to_owned();
+    for c in file.chars() {
+        if matches!(c, '\\' | '*' | '?' | '[' | ']' | ' ' | '#' | '!') {
+            line.push('\\');
+        }
+        line.push(c);
+    }
+    line + "\n"
+}
+
+fn rules_of(base: &Path, file: &Path) -> Gitignore {
+    let mut rules = ignore::gitignore::GitignoreBuilder::new(base);
+    // A line that is no pattern is none for git either, and most folders have no such file.
+    let _ = rules.add(file);
+    rules.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// Of a working tree at `root`: `.git` is a directory, or a file that names one (in a linked working tree or a
+/// submodule).
+fn git_directory(root: &Path) -> Option<GitDirectory> {
+    let dot_git = root.join(".git");
+    let own = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let link = fs::read_to_string(&dot_git).ok()?;
+        root.join(link.trim().strip_prefix("gitdir:")?.trim())
+    };
+    let common = match fs::read_to_string(own.join("commondir")) {
+        Ok(relative) => own.join(relative.trim()),
+        Err(_) => own.clone(),
+    };
+    let (own, common) = (own.canonicalize().ok()?, common.canonicalize().ok()?);
+    let worktree = match own.strip_prefix(&common) {
+        Ok(name) if !name.as_os_str().is_empty() => name.to_string_lossy().into_owned(),
+        _ => MAIN.to_owned(),
+    };
+    common.join("HEAD").exists().then_some(GitDirectory { common, worktree })
+}

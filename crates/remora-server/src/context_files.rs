@@ -1,0 +1,77 @@
+//! Keeps the context files of projects that have some: woken by news, never polling.
+//!
+//! News come with every event, memory changes with a batch: only a project whose memory is not what it was has its files
+//! looked at. What fails is noted and waits for the next change; nothing is tried again and again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use remora_core::ids::ProjectId;
+use remora_store::context_files::MemoryMark;
+use remora_store::{DataDir, Store, StoreError, log, problems};
+use tokio::sync::watch;
+
+use crate::shared::Shared;
+
+/// What is learned within this is written once.
+const MOMENT: Duration = Duration::from_millis(500);
+
+pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut news = shared.news.subscribe();
+    let mut seen: HashMap<ProjectId, MemoryMark> = HashMap::new();
+    loop {
+        // Whatever comes from now on is a reason to look again.
+        news.borrow_and_update();
+        if let Err(error) = refresh_changed(&shared, &mut seen).await {
+            problems::report(Some(&shared.dir), &format!("daemon: context files wait: {error}"));
+        }
+        tokio::select! {
+            _ = news.changed() => {}
+            _ = stop.changed() => return,
+        }
+        tokio::select! {
+            () = tokio::time::sleep(MOMENT) => {}
+            _ = stop.changed() => return,
+        }
+    }
+}
+
+async fn refresh_changed(
+    shared: &Shared,
+    seen: &mut HashMap<ProjectId, MemoryMark>,
+) -> Result<(), StoreError> {
+    let marks = shared
+        .reader
+        .call(|store| {
+            let projects = store.all_context_files()?;
+            projects.into_iter().map(|(project, _)| Ok((project, store.memory_mark(project)?))).collect()
+        })
+        .await?;
+    let marks: Vec<(ProjectId, MemoryMark)> = marks;
+    let changed: Vec<ProjectId> =
+        marks.iter().filter(|(project, mark)| seen.get(project) != Some(mark)).map(|(p, _)| *p).collect();
+    // Noted first: a project whose files cannot be written waits for its next change as well.
+    *seen = marks.into_iter().collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let dir = shared.dir.clone();
+    // A slow disk under somebody's project must hold up neither the daemon nor its connections.
+    match tokio::task::spawn_blocking(move || refresh(&dir, &changed)).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Closed),
+    }
+}
+
+fn refresh(dir: &DataDir, projects: &[ProjectId]) -> Result<(), StoreError> {
+    let mut store = Store::open(dir)?;
+    for project in projects {
+        let earlier = store.context_files(*project)?;
+        remora_context_files::refresh(&mut store, *project)?;
+        for problem in remora_context_files::new_problems(&earlier, &store.context_files(*project)?) {
+            log::warn(dir, "context-files", &problem);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Which projects keep their memory in files of their repositories too, and which files those are.
+//!
+//! Whoever changes this or the files holds the lock: two at once would undo each other's work.
+
+use std::fs::File;
+
+use remora_core::context::Known;
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use crate::data_dir::lock_file;
+use crate::material::{KNOWN_COLUMNS, read_known};
+use crate::{Place, Store, StoreError, project, schema};
+
+/// So many of the latest observations say which folders are worked on.
+const LATEST: u32 = 300;
+
+/// The forms context files come in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Forms {
+    /// A section in the project's `CLAUDE.md`.
+    pub claude_md: bool,
+    /// Sections in the `CLAUDE.md` of folders that were worked in.
+    pub folders: bool,
+    /// A rule for Cursor.
+    pub cursor: bool,
+}
+
+impl Forms {
+    pub fn any(self) -> bool {
+        self.claude_md || self.folders || self.cursor
+    }
+}
+
+/// The context files below one directory. A project has several where it has several clones or worktrees.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FilesAt {
+    pub root: String,
+    pub forms: Forms,
+    /// Files that may hold a section of ours, from the root. Noted before they are written.
+    pub files: Vec<String>,
+    /// Folders we made, the outer ones first.
+    pub made_folders: Vec<String>,
+    /// What could not be done the last time.
+    pub problems: Vec<FileProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileProblem {
+    pub path: String,
+    pub reason: String,
+}
+
+/// What tells one state of a project's memory from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryMark([i64; 5]);
+
+/// An observation with the files it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Touched {
+    pub known: Known,
+    pub files: Vec<String>,
+}
+
+impl Store {
+    /// Held by whoever changes context files; it ends with the file, however its holder ends.
+    pub fn lock_context_files(&self) -> Result<File, StoreError> {
+        let path = self.dir().context_files_lock();
+        let file = lock_file(&path).map_err(StoreError::file(&path))?;
+        file.lock().map_err(StoreError::file(&path))?;
+        Ok(file)
+    }
+
+    /// The projects with context files.
+    pub fn all_context_files(&self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
+        let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL ORDER BY id";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement
+            .query_map([], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
+            .collect::<Result<Vec<_>, _>>()?;
+        rows.into_iter().map(|(project, json)| Ok((project, parse(&json)?))).collect()
+    }
+
+    pub fn context_files(&self, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
+        let sql = "SELECT context_files FROM projects WHERE id = ?1";
+        let json: Option<Option<String>> =
+            self.db.query_row(sql, [project.0], |row| row.get(0)).optional()?;
+        json.flatten().map_or(Ok(Vec::new()), |json| parse(&json))
+    }
+
+    pub fn set_context_files(&mut self, project: ProjectId, files: &[FilesAt]) -> Result<(), StoreError> {
+        let json = match files {
+            [] => None,
+            files => Some(serde_json::to_string(files)?),
+        };
+        // Most of the time nothing has changed, and then nobody need wait for the database.
+        let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1 AND context_files IS NOT ?2";
+        self.writable()?.execute(sql, params![project.0, json])?;
+        Ok(())
+    }
+
+    /// The project of a place, made if there is none yet.
+    pub fn adopt_project(&mut self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let project = project::resolve(&transaction, place, at)?;
+        transaction.commit()?;
+        Ok(project)
+    }
+
+    /// Differs when something was learned or forgotten.
+    pub fn memory_mark(&self, project: ProjectId) -> Result<MemoryMark, StoreError> {
+        let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest FROM
+                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations WHERE project_id = ?1) AS o,
+                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM session_summaries WHERE project_id = ?1) AS s,
+                 (SELECT ifnull(max(updated_at), 0) + count(*) AS newest FROM facts
+                  WHERE project_id IS NULL OR project_id = ?1) AS f";
+        let mark = self.db.prepare_cached(sql)?.query_row([project.0], |row| {
+            Ok(MemoryMark([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]))
+        })?;
+        Ok(mark)
+    }
+
+    /// The latest observations with the files they changed, or else read; the latest first.
+    pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
+        let sql = format!(
+            "SELECT {KNOWN_COLUMNS} FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
+             ORDER BY created_at DESC, id DESC LIMIT {LATEST}"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query_map([project.0], |row| {
+            let (modified, read): (String, String) = (row.get(6)?, row.get(7)?);
+            let all = |json: &str| serde_json::from_str::<Vec<String>>(json).unwrap_or_default();
+            let files = Some(all(&modified)).filter(|files| !files.is_empty()).unwrap_or_else(|| all(&read));
+            Ok(Touched { known: read_known(row)?, files })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn parse(json: &str) -> Result<Vec<FilesAt>, StoreError> {
+    Ok(serde_json::from_str(json)?)
+}

@@ -1,0 +1,59 @@
+use remora_core::memory::ObservationType;
+use remora_core::privacy::{Draft, Note};
+use remora_core::time::Time;
+use remora_store::context_files::{FileProblem, FilesAt, Forms};
+use remora_store::{SaveFor, locate, worktree};
+
+use crate::support::World;
+
+#[test]
+fn where_memory_is_kept_in_files_is_remembered_until_it_is_not() {
+    let world = World::new();
+    let root = world.make_repository("app", None);
+    let mut store = world.open();
+    let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
+    assert_eq!(store.adopt_project(&locate(&root), Time(2)).unwrap(), project);
+    assert_eq!(store.context_files(project).unwrap(), []);
+    let files = [FilesAt {
+        root: root.display().to_string(),
+        forms: Forms { claude_md: true, ..Forms::default() },
+        files: vec!["CLAUDE.md".to_owned()],
+        made_folders: Vec::new(),
+        problems: vec![FileProblem { path: "CLAUDE.md".to_owned(), reason: "no".to_owned() }],
+    }];
+    store.set_context_files(project, &files).unwrap();
+    assert_eq!(world.open().all_context_files().unwrap(), [(project, files.to_vec())]);
+    store.set_context_files(project, &[]).unwrap();
+    assert_eq!(world.open().all_context_files().unwrap(), []);
+}
+
+#[test]
+fn what_was_learned_changes_the_mark_and_tells_its_files() {
+    let world = World::new();
+    let root = world.make_repository("app", None);
+    let mut store = world.open();
+    let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
+    let before = store.memory_mark(project).unwrap();
+    assert_eq!(store.memory_mark(project).unwrap(), before);
+    let note = Note::new(&Draft {
+        text: "Totals are cents.".to_owned(),
+        title: None,
+        kind: ObservationType::Discovery,
+        facts: Vec::new(),
+        files: vec!["src/total.rs".to_owned(), "src/tax.rs".to_owned()],
+    });
+    store.save(&SaveFor::Project(project), &note.unwrap(), Time(3)).unwrap();
+    assert_ne!(store.memory_mark(project).unwrap(), before);
+    assert_eq!(store.touched_files(project).unwrap()[0].files, ["src/total.rs", "src/tax.rs"]);
+}
+
+#[test]
+fn a_directory_belongs_to_the_working_tree_it_is_in() {
+    let world = World::new();
+    let root = world.make_repository("app", None).canonicalize().unwrap();
+    let deep = world.make_dir("app/src/deep");
+    assert_eq!(worktree(&deep), Some(root));
+    let plain = world.make_dir("plain").canonicalize().unwrap();
+    assert_eq!(worktree(&plain), Some(plain));
+    assert_eq!(worktree(&world.path("missing")), None);
+}
