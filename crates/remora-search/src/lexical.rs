@@ -28,6 +28,8 @@ const MOST_UNWANTED: usize = 5_000;
 pub(crate) struct Weighed {
     pub(crate) term: Term,
     pub(crate) idf: f64,
+    /// From 0 to 1, which is a word nobody wrote yet: the same in a small memory and in a large one.
+    pub(crate) rarity: f64,
     frequency: usize,
 }
 
@@ -44,10 +46,12 @@ pub(crate) struct Lexical {
 /// How rare every term is.
 pub(crate) fn weigh(store: &Store, question: &Question) -> Result<Vec<Weighed>, StoreError> {
     let documents = store.about_documents()?;
+    let unknown = idf(documents, 0);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
         let frequency = store.frequency(&quoted(&term.word), COMMON + 1)?;
-        weighed.push(Weighed { term: term.clone(), idf: idf(documents, frequency), frequency });
+        let idf = idf(documents, frequency);
+        weighed.push(Weighed { term: term.clone(), idf, rarity: idf / unknown, frequency });
     }
     Ok(weighed)
 }
