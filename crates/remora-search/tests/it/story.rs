@@ -37,7 +37,8 @@ enum Line {
 
 #[derive(Deserialize)]
 struct Session {
-    session: String,
+    #[serde(rename = "session")]
+    name: String,
     day: String,
     host: String,
     prompt: String,
@@ -90,8 +91,8 @@ fn live_through_the_story() -> World {
         let host: Host = session.host.parse().unwrap();
         let asked = Body::PromptSubmitted { text: session.prompt };
         let ended = Body::TurnEnded { message: session.closing, error: None };
-        world.hook_of(host, PROJECT, &session.session, asked, at);
-        world.hook_of(host, PROJECT, &session.session, ended, at);
+        world.hook_of(host, PROJECT, &session.name, asked, at);
+        world.hook_of(host, PROJECT, &session.name, ended, at);
         world.remember(&memory, at);
     }
     world
