@@ -13,7 +13,7 @@ use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
 use crate::lexical::Weighed;
 use crate::query::{Mode, SearchQuery, Sort};
-use crate::score::{calibrated, coverage};
+use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
 use crate::syntax::Question;
 use crate::waiting;
@@ -56,7 +56,7 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
     let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
     let total = documents.len();
     let page: Vec<DocumentId> = documents.iter().skip(query.offset).take(query.limit).copied().collect();
-    let hits = store.documents(&page)?.iter().map(|row| hit(row, &[], &[], Why::default())).collect();
+    let hits = store.documents(&page)?.iter().map(|row| hit(row, &[], &[], 0.0, Why::default())).collect();
     let plan = Plan {
         mode: Mode::Text,
         strict: true,
@@ -187,6 +187,7 @@ fn hits(
     for row in &rows {
         let Some(ranked) = by_id.get(&row.id) else { continue };
         let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
+        let words = Words::of(&own, weighed);
         let candidate = &ranked.candidate;
         let file = if is_near(row, &query.near_files) { NEAR_FILE } else { 0.0 };
         let why = Why {
@@ -194,7 +195,7 @@ fn hits(
             lexical_score: candidate.lexical,
             semantic_rank: candidate.semantic_rank,
             cosine: candidate.cosine,
-            coverage: coverage(&own, weighed),
+            coverage: words.coverage,
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
             file,
@@ -202,12 +203,28 @@ fn hits(
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        shown.push(Shown { hit: hit(row, weighed, &question.pieces, why), text });
+        let score = calibrated(candidate.cosine, words);
+        shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
     }
+    speak_for_turns(ranking, &mut shown);
     if !query.near_files.is_empty() && query.sort == Sort::Relevance {
         shown.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
     }
     Ok(shown)
+}
+
+/// The best observation of a turn stands before it, and fits as well: its words are the observer's, those of the turn
+/// are the user's own.
+fn speak_for_turns(ranking: &[Ranked], shown: &mut [Shown]) {
+    for turn in ranking.iter().filter(|ranked| ranked.outline.record.kind == RecordKind::Turn) {
+        let of_turn = ranking.iter().find(|ranked| is_of_turn(&ranked.outline, &turn.outline));
+        let score = shown.iter().find(|shown| shown.id == turn.outline.record).map(|shown| shown.score);
+        if let (Some(of_turn), Some(score)) = (of_turn, score)
+            && let Some(speaker) = shown.iter_mut().find(|shown| shown.id == of_turn.outline.record)
+        {
+            speaker.hit.score = speaker.hit.score.max(score);
+        }
+    }
 }
 
 /// Whether a record is about a file the asker works on.
@@ -216,7 +233,7 @@ fn is_near(row: &DocumentRow, files: &[String]) -> bool {
     row.files.iter().any(|file| files.iter().any(|near| same(file, near)))
 }
 
-fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], why: Why) -> Hit {
+fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, why: Why) -> Hit {
     let title = if row.title.is_empty() { one_line(&row.body, 80) } else { row.title.clone() };
     Hit {
         id: row.record,
@@ -224,7 +241,7 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], why: Why) -> H
         part: row.part.clone(),
         title,
         snippet: snippet(&row.body, weighed, pieces),
-        score: calibrated(why.cosine, why.coverage),
+        score,
         why,
         project: row.project_name.clone(),
         project_id: row.project,

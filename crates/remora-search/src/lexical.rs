@@ -22,12 +22,15 @@ const NEWEST: usize = 20_000;
 /// How many documents one string inside words may bring.
 const MOST_PER_PIECE: usize = 100;
 const MOST_UNWANTED: usize = 5_000;
+const FEW: usize = 400;
 
 /// A term with how rare it is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weighed {
     pub(crate) term: Term,
     pub(crate) idf: f64,
+    /// From 0 to 1, which is a word nobody wrote yet: much the same in a small memory and in a large one.
+    pub(crate) rarity: f64,
     frequency: usize,
 }
 
@@ -47,9 +50,16 @@ pub(crate) fn weigh(store: &Store, question: &Question) -> Result<Vec<Weighed>, 
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
         let frequency = store.frequency(&quoted(&term.word), COMMON + 1)?;
-        weighed.push(Weighed { term: term.clone(), idf: idf(documents, frequency), frequency });
+        let idf = idf(documents, frequency);
+        weighed.push(Weighed { term: term.clone(), idf, rarity: rarity(documents, frequency), frequency });
     }
     Ok(weighed)
+}
+
+/// A small memory cannot tell which words are rare: there, all are as rare as in one of [`FEW`] documents.
+fn rarity(documents: usize, frequency: usize) -> f64 {
+    let documents = documents.max(FEW);
+    idf(documents, frequency) / idf(documents, 0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of documents")]

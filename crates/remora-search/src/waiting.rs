@@ -7,7 +7,7 @@ use crate::answer::Shown;
 use crate::hit::{Hit, Why};
 use crate::lexical::Weighed;
 use crate::query::{SearchQuery, Sort};
-use crate::score::{calibrated, coverage};
+use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
 use crate::syntax::Question;
 use crate::words::fold;
@@ -32,7 +32,8 @@ pub(crate) fn hits(
             continue;
         }
         let matched = matched(&[&waiting.text], weighed, &question.pieces);
-        let coverage = coverage(&matched, weighed);
+        let words = Words::of(&matched, weighed);
+        let coverage = words.coverage;
         if coverage < LEAST_COVERAGE {
             continue;
         }
@@ -49,7 +50,7 @@ pub(crate) fn hits(
             part: waiting.record.kind.name().to_owned(),
             title: one_line(&waiting.text, 80),
             snippet: snippet(&waiting.text, weighed, &question.pieces),
-            score: calibrated(None, coverage),
+            score: calibrated(None, words),
             why,
             project: Some(waiting.project_name),
             project_id: Some(waiting.project),

@@ -1,9 +1,10 @@
 //! Searching a real store, with the real model.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 
 mod golden;
 mod hostile;
 mod indexing;
 mod planning;
+mod story;
 mod support;

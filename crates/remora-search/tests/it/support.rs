@@ -34,9 +34,13 @@ impl World {
 
     /// What a hook stores.
     pub(crate) fn hook(&mut self, project: &str, session: &str, body: Body, at: Time) {
+        self.hook_of(Host::ClaudeCode, project, session, body, at);
+    }
+
+    pub(crate) fn hook_of(&mut self, host: Host, project: &str, session: &str, body: Body, at: Time) {
         self.turns += 1;
         let event = Event {
-            session: SessionRef { host: Host::ClaudeCode, id: session.to_owned() },
+            session: SessionRef { host, id: session.to_owned() },
             cwd: format!("/nowhere/{project}"),
             origin: Origin { turn: Some(self.turns.to_string()), ..Origin::default() },
             agent: None,
@@ -50,6 +54,11 @@ impl World {
         let session = format!("{project}-{}", self.turns / 20);
         self.hook(project, &session, Body::PromptSubmitted { text: prompt.to_owned() }, at);
         self.hook(project, &session, Body::TurnEnded { message: closing.to_owned(), error: None }, at);
+        self.remember(memory, at);
+    }
+
+    /// What an observer makes of all that waits.
+    pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
         while let Some(batch) = self.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap() {
             self.store.confirm(&batch, memory, None, at).unwrap();
         }

@@ -1,0 +1,219 @@
+//! What is told with a prompt, measured on half a year of an invented project: three hundred observations, forty
+//! prompts for which one of them matters, forty for which none does.
+//!
+//! `cargo test -p remora-search --test it story -- --nocapture` prints what came with each prompt. Look at `tune` (forty
+//! and forty more) and `dev` to improve something, and at `held` only to see whether it helped. In `across` somebody asks
+//! in another language than the memory is written in; the built-in model knows only English, so that is not measured.
+
+use std::fmt::Write as _;
+
+use remora_core::event::Body;
+use remora_core::host::Host;
+use remora_core::ids::{ObservationId, SessionId};
+use remora_core::memory::{Memory, Observation};
+use remora_core::time::Time;
+use remora_search::{Embed, Prompted, SearchQuery};
+use serde::Deserialize;
+
+use crate::support::World;
+
+/// Each session's line is followed by what was learned in it.
+const STORY: &str = include_str!("../golden/story.jsonl");
+const PROMPTS: &str = include_str!("../golden/prompts.jsonl");
+const PROJECT: &str = "ferries";
+/// What counts; the others are there to look at.
+const MEASURED: [&str; 2] = ["dev", "held"];
+
+/// The settings' defaults.
+const MOST: usize = 4;
+const LEAST_SCORE: f64 = 0.5;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Session(Session),
+    Observation(Observation),
+}
+
+#[derive(Deserialize)]
+struct Session {
+    #[serde(rename = "session")]
+    name: String,
+    day: String,
+    host: String,
+    prompt: String,
+    closing: String,
+}
+
+#[derive(Deserialize)]
+struct Golden {
+    half: String,
+    prompt: String,
+    /// Titles of which one has to come; without any, nothing may.
+    expected: Vec<String>,
+}
+
+/// What came with a prompt.
+struct Outcome {
+    golden: Golden,
+    told: Vec<(String, f64)>,
+    /// Where what was expected stands among all that was found.
+    place: String,
+}
+
+impl Outcome {
+    fn is_right(&self) -> bool {
+        let is_expected = |(title, _): &(String, f64)| self.golden.expected.contains(title);
+        if self.golden.expected.is_empty() { self.told.is_empty() } else { self.told.iter().any(is_expected) }
+    }
+}
+
+fn lines<T: for<'a> Deserialize<'a>>(text: &str) -> Vec<T> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Everything as it was written at the time: a turn of a session, and what an observer made of it.
+fn live_through_the_story() -> World {
+    let mut sessions: Vec<(Session, Memory)> = Vec::new();
+    for line in lines(STORY) {
+        match line {
+            Line::Session(session) => {
+                sessions.push((session, Memory { provider: "test".into(), ..Memory::default() }));
+            }
+            Line::Observation(observation) => sessions.last_mut().unwrap().1.observations.push(observation),
+        }
+    }
+    let count: usize = sessions.iter().map(|(_, memory)| memory.observations.len()).sum();
+    assert_eq!(count, 300, "the story");
+    let mut world = World::new();
+    for (session, memory) in sessions {
+        let at = Time::from_iso(&format!("{}T10:00:00Z", session.day)).unwrap();
+        let host: Host = session.host.parse().unwrap();
+        let asked = Body::PromptSubmitted { text: session.prompt };
+        let ended = Body::TurnEnded { message: session.closing, error: None };
+        world.hook_of(host, PROJECT, &session.name, asked, at);
+        world.hook_of(host, PROJECT, &session.name, ended, at);
+        world.remember(&memory, at);
+    }
+    world
+}
+
+/// A session that knows nothing yet.
+fn fresh_session(world: &mut World, now: Time) -> SessionId {
+    world.hook(PROJECT, "fresh", Body::SessionStarted { source: "startup".into() }, now);
+    let named = world.store.sessions_named("fresh").unwrap();
+    named.first().unwrap().id
+}
+
+fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
+    let now = Time::from_iso("2025-08-01T09:00:00Z").unwrap();
+    let session = fresh_session(world, now);
+    let project = world.project(PROJECT);
+    let mut outcomes = Vec::new();
+    for golden in lines::<Golden>(PROMPTS) {
+        let prompted = Prompted {
+            text: golden.prompt.clone(),
+            project,
+            session,
+            most: MOST,
+            least_score: LEAST_SCORE,
+            room: 2_000,
+            now,
+        };
+        let embedder = by_meaning.then_some(&mut world.embedder as &mut dyn Embed);
+        let telling = world.searcher.recall(&world.store, embedder, &prompted).unwrap();
+        let items = telling.map(|telling| telling.retrieval.items).unwrap_or_default();
+        let told = items.into_iter().map(|item| (title(world, &item.id), item.score.unwrap_or_default()));
+        let told = told.collect();
+        let place = place(world, &golden, by_meaning, now);
+        outcomes.push(Outcome { golden, told, place });
+    }
+    outcomes
+}
+
+/// The title of an observation; anything else by its id.
+fn title(world: &World, id: &str) -> String {
+    let observation =
+        id.parse().ok().and_then(|number| world.store.observation(ObservationId(number)).unwrap());
+    observation.map_or_else(|| id.to_owned(), |row| row.observation.title)
+}
+
+/// The best of what was expected, or, where nothing was, of all.
+fn place(world: &mut World, golden: &Golden, by_meaning: bool, now: Time) -> String {
+    let mut query = world.query(PROJECT, &golden.prompt);
+    query = SearchQuery { limit: 40, now, ..query };
+    let embedder = by_meaning.then_some(&mut world.embedder as &mut dyn Embed);
+    let hits = world.searcher.search(&world.store, embedder, &query).unwrap().hits;
+    let is_meant = |title: &String| golden.expected.is_empty() || golden.expected.contains(title);
+    let Some(at) = hits.iter().position(|hit| is_meant(&hit.title)) else { return "not found".into() };
+    let hit = &hits[at];
+    let cosine = hit.why.cosine.unwrap_or_default();
+    let (coverage, matched) = (hit.why.coverage, hit.why.matched.join(" "));
+    format!(
+        "{}. {:.2} = cosine {cosine:.2}, words {coverage:.2} ({matched}) {}",
+        at + 1,
+        hit.score,
+        hit.title
+    )
+}
+
+/// How many of these halves' prompts got what they should: one of the expected, or nothing.
+fn right(outcomes: &[Outcome], halves: &[&str], is_relevant: bool) -> (usize, usize) {
+    let belongs = |outcome: &&Outcome| {
+        halves.contains(&outcome.golden.half.as_str()) && outcome.golden.expected.is_empty() != is_relevant
+    };
+    let all: Vec<&Outcome> = outcomes.iter().filter(belongs).collect();
+    (all.iter().filter(|outcome| outcome.is_right()).count(), all.len())
+}
+
+fn table(outcomes: &[Outcome]) -> String {
+    let mut table = String::new();
+    for outcome in outcomes {
+        let Golden { half, prompt, expected } = &outcome.golden;
+        let mark = if outcome.is_right() { "  " } else { "✗ " };
+        let _ = writeln!(table, "{mark}{half:<7}{}", prompt.replace('\n', " "));
+        for title in expected {
+            let _ = writeln!(table, "         expected {title}");
+        }
+        let _ = writeln!(table, "         at best  {}", outcome.place);
+        for (title, score) in &outcome.told {
+            let _ = writeln!(table, "         {score:.2}     {title}");
+        }
+    }
+    for half in ["tune", "dev", "held", "across"] {
+        let (told, relevant) = right(outcomes, &[half], true);
+        let (silent, others) = right(outcomes, &[half], false);
+        let _ = writeln!(
+            table,
+            "{half:<7}{told} of {relevant} got what they need, {silent} of {others} rightly got nothing"
+        );
+    }
+    table
+}
+
+/// Says with how many of the forty prompts the right thing was told, and with how many of the forty others nothing.
+fn measure(world: &mut World, by_meaning: bool) -> (usize, usize, String) {
+    let outcomes = ask(world, by_meaning);
+    let table = table(&outcomes);
+    println!("{table}");
+    let (told, relevant) = right(&outcomes, &MEASURED, true);
+    let (silent, others) = right(&outcomes, &MEASURED, false);
+    assert_eq!((relevant, others), (40, 40), "the prompts");
+    (told, silent, table)
+}
+
+#[test]
+fn nine_of_ten_prompts_get_what_they_need_and_nine_of_ten_others_nothing() {
+    let mut world = live_through_the_story();
+    world.index();
+    let (told, silent, table) = measure(&mut world, true);
+    assert!(told >= 36 && silent >= 36, "{table}");
+}
+
+/// As a hook does it that finds no daemon.
+#[test]
+fn by_words_alone_less_is_told_and_little_of_it_is_wrong() {
+    let mut world = live_through_the_story();
+    let (told, silent, table) = measure(&mut world, false);
+    assert!(told >= 25 && silent >= 36, "{table}");
+}
