@@ -3,17 +3,16 @@
 //! Ranks and BM25 only compare answers with each other: the best of a bad lot looks like the best of a good one.
 //! Cosine, and the share of the question's words that are there, need nobody to compare with.
 
+use crate::closeness::Closeness;
 use crate::lexical::Weighed;
 
-/// Below this cosine two texts have nothing in common, above that they say the same.
-const FAR: f64 = 0.15;
-const NEAR: f64 = 0.75;
 /// All words together prove a little less than the same meaning: they may stand in other company.
 const WORDS: f64 = 0.85;
 
 /// From 0 to 1; from about 0.5 on a memory is worth telling.
-pub(crate) fn calibrated(cosine: Option<f32>, coverage: f64) -> f64 {
-    let meaning = cosine.map_or(0.0, |cosine| ((f64::from(cosine) - FAR) / (NEAR - FAR)).clamp(0.0, 1.0));
+pub(crate) fn calibrated(cosine: Option<f32>, closeness: Closeness, coverage: f64) -> f64 {
+    let Closeness { far, near, .. } = closeness;
+    let meaning = cosine.map_or(0.0, |cosine| ((f64::from(cosine) - far) / (near - far)).clamp(0.0, 1.0));
     // Either may be proof enough; both together are more than each.
     1.0 - (1.0 - meaning) * (1.0 - WORDS * coverage * coverage)
 }

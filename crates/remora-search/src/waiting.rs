@@ -4,6 +4,7 @@ use remora_core::text::one_line;
 use remora_store::{Store, StoreError};
 
 use crate::answer::Shown;
+use crate::closeness::Closeness;
 use crate::hit::{Hit, Why};
 use crate::lexical::Weighed;
 use crate::query::{SearchQuery, Sort};
@@ -49,7 +50,7 @@ pub(crate) fn hits(
             part: waiting.record.kind.name().to_owned(),
             title: one_line(&waiting.text, 80),
             snippet: snippet(&waiting.text, weighed, &question.pieces),
-            score: calibrated(None, coverage),
+            score: calibrated(None, Closeness::BUILTIN, coverage),
             why,
             project: Some(waiting.project_name),
             project_id: Some(waiting.project),

@@ -8,6 +8,7 @@ pub mod activity;
 pub mod control;
 pub mod daemon;
 mod descriptors;
+pub mod embedders;
 pub mod finder;
 mod housekeeping;
 pub mod http;
