@@ -14,7 +14,7 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
 use remora_embed::{DIMENSIONS, Embedder, MODEL, StoredVector};
-use remora_search::{Embed, Mode, RecordKind, SearchQuery, Searcher};
+use remora_search::{Embed, Mode, Purpose, RecordKind, SearchQuery, Searcher};
 use remora_store::{DataDir, Store};
 use rusqlite::{Connection, params};
 
@@ -100,7 +100,7 @@ fn measure(observations: u64) -> Result<()> {
         .map(|_| {
             let text = question(&mut random).text;
             let started = Instant::now();
-            let _ = Embed::embed(&mut embedder, &[&text], 48);
+            let _ = Embed::embed(&mut embedder, &[&text], Purpose::Question);
             started.elapsed()
         })
         .collect();

@@ -152,13 +152,11 @@ impl Remote {
         if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
             return Err(late());
         }
-        match timeout(limit, self.ask(text)).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug"))),
-            Err(_) => {
-                self.note_pace(limit + Duration::from_millis(1));
-                Err(late())
-            }
-        }
+        let Ok(answer) = timeout(limit, self.ask(text)).await else {
+            self.note_pace(limit + Duration::from_millis(1));
+            return Err(late());
+        };
+        answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
     }
 
     /// Asks apart from whoever waits for it, who may go.

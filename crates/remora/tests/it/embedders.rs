@@ -1,5 +1,6 @@
 //! Vectors from somewhere else: a fake embedder on loopback, everything else real.
 
+use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -123,6 +124,19 @@ fn search(client: &Client, mode: &str, text: &str) -> Value {
     client.list(&format!("/api/search?project=project&mode={mode}&q={}", text.replace(' ', "+")))
 }
 
+/// What is found by meaning. On a machine with much to do even an embedder next door may be late once.
+fn search_by_meaning(client: &Client, mode: &str, text: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_mins(2);
+    loop {
+        let found = search(client, mode, text);
+        if found["plan"]["mode"] == mode {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{found}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
 #[test]
 fn each_of_them_makes_vectors_that_are_found_by() {
     for (embedder, name) in EMBEDDERS {
@@ -131,11 +145,11 @@ fn each_of_them_makes_vectors_that_are_found_by() {
         office.save("Deploys happen on Tuesdays");
         let client = start(&office.background);
         office.wait_for_vectors();
-        let found = search(&client, "semantic", "automobile garage");
-        assert_eq!((&found["plan"]["mode"], &found["hits"][0]["id"]), (&json!("semantic"), &json!(id)));
+        let found = search_by_meaning(&client, "semantic", "automobile garage");
+        assert_eq!(found["hits"][0]["id"], json!(id));
         assert_eq!(found["plan"]["no_vectors"], Value::Null, "{found}");
         assert!(found["hits"][0]["score"].as_f64().unwrap() > 0.5, "{found}");
-        assert_eq!(search(&client, "hybrid", "automobile garage")["plan"]["mode"], "hybrid");
+        search_by_meaning(&client, "hybrid", "automobile garage");
         let index = office.index();
         assert!(index["model"].as_str().unwrap().starts_with(name), "{index}");
         assert!(index["model"].as_str().unwrap().ends_with("/256"), "{index}");
@@ -182,8 +196,7 @@ fn secrets_do_not_leave() {
     drop(database);
     let client = start(&office.background);
     office.wait_for_vectors();
-    let found = search(&client, "hybrid", &format!("does the bot use {secret}"));
-    assert_eq!(found["plan"]["mode"], "hybrid");
+    search_by_meaning(&client, "hybrid", &format!("does the bot use {secret}"));
     let sent: Vec<String> = office.fake.requests().into_iter().map(|request| request.body).collect();
     assert!(sent.iter().any(|body| body.contains("every day")), "{sent:?}");
     assert!(sent.iter().any(|body| body.contains("does the bot use")), "{sent:?}");
@@ -211,16 +224,16 @@ fn whatever_it_answers_words_are_found_and_vectors_follow() {
                 let office = Office::new("voyage", [failure, Behaviour::Answer(answer)]);
                 let id = office.save("The car is in the shed");
                 let client = start(&office.background);
-                office.wait("trouble", || office.index()["trouble"] != Value::Null);
                 let found = search(&client, "hybrid", "car");
-                assert_eq!(found["hits"][0]["id"], json!(id));
-                if found["plan"]["mode"] == "text" {
-                    let why = found["plan"]["no_vectors"].as_str().unwrap();
-                    assert!(why.contains(reason), "{why} instead of {reason}");
-                }
+                assert_eq!(found["hits"][0]["id"], json!(id), "{reason}");
+                // It is said why, and said once.
+                let log = office.background.world.data().join("remora.log");
+                let said = || fs::read_to_string(&log).unwrap_or_default();
+                office.wait(reason, || said().contains(reason));
                 office.wait_for_vectors();
                 office.wait("its recovery", || office.index()["trouble"] == Value::Null);
-                assert_eq!(search(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
+                assert_eq!(said().matches(reason).count(), 1, "{}", said());
+                assert_eq!(search_by_meaning(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
             });
         }
     });
@@ -274,7 +287,7 @@ fn nobody_waits_for_one_that_hangs() {
     office.fake.set([Behaviour::Answer(answer)]);
     office.fake.release(&Behaviour::json(503, &json!({})));
     office.wait_for_vectors();
-    assert_eq!(search(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
+    assert_eq!(search_by_meaning(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
 }
 
 #[test]
@@ -312,8 +325,8 @@ fn another_embedder_makes_all_vectors_anew_and_back_again() {
         });
         office.wait_for_vectors();
         assert_eq!(office.count("SELECT count(*) FROM vectors"), 41);
-        let found = search(&client, "semantic", "automobile");
-        assert_eq!((&found["plan"]["mode"], &found["hits"][0]["id"]), (&json!("semantic"), &json!(id)));
+        let found = search_by_meaning(&client, "semantic", "automobile");
+        assert_eq!(found["hits"][0]["id"], json!(id));
     };
     models(remora_embed::MODEL);
     office.set("search.embedder", "voyage");
@@ -341,7 +354,7 @@ fn a_model_that_was_replaced_under_its_name_is_another_one() {
     office.wait("the smaller one", || office.index()["model"] == "ollama/nomic-embed-text/32");
     office.wait_for_vectors();
     assert_eq!(office.count("SELECT count(*) FROM vectors WHERE length(value) = 32"), 2);
-    assert_eq!(search(&client, "semantic", "boat lake")["hits"][0]["id"], json!(second));
+    assert_eq!(search_by_meaning(&client, "semantic", "boat lake")["hits"][0]["id"], json!(second));
 }
 
 #[test]
@@ -355,11 +368,11 @@ fn a_text_that_is_refused_does_not_hold_up_the_others() {
     let client = start(&office.background);
     office.wait_for_vectors();
     assert_eq!(office.count("SELECT count(*) FROM vectors WHERE scale = 0"), 1);
-    assert_eq!(search(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
+    assert_eq!(search_by_meaning(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
     // A question that is refused is answered by words, and the next one by meaning again.
     let found = search(&client, "hybrid", "arsenic");
     assert_eq!((&found["plan"]["mode"], &found["hits"][0]["id"]), (&json!("text"), &json!(refused)));
-    assert_eq!(search(&client, "semantic", "automobile")["plan"]["mode"], "semantic");
+    search_by_meaning(&client, "semantic", "automobile");
 }
 
 /// A text unlike all others, for everybody who knows forty words.
@@ -418,8 +431,7 @@ fn ten_thousand_observations_outlast_a_daemon_that_is_killed_while_it_indexes() 
          WHERE d.kind = 'observation' AND d.record_id = o.id AND length(v.value) = 256) = 1";
     assert_eq!(office.count(observations), all);
     for number in (0..NOTES).step_by(101) {
-        let found = search(&client, "semantic", &wheel(number));
-        assert_eq!(found["plan"]["mode"], "semantic");
+        let found = search_by_meaning(&client, "semantic", &wheel(number));
         let id = json!((number + 1).to_string());
         let is_it = |hit: &Value| {
             hit["id"] == id || hit["duplicates"].as_array().is_some_and(|same| same.contains(&id))
