@@ -46,6 +46,11 @@ impl Patience {
         Ok(())
     }
 
+    /// Nobody waited for the answer, so it says nothing: the next may ask.
+    pub fn was_left(&mut self) {
+        self.probing = false;
+    }
+
     /// It answered, well or badly.
     pub fn answered(&mut self) {
         *self = Self::default();
@@ -112,6 +117,9 @@ mod tests {
         let mut patience = Patience::default();
         patience.failed("down", None, Time(0));
         let later = Time(0).after(Duration::from_secs(5));
+        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
+        patience.was_left();
         assert_eq!(patience.admit(later), Ok(()));
         assert_eq!(patience.admit(later), Err(WHILE_PROBING));
         patience.answered();

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_core::settings::{Search, Settings};
+use remora_core::settings::Search;
 use remora_core::time::Time;
 use remora_embed::{Embedder, MODEL};
 use remora_search::{EmbedError, Embeddings, IndexBatch, IndexError, Purpose};
@@ -33,15 +33,16 @@ const PRIORITY: i32 = 19;
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut settings = shared.watch_settings();
-    let mut indexer =
-        Indexer { shared: Arc::clone(&shared), workshop: None, reported: None, settings: settings.clone() };
+    let mut indexer = Indexer { shared: Arc::clone(&shared), workshop: None, reported: None };
     loop {
         // Whatever comes from now on is a reason to look again.
         news.borrow_and_update();
         let wanted = settings.borrow_and_update().search.clone();
-        indexer.settings = settings.clone();
+        shared.tell_embedder_health();
         let retry = tokio::select! {
             done = indexer.index_all(&wanted) => indexer.retry_after(done, &wanted),
+            // Whatever is under way is broken off: it may be somebody else's work now, or be waited for in vain.
+            _ = settings.changed() => continue,
             _ = stop.changed() => return,
         };
         shared.tell_embedder_health();
@@ -70,8 +71,6 @@ struct Indexer {
     workshop: Option<Workshop>,
     /// What is wrong with the embedder, as the log knows it.
     reported: Option<String>,
-    /// Seen as far as this round goes by them: a change ends it.
-    settings: watch::Receiver<Arc<Settings>>,
 }
 
 impl Indexer {
@@ -82,7 +81,7 @@ impl Indexer {
         }
         let with_turns = wanted.index_turns;
         let mut busy = None;
-        while !self.settings.has_changed().unwrap_or(true) {
+        loop {
             let model = match &chosen {
                 Chosen::Nobody => return Ok(()),
                 Chosen::Unusable(error, _) => return Err(error.clone().into()),
@@ -90,7 +89,7 @@ impl Indexer {
                 Chosen::Remote(remote) => remote.vectors_name().await?,
             };
             let next = move |store: &mut Store| IndexBatch::next(store, &model, with_turns);
-            let Some(batch) = self.shared.writer.call(next).await? else { break };
+            let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
             // A daemon at work does not end for want of events.
             busy.get_or_insert_with(|| self.shared.activity.connect());
             let (model, made) = match &chosen {
@@ -103,7 +102,6 @@ impl Indexer {
             };
             self.shared.writer.call(move |store| store.put_vectors(&model, &made)).await?;
         }
-        Ok(())
     }
 
     /// By the model in the program.
@@ -124,7 +122,8 @@ impl Indexer {
         let report = |text: &str| problems::report(Some(&self.shared.dir), &format!("daemon: {text}"));
         match done {
             Ok(()) => {
-                if self.reported.take().is_some() {
+                let is_asked = matches!(self.shared.embedders.chosen(wanted), Chosen::Remote(_));
+                if self.reported.take().is_some() && is_asked {
                     log::info(&self.shared.dir, "daemon", "the embedder answers again");
                 }
                 None

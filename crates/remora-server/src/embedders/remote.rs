@@ -51,6 +51,15 @@ struct Acquaintance {
     closeness: Closeness,
 }
 
+/// One that is under way. However it ends, also when nobody waits for it any more, the next may be tried.
+struct Exchange<'a>(&'a Remote);
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        self.0.patience().was_left();
+    }
+}
+
 /// Why an exchange came to nothing.
 struct Failure {
     reason: String,
@@ -224,6 +233,7 @@ impl Remote {
             let reason = self.trouble().map(|trouble| trouble.reason);
             return Err(self.error(&reason.unwrap_or_default()));
         }
+        let _until_the_end = Exchange(self);
         match exchange.await {
             Ok(answer) => {
                 self.patience().answered();

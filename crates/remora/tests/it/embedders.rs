@@ -291,6 +291,18 @@ fn nobody_waits_for_one_that_hangs() {
 }
 
 #[test]
+fn one_that_hangs_is_left_when_the_settings_name_another() {
+    let office = Office::new("voyage", [Behaviour::Hang]);
+    let id = office.save("The car is in the shed");
+    let client = start(&office.background);
+    office.wait("a question", || !office.fake.requests().is_empty());
+    office.set("search.embedder", "builtin");
+    office.wait_for_vectors();
+    let found = search_by_meaning(&client, "semantic", "where is the automobile");
+    assert_eq!(found["hits"][0]["id"], json!(id));
+}
+
+#[test]
 fn settings_that_cannot_work_say_what_to_do() {
     let office = Office::new("voyage", [Behaviour::Answer(answer)]);
     office.background.world.text(&["config", "set", "search.embedder_api_key", "--unset"]);
