@@ -23,6 +23,8 @@ const MOST_TEXTS: usize = 32;
 const MOST_BYTES: usize = 32_000;
 /// Of a longer text the beginning counts. A token has at least a byte, and no model here takes fewer than 8,191.
 const LONGEST_TEXT: usize = 8_000;
+/// Of a long prompt, too, the beginning says what it is about.
+const LONGEST_QUESTION: usize = 1_000;
 /// A text that is refused is tried down to this length.
 const SHORTEST_TEXT: usize = 500;
 /// For so long it is remembered that a question took too long for somebody in a hurry.
@@ -261,7 +263,11 @@ impl Remote {
     }
 
     async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
-        let texts = sendable(texts).await?;
+        let longest = match purpose {
+            Purpose::Question => LONGEST_QUESTION,
+            Purpose::Document => LONGEST_TEXT,
+        };
+        let texts = sendable(texts, longest).await?;
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in portions(&texts) {
             match self.send(texts, purpose).await {
@@ -336,14 +342,14 @@ fn portions(texts: &[String]) -> Vec<&[String]> {
 }
 
 /// Texts as they may leave: without what is private or secret, and then cut. Elsewhere, because it takes a while.
-async fn sendable(texts: Vec<String>) -> Result<Vec<String>, Failure> {
+async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, Failure> {
     let clean = move || -> Vec<String> {
         texts
             .iter()
             .map(|text| {
                 let clean = privacy::clean_text(text);
                 // Some refuse a text without a letter.
-                if clean.trim().is_empty() { "-".to_owned() } else { prefix(&clean, LONGEST_TEXT).to_owned() }
+                if clean.trim().is_empty() { "-".to_owned() } else { prefix(&clean, longest).to_owned() }
             })
             .collect()
     };
