@@ -99,7 +99,8 @@ fn vectors_text(state: &IndexState, settings: &Search) -> String {
         (missing, _) => parts.push(format!("{missing} to come")),
     }
     if left_out > 0 {
-        parts.push(format!("{left_out} turns left out: search.index_turns is false"));
+        let turns = output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "turn");
+        parts.push(format!("{turns} left out: search.index_turns is false"));
     }
     parts.join(", ")
 }

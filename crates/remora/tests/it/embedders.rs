@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::{Client, start};
-use crate::daemon::Background;
+use crate::daemon::{Background, turn};
 use crate::fake::{Behaviour, Fake, Recorded};
 
 /// The three that can be asked, and what their vectors are called.
@@ -367,6 +367,30 @@ fn a_model_that_was_replaced_under_its_name_is_another_one() {
     office.wait_for_vectors();
     assert_eq!(office.count("SELECT count(*) FROM vectors WHERE length(value) = 32"), 2);
     assert_eq!(search_by_meaning(&client, "semantic", "boat lake")["hits"][0]["id"], json!(second));
+}
+
+#[test]
+fn turns_that_are_not_to_be_found_have_no_vectors() {
+    let office = Office::new("voyage", [Behaviour::Answer(answer)]);
+    office.set("search.index_turns", "false");
+    let world = &office.background.world;
+    turn(world, "one", 1, |message| world.hook(message));
+    let client = start(&office.background);
+    let turns = |embedded: u8| {
+        office.count(&format!("SELECT count(*) FROM documents WHERE kind = 'turn' AND embedded = {embedded}"))
+    };
+    office.wait("the turn", || turns(2) == 1);
+    office.wait_for_vectors();
+    let vectors =
+        "SELECT count(*) FROM vectors AS v JOIN documents AS d ON d.id = v.document_id WHERE d.kind = 'turn'";
+    assert_eq!(office.count(vectors), 0);
+    let told = office.background.world.text(&["index", "status"]);
+    assert!(told.contains("1 turn left out: search.index_turns is false"), "{told}");
+    assert_eq!(office.index()["missing"], 0);
+    office.set("search.index_turns", "true");
+    office.wait("its vector", || turns(1) == 1);
+    assert_eq!(office.count(vectors), 1);
+    search_by_meaning(&client, "semantic", "fix bug");
 }
 
 #[test]
