@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-use remora_embed::{DIMENSIONS, Embedder, MODEL, Vector};
-use remora_search::{Embed, EmbedError};
+use remora_embed::{DIMENSIONS, Embedder, MODEL};
+use remora_search::{Closeness, Embed, EmbedError, Embeddings, Purpose};
 use sha2::{Digest, Sha256};
 
 type Key = [u8; 16];
@@ -14,7 +14,7 @@ const ENTRY: usize = 16 + 4 * DIMENSIONS;
 /// An embedder that remembers, in a file of the target directory.
 pub(crate) struct Cached {
     embedder: Embedder,
-    known: HashMap<Key, Vector>,
+    known: HashMap<Key, Vec<f32>>,
     file: PathBuf,
     changed: bool,
 }
@@ -27,10 +27,7 @@ impl Cached {
         let mut known = HashMap::new();
         for entry in fs::read(&file).unwrap_or_default().chunks_exact(ENTRY) {
             let (key, numbers) = entry.split_at(16);
-            let mut vector = [0.0; DIMENSIONS];
-            for (value, bytes) in vector.iter_mut().zip(numbers.as_chunks::<4>().0) {
-                *value = f32::from_le_bytes(*bytes);
-            }
+            let vector = numbers.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
             if let Ok(key) = key.try_into() {
                 known.insert(key, vector);
             }
@@ -51,20 +48,20 @@ impl Cached {
     }
 }
 
-fn key(text: &str, max_tokens: usize) -> Key {
-    let hash = Sha256::digest(format!("{MODEL}\0{max_tokens}\0{text}"));
+fn key(text: &str, purpose: Purpose) -> Key {
+    let hash = Sha256::digest(format!("{MODEL}\0{purpose:?}\0{text}"));
     let mut key = [0; 16];
     key.copy_from_slice(&hash[..16]);
     key
 }
 
 impl Embed for Cached {
-    fn model(&self) -> &str {
-        MODEL
+    fn model(&mut self) -> Result<String, EmbedError> {
+        Ok(MODEL.to_owned())
     }
 
-    fn embed(&mut self, texts: &[&str], max_tokens: usize) -> Result<Vec<Vector>, EmbedError> {
-        let keys: Vec<Key> = texts.iter().map(|text| key(text, max_tokens)).collect();
+    fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError> {
+        let keys: Vec<Key> = texts.iter().map(|text| key(text, purpose)).collect();
         let new: Vec<&str> = texts
             .iter()
             .zip(&keys)
@@ -72,10 +69,11 @@ impl Embed for Cached {
             .map(|(text, _)| *text)
             .collect();
         if !new.is_empty() {
-            let made = Embed::embed(&mut self.embedder, &new, max_tokens)?;
-            self.known.extend(new.iter().map(|text| key(text, max_tokens)).zip(made));
+            let made = Embed::embed(&mut self.embedder, &new, purpose)?;
+            self.known.extend(new.iter().map(|text| key(text, purpose)).zip(made.vectors));
             self.changed = true;
         }
-        Ok(keys.iter().map(|key| self.known[key]).collect())
+        let vectors = keys.iter().map(|key| self.known[key].clone()).collect();
+        Ok(Embeddings { model: MODEL.to_owned(), closeness: Closeness::BUILTIN, vectors })
     }
 }

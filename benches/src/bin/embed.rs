@@ -70,12 +70,16 @@ fn main() -> Result<()> {
     writeln!(out, "  common among the {NEIGHBOURS} nearest {:.3}", agreement(&ours, &theirs))?;
 
     writeln!(out, "\nthe 50 nearest of {STORED} vectors")?;
-    let (values, scales) = many();
-    let query = Query::new(&ours[0]);
-    for threads in [1, 2] {
-        let scan = Scan { query: &query, values: &values, scales: &scales, count: 50, threads };
-        let time = time(100, || scan.best(|_| true));
-        writeln!(out, "  {threads} thread(s)               {time}")?;
+    // 1,024 are those of a model over the network.
+    for dimensions in [DIMENSIONS, 1_024] {
+        let (values, scales) = many(dimensions);
+        let vector: Vec<f32> = ours[0].iter().copied().cycle().take(dimensions).collect();
+        let query = Query::new(&vector);
+        for threads in [1, 2] {
+            let scan = Scan { query: &query, values: &values, scales: &scales, count: 50, threads };
+            let time = time(100, || scan.best(|_| true));
+            writeln!(out, "  {dimensions:>4} numbers, {threads} thread(s) {time}")?;
+        }
     }
     Ok(())
 }
@@ -138,18 +142,20 @@ fn nearest(vectors: &[Vector], of: usize) -> Vec<usize> {
 }
 
 /// Vectors in all directions.
-fn many() -> (Vec<[i8; DIMENSIONS]>, Vec<f32>) {
+fn many(dimensions: usize) -> (Vec<i8>, Vec<f32>) {
     let mut state = 1_u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         f32::from(u16::try_from(state >> 48).unwrap_or(0)) / 65_536.0 - 0.5
     };
-    (0..STORED)
-        .map(|_| {
-            let stored = StoredVector::new(&std::array::from_fn(|_| next()));
-            (stored.values, stored.scale)
-        })
-        .unzip()
+    let (mut values, mut scales) = (Vec::with_capacity(STORED * dimensions), Vec::with_capacity(STORED));
+    for _ in 0..STORED {
+        let vector: Vec<f32> = (0..dimensions).map(|_| next()).collect();
+        let stored = StoredVector::new(&vector);
+        values.extend(stored.values);
+        scales.push(stored.scale);
+    }
+    (values, scales)
 }
 
 /// What the process holds in memory, in kB; 0 where nobody says.

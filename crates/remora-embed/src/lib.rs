@@ -1,9 +1,9 @@
 //! Text into vectors: texts that mean something similar point in similar directions.
 //!
-//! The model is all-MiniLM-L6-v2, part of the program: [`Embedder`] turns a text into 384 numbers, [`StoredVector`]
-//! is how those are kept, [`Scan`] finds the nearest among many. Nothing of the model is read from the disk before it
-//! is used, and then only where it lies: a command that embeds nothing does not pay for it. This crate knows no
-//! database, no network and no other model. It is a crate of its own because of 24 MB of weights that want to be
+//! The model is all-MiniLM-L6-v2, part of the program: [`Embedder`] turns a text into 384 numbers. [`StoredVector`]
+//! is how vectors are kept, [`Scan`] finds the nearest among many; both take any number of dimensions, because vectors
+//! may come from elsewhere. Nothing of the model is read from the disk before it is used, and then only where it lies: a
+//! command that embeds nothing does not pay for it. This crate knows no database, no network and no other model. It is a crate of its own because of 24 MB of weights that want to be
 //! compiled rarely, and loops that want to be compiled with optimisation even for tests.
 //!
 //! Why the forward pass is written by hand: on two shared cores with AVX2, at 16, 64 and 256 tokens on one thread, it
@@ -31,10 +31,10 @@ mod weights;
 mod wide;
 
 pub use embedder::Embedder;
-pub use scan::{Hit, Query, Scan};
-pub use stored::{STORED_BYTES, StoredVector, dot};
+pub use scan::{Hit, Query, Scan, stride};
+pub use stored::{StoredVector, dot};
 
-/// How many numbers a vector has.
+/// How many numbers a vector of the model in the program has.
 pub const DIMENSIONS: usize = 384;
 /// Names the model and what was done to it: vectors of different models cannot be compared.
 pub const MODEL: &str = "all-MiniLM-L6-v2/int8-32";

@@ -2,23 +2,39 @@
 //! as fast as memory is read.
 
 use crate::wide::{Kernel, widest};
-use crate::{DIMENSIONS, Vector};
+
+/// Vectors in memory are padded to a multiple of this with zeros, so that the innermost loop has no remainder.
+const LANES: usize = 32;
+
+/// How many bytes a vector of so many numbers takes among those of a [`Scan`].
+pub const fn stride(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(LANES)
+}
 
 /// A vector to compare others with, as 16-bit numbers: exact to the fourth decimal, whatever it is compared with.
 #[derive(Debug, Clone)]
 pub struct Query {
     scale: f32,
-    values: [i16; DIMENSIONS],
+    /// Padded like those it is compared with.
+    values: Vec<i16>,
 }
 
 impl Query {
     #[expect(clippy::cast_possible_truncation, reason = "it was divided by the largest")]
-    pub fn new(vector: &Vector) -> Self {
+    pub fn new(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
-        // The sum of 384 products with bytes stays below 2^31.
-        let scale = largest / f32::from(i16::MAX);
-        Self { scale, values: vector.map(|value| (value / scale).round_ties_even() as i16) }
+        let scale = largest / f32::from(largest_step(vector.len()));
+        let mut values: Vec<i16> =
+            vector.iter().map(|value| (value / scale).round_ties_even() as i16).collect();
+        values.resize(stride(vector.len()), 0);
+        Self { scale, values }
     }
+}
+
+/// As fine as 16 bits allow, and so that the sum of all products with bytes stays below 2^31.
+fn largest_step(dimensions: usize) -> i16 {
+    let most = i32::MAX / 128 / i32::try_from(dimensions.max(1)).unwrap_or(i32::MAX);
+    i16::try_from(most).unwrap_or(i16::MAX).max(1)
 }
 
 /// A vector that was found.
@@ -29,11 +45,12 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// What to compare with what. `values` and `scales` are those of [`crate::StoredVector`], one after the other.
+/// What to compare with what. `values` and `scales` are those of [`crate::StoredVector`], one after the other, each
+/// padded with zeros to the [`stride`] of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
     pub query: &'a Query,
-    pub values: &'a [[i8; DIMENSIONS]],
+    pub values: &'a [i8],
     pub scales: &'a [f32],
     /// How many to find.
     pub count: usize,
@@ -43,8 +60,9 @@ pub struct Scan<'a> {
 impl Scan<'_> {
     /// The best of those that `keep` lets pass, best first; of equals the first.
     pub fn best(self, keep: impl Fn(usize) -> bool + Sync) -> Vec<Hit> {
-        let share = self.values.len().div_ceil(self.threads.max(1)).max(1);
-        let parts = || self.values.chunks(share).zip(self.scales.chunks(share)).enumerate();
+        let stride = self.query.values.len().max(1);
+        let share = self.scales.len().div_ceil(self.threads.max(1)).max(1);
+        let parts = || self.values.chunks(share * stride).zip(self.scales.chunks(share)).enumerate();
         let part = |(number, (values, scales))| {
             widest(Part {
                 query: self.query,
@@ -72,7 +90,7 @@ impl Scan<'_> {
 
 struct Part<'a, Keep> {
     query: &'a Query,
-    values: &'a [[i8; DIMENSIONS]],
+    values: &'a [i8],
     scales: &'a [f32],
     count: usize,
     first: usize,
@@ -86,11 +104,14 @@ impl<Keep: Fn(usize) -> bool> Kernel for Part<'_, Keep> {
     fn run<const FUSED: bool>(self) -> Vec<Hit> {
         let mut best: Vec<Hit> = Vec::with_capacity(self.count + 1);
         let mut least = f32::NEG_INFINITY;
-        for (index, (values, scale)) in (self.first..).zip(self.values.iter().zip(self.scales)) {
+        let (query, _) = self.query.values.as_chunks::<LANES>();
+        let (values, _) = self.values.as_chunks::<LANES>();
+        let vectors = values.chunks_exact(query.len().max(1)).zip(self.scales);
+        for (index, (values, scale)) in (self.first..).zip(vectors) {
             if !(self.keep)(index) {
                 continue;
             }
-            let score = product(&self.query.values, values) * self.query.scale * scale;
+            let score = product(query, values) * self.query.scale * scale;
             if score <= least {
                 continue;
             }
@@ -109,7 +130,8 @@ impl<Keep: Fn(usize) -> bool> Kernel for Part<'_, Keep> {
 
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "seven digits are enough for a score")]
-fn product(query: &[i16; DIMENSIONS], values: &[i8; DIMENSIONS]) -> f32 {
+fn product(query: &[[i16; LANES]], values: &[[i8; LANES]]) -> f32 {
+    let (query, values) = (query.as_flattened(), values.as_flattened());
     let mut sum = 0;
     for (query, value) in query.iter().zip(values) {
         sum += i32::from(*query) * i32::from(*value);

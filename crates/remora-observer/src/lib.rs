@@ -19,5 +19,5 @@ mod turn;
 
 pub use drain::{Drained, drain};
 pub use observer::{Health, Next, Observer, Reflection, Settled, Task};
-pub use patience::Trouble;
+pub use patience::{Patience, Trouble};
 pub use turn::{Run, Turn};

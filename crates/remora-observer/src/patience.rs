@@ -15,8 +15,9 @@ const LONG: Duration = Duration::from_mins(1);
 /// How long others wait while a probe is under way.
 const WHILE_PROBING: Duration = Duration::from_secs(5);
 
+/// Knows when a provider may be asked.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patience {
+pub struct Patience {
     failures: u32,
     not_before: Option<Time>,
     probing: bool,
@@ -33,7 +34,7 @@ pub struct Trouble {
 
 impl Patience {
     /// Whether the provider may be asked; otherwise, how long to wait.
-    pub(crate) fn admit(&mut self, now: Time) -> Result<(), Duration> {
+    pub fn admit(&mut self, now: Time) -> Result<(), Duration> {
         let Some(not_before) = self.not_before else { return Ok(()) };
         if now < not_before {
             return Err(not_before.since(now));
@@ -45,13 +46,18 @@ impl Patience {
         Ok(())
     }
 
+    /// Nobody waited for the answer, so it says nothing: the next may ask.
+    pub fn was_left(&mut self) {
+        self.probing = false;
+    }
+
     /// It answered, well or badly.
-    pub(crate) fn answered(&mut self) {
+    pub fn answered(&mut self) {
         *self = Self::default();
     }
 
     /// It did not answer. Says how long to wait.
-    pub(crate) fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
+    pub fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
         let usual = if self.failures == 0 { SHORT } else { LONG };
         let wait = jittered(usual.max(retry_after.unwrap_or_default()));
         self.failures = self.failures.saturating_add(1);
@@ -64,7 +70,7 @@ impl Patience {
         wait
     }
 
-    pub(crate) fn trouble(&self) -> Option<&Trouble> {
+    pub fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
 }
@@ -111,6 +117,9 @@ mod tests {
         let mut patience = Patience::default();
         patience.failed("down", None, Time(0));
         let later = Time(0).after(Duration::from_secs(5));
+        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
+        patience.was_left();
         assert_eq!(patience.admit(later), Ok(()));
         assert_eq!(patience.admit(later), Err(WHILE_PROBING));
         patience.answered();

@@ -8,6 +8,7 @@ use remora_core::text::one_line;
 use remora_store::search::{DocumentRow, Outline};
 use remora_store::{Store, StoreError};
 
+use crate::closeness::Closeness;
 use crate::collapse;
 use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
@@ -23,6 +24,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
     pub(crate) weighed: &'a [Weighed],
     pub(crate) candidates: Vec<Candidate>,
+    pub(crate) closeness: Closeness,
     pub(crate) plan: Plan,
     pub(crate) more: bool,
 }
@@ -35,8 +37,6 @@ pub(crate) struct Ranked {
     pub(crate) recency: f64,
 }
 
-/// What shares no word with the question and is no nearer than this has nothing to do with it.
-const FAINT: f32 = 0.2;
 /// Where no text was given, so many records are counted and no more.
 const MOST_BY_DATE: usize = 1_000;
 /// By date, only the best are put in order: among all that share a word with the question the newest says nothing.
@@ -71,10 +71,10 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 
 /// The best records, best first, or newest first if that was asked for.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
-    let Answer { question, weighed, mut candidates, plan, more } = answer;
+    let Answer { question, weighed, mut candidates, closeness, plan, more } = answer;
     // Among vectors something is always nearest; that is no reason to show it.
-    candidates
-        .retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(|c| c >= FAINT));
+    let is_near = |cosine: f32| cosine >= closeness.faint;
+    candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
     let mut ranking = one_a_record(store, query, candidates)?;
     collapse::turns_below_observations(&mut ranking);
     let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
@@ -89,7 +89,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
     }
     ranking.truncate(wanted + SPARE);
-    let mut hits = hits(store, query, question, weighed, &ranking)?;
+    let asked = Asked { query, question, weighed, closeness };
+    let mut hits = hits(store, asked, &ranking)?;
     if plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
         total += waiting.len();
@@ -172,13 +173,17 @@ impl std::ops::Deref for Shown {
     }
 }
 
-fn hits(
-    store: &Store,
-    query: &SearchQuery,
-    question: &Question,
-    weighed: &[Weighed],
-    ranking: &[Ranked],
-) -> Result<Vec<Shown>, StoreError> {
+/// What hits are judged by.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    query: &'a SearchQuery,
+    question: &'a Question,
+    weighed: &'a [Weighed],
+    closeness: Closeness,
+}
+
+fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown>, StoreError> {
+    let Asked { query, question, weighed, closeness } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.documents(&documents)?;
     let by_id: HashMap<DocumentId, &Ranked> =
@@ -203,7 +208,7 @@ fn hits(
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        let score = calibrated(candidate.cosine, words);
+        let score = calibrated(candidate.cosine.map(|cosine| closeness.meaning(cosine)), words);
         shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
     }
     speak_for_turns(ranking, &mut shown);

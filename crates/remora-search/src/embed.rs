@@ -1,28 +1,70 @@
-//! Whoever turns text into vectors: the model in the program, or, some day, one over the network.
+//! Whoever turns text into vectors: the model in the program, or one over the network.
 
-use remora_embed::{Embedder, MAX_TOKENS, MODEL, Vector};
+use remora_embed::{Embedder, MAX_TOKENS, MODEL};
 use thiserror::Error;
 
-/// Makes vectors of texts. All vectors of one name can be compared with each other.
-pub trait Embed: Send {
-    /// Names the model and everything that changes its vectors.
-    fn model(&self) -> &str;
+use crate::closeness::Closeness;
 
-    /// One vector a text, of length 1, made of at most `max_tokens` of it.
-    fn embed(&mut self, texts: &[&str], max_tokens: usize) -> Result<Vec<Vector>, EmbedError>;
+/// Of a long question, the beginning says what it is about.
+const QUESTION_TOKENS: usize = 48;
+
+/// What a text is embedded for. Some models look at a question and at what may answer it with different eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    Question,
+    Document,
+}
+
+/// Vectors, and who made them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embeddings {
+    /// Names the model and everything that changes its vectors, also how many numbers they have: vectors of one name
+    /// can be compared with each other, and with no others.
+    pub model: String,
+    pub closeness: Closeness,
+    /// One a text, of length 1, all of the same number of dimensions.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// Makes vectors of texts.
+pub trait Embed: Send {
+    /// The name its vectors will have. Whoever does not know it before the first vector asks for one.
+    fn model(&mut self) -> Result<String, EmbedError>;
+
+    /// One vector a text. How much of a long text counts is the model's affair.
+    fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError>;
 }
 
 /// There are no vectors now. Search goes on by text alone, and indexing later.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no vectors: {0}")]
 pub struct EmbedError(pub String);
 
 impl Embed for Embedder {
-    fn model(&self) -> &str {
-        MODEL
+    fn model(&mut self) -> Result<String, EmbedError> {
+        Ok(MODEL.to_owned())
     }
 
-    fn embed(&mut self, texts: &[&str], max_tokens: usize) -> Result<Vec<Vector>, EmbedError> {
-        Ok(self.embed_batch(texts, max_tokens.min(MAX_TOKENS)))
+    fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError> {
+        let most = match purpose {
+            Purpose::Question => QUESTION_TOKENS,
+            Purpose::Document => MAX_TOKENS,
+        };
+        let vectors = self.embed_batch(texts, most).into_iter().map(Vec::from).collect();
+        Ok(Embeddings { model: MODEL.to_owned(), closeness: Closeness::BUILTIN, vectors })
+    }
+}
+
+/// What somebody else was asked for already, for a search that takes it from here.
+#[derive(Debug)]
+pub struct Prepared(pub Result<Embeddings, EmbedError>);
+
+impl Embed for Prepared {
+    fn model(&mut self) -> Result<String, EmbedError> {
+        self.0.as_ref().map(|made| made.model.clone()).map_err(EmbedError::clone)
+    }
+
+    fn embed(&mut self, _: &[&str], _: Purpose) -> Result<Embeddings, EmbedError> {
+        self.0.clone()
     }
 }

@@ -8,6 +8,7 @@
 
 use remora_core::ids::DocumentId;
 
+use crate::closeness::Closeness;
 use crate::resident::Background;
 
 /// What the first places in both lists are worth together, in units of spread, and the share of it that is the words'.
@@ -34,9 +35,13 @@ impl Candidate {
 }
 
 /// Gives every candidate its score, from 0 to 1 between the worst and the best, and says how much words counted.
-pub(crate) fn fuse(candidates: &mut [Candidate], background: Option<Background>) -> f64 {
+pub(crate) fn fuse(
+    candidates: &mut [Candidate],
+    background: Option<Background>,
+    closeness: Closeness,
+) -> f64 {
     let words = Spread::of_words(candidates);
-    let meaning = background.map(Spread::of_meaning);
+    let meaning = background.map(|background| Spread::of_meaning(background, closeness));
     let has_words = candidates.iter().any(|candidate| candidate.lexical.is_some());
     // Both count alike, unless there is only one.
     let (weight, places_by_words) = match (has_words, meaning) {
@@ -92,9 +97,9 @@ impl Spread {
     }
 
     /// Over all of the project's documents.
-    fn of_meaning(background: Background) -> Self {
+    fn of_meaning(background: Background, closeness: Closeness) -> Self {
         // In a small memory that is all about one thing, nothing is far from anything.
-        let deviation = f64::from(background.deviation).max(LEAST_DEVIATION);
+        let deviation = f64::from(background.deviation).max(closeness.least_deviation);
         Self { mean: f64::from(background.mean), deviation }
     }
 
@@ -102,9 +107,6 @@ impl Spread {
         (value - self.mean) / self.deviation
     }
 }
-
-/// The least that cosines of unlike texts differ by.
-const LEAST_DEVIATION: f64 = 0.03;
 
 #[cfg(test)]
 mod tests {
@@ -115,7 +117,7 @@ mod tests {
     }
 
     fn order(mut candidates: Vec<Candidate>, background: Option<Background>) -> Vec<i64> {
-        fuse(&mut candidates, background);
+        fuse(&mut candidates, background, Closeness::BUILTIN);
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
         assert!(candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.score)));
         candidates.into_iter().map(|candidate| candidate.document.0).collect()

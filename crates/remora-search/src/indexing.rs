@@ -1,10 +1,10 @@
 //! Making the vectors that are missing, in the background.
 
-use remora_embed::{DIMENSIONS, MAX_TOKENS, StoredVector, Vector};
+use remora_embed::StoredVector;
 use remora_store::search::{Embedded, ToEmbed};
 use remora_store::{Store, StoreError};
 
-use crate::embed::{Embed, EmbedError};
+use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 
 /// How many documents are read, embedded and stored at a time. Nothing is locked while they are embedded.
 const STEP: usize = 32;
@@ -30,10 +30,12 @@ pub struct IndexBatch {
 }
 
 impl IndexBatch {
-    /// Reads what is to be embedded next; `None` when everything has its vector.
-    pub fn next(store: &mut Store, model: &str) -> Result<Option<Self>, StoreError> {
+    /// Reads what is to be embedded next; `None` when everything has its vector. Turns count only where they are to
+    /// be found.
+    pub fn next(store: &mut Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
         store.use_embedding_model(model)?;
         store.fill_documents()?;
+        store.embed_turns(with_turns)?;
         let waiting = store.to_embed(STEP)?;
         Ok((!waiting.is_empty()).then_some(Self { waiting }))
     }
@@ -46,29 +48,48 @@ impl IndexBatch {
         self.waiting.is_empty()
     }
 
-    /// Makes the vectors. Takes a while; no store is needed for it.
-    pub fn embed(self, embedder: &mut dyn Embed) -> Result<Vec<Embedded>, EmbedError> {
-        let texts: Vec<String> = self.waiting.iter().map(own_text).collect();
-        let own = embedder.embed(&texts.iter().map(String::as_str).collect::<Vec<_>>(), MAX_TOKENS)?;
-        let talks: Vec<Option<String>> = self.waiting.iter().map(with_before).collect();
-        let said: Vec<&str> = talks.iter().flatten().map(String::as_str).collect();
-        let mut in_talk = embedder.embed(&said, MAX_TOKENS)?.into_iter();
+    /// What is to be embedded, as documents.
+    pub fn texts(&self) -> Vec<String> {
+        self.waiting.iter().map(own_text).chain(self.waiting.iter().filter_map(with_before)).collect()
+    }
+
+    /// Takes the vectors that were made of its texts, one each.
+    pub fn take(self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedded>, EmbedError> {
+        let talks: Vec<bool> = self.waiting.iter().map(|of| with_before(of).is_some()).collect();
+        let wanted = self.waiting.len() + talks.iter().filter(|talk| **talk).count();
+        if vectors.len() != wanted {
+            return Err(EmbedError(format!("{} vectors came for {wanted} texts", vectors.len())));
+        }
+        let mut own = vectors;
+        let mut in_talk = own.split_off(self.waiting.len()).into_iter();
         let mut made = Vec::with_capacity(self.waiting.len());
-        for ((of, own), talk) in self.waiting.into_iter().zip(own).zip(&talks) {
-            let both = talk.as_ref().and_then(|_| in_talk.next());
-            let vector = StoredVector::new(&both.map_or(own, |both| between(&own, &both)));
+        for ((of, own), is_talk) in self.waiting.into_iter().zip(own).zip(talks) {
+            let both = if is_talk { in_talk.next() } else { None };
+            let vector = StoredVector::new(&both.map_or_else(|| own.clone(), |both| between(&own, &both)));
             let values = vector.values.iter().map(|value| value.cast_unsigned()).collect();
             made.push(Embedded { of, scale: vector.scale, values });
         }
         Ok(made)
     }
+
+    /// Makes the vectors. Takes a while; no store is needed for it.
+    pub fn embed(self, embedder: &mut dyn Embed) -> Result<(String, Vec<Embedded>), EmbedError> {
+        let texts = self.texts();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let Embeddings { model, vectors, .. } = embedder.embed(&texts, Purpose::Document)?;
+        Ok((model, self.take(vectors)?))
+    }
 }
 
 /// Makes vectors for some documents that have none; says for how many. For whoever has nothing else to do.
-pub fn index_next(store: &mut Store, embedder: &mut dyn Embed) -> Result<usize, IndexError> {
-    let model = embedder.model().to_owned();
-    let Some(batch) = IndexBatch::next(store, &model)? else { return Ok(0) };
-    let made = batch.embed(embedder)?;
+pub fn index_next(
+    store: &mut Store,
+    embedder: &mut dyn Embed,
+    with_turns: bool,
+) -> Result<usize, IndexError> {
+    let model = embedder.model()?;
+    let Some(batch) = IndexBatch::next(store, &model, with_turns)? else { return Ok(0) };
+    let (model, made) = batch.embed(embedder)?;
     store.put_vectors(&model, &made)?;
     Ok(made.len())
 }
@@ -86,11 +107,8 @@ fn with_before(of: &ToEmbed) -> Option<String> {
 }
 
 /// The direction halfway.
-fn between(a: &Vector, b: &Vector) -> Vector {
-    let mut sum = [0.0; DIMENSIONS];
-    for (sum, (a, b)) in sum.iter_mut().zip(a.iter().zip(b)) {
-        *sum = a + b;
-    }
+fn between(a: &[f32], b: &[f32]) -> Vec<f32> {
+    let sum: Vec<f32> = a.iter().zip(b).map(|(a, b)| a + b).collect();
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-    sum.map(|value| value / length)
+    sum.into_iter().map(|value| value / length).collect()
 }

@@ -8,6 +8,7 @@
 //! [`Store`]: remora_store::Store
 
 mod answer;
+mod closeness;
 mod collapse;
 mod dates;
 mod embed;
@@ -27,8 +28,9 @@ mod syntax;
 mod waiting;
 mod words;
 
+pub use closeness::{Closeness, EXAMPLES};
 pub use dates::{Edge, parse_date};
-pub use embed::{Embed, EmbedError};
+pub use embed::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 pub use hit::{Facets, Hit, Plan, PlannedWord, Results, Snippet, Why};
 pub use indexing::{IndexBatch, IndexError, index_next};
 pub use query::{Mode, SearchQuery, Sort};

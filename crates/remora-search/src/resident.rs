@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
-use remora_embed::{DIMENSIONS, Query, Scan, Vector};
+use remora_embed::{Query, Scan, stride};
 use remora_store::{Store, StoreError};
 
 /// A document and how near it is.
@@ -27,13 +27,17 @@ pub(crate) struct Resident {
     partitions: HashMap<Option<ProjectId>, Partition>,
     epoch: Option<[u8; 8]>,
     model: String,
+    /// How many numbers a vector of the model has.
+    dimensions: usize,
 }
 
 #[derive(Debug)]
 struct Partition {
+    dimensions: usize,
     documents: Vec<DocumentId>,
     scales: Vec<f32>,
-    values: Vec<[i8; DIMENSIONS]>,
+    /// All of them, one after the other, each padded for the scan.
+    values: Vec<i8>,
     /// The newest vector of the store that was read.
     last: Option<i64>,
     used: Instant,
@@ -43,16 +47,23 @@ struct Partition {
 const SAMPLE: usize = 512;
 
 impl Resident {
-    /// Brings what the scope needs up to date.
-    pub(crate) fn load(&mut self, store: &Store, scope: ProjectScope, model: &str) -> Result<(), StoreError> {
+    /// Brings what the scope needs up to date: vectors of this model with so many dimensions.
+    pub(crate) fn load(
+        &mut self,
+        store: &Store,
+        scope: ProjectScope,
+        model: &str,
+        dimensions: usize,
+    ) -> Result<(), StoreError> {
         let epoch = store.vectors_epoch()?;
-        if self.epoch != Some(epoch) || self.model != model {
+        if self.epoch != Some(epoch) || self.model != model || self.dimensions != dimensions {
             self.partitions.clear();
             self.epoch = Some(epoch);
+            self.dimensions = dimensions;
             model.clone_into(&mut self.model);
         }
         for project in store.vector_partitions(scope)? {
-            let partition = self.partitions.entry(project).or_insert_with(Partition::new);
+            let partition = self.partitions.entry(project).or_insert_with(|| Partition::new(dimensions));
             partition.refresh(store, project, model)?;
         }
         Ok(())
@@ -81,7 +92,7 @@ impl Resident {
     pub(crate) fn nearest(
         &self,
         scope: ProjectScope,
-        query: &Vector,
+        query: &[f32],
         most: usize,
         keep: impl Fn(DocumentId) -> bool + Sync,
     ) -> Vec<Near> {
@@ -110,7 +121,7 @@ impl Resident {
     }
 
     /// How near these documents are, those that have a vector.
-    pub(crate) fn cosines(&self, scope: ProjectScope, query: &Vector, documents: &[DocumentId]) -> Vec<Near> {
+    pub(crate) fn cosines(&self, scope: ProjectScope, query: &[f32], documents: &[DocumentId]) -> Vec<Near> {
         let wanted = Ids::new(documents);
         let mut found = Vec::with_capacity(documents.len());
         for partition in self.in_scope(scope) {
@@ -125,7 +136,7 @@ impl Resident {
 
     /// How near documents are that have nothing to do with the question: most of them.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-    pub(crate) fn background(&self, scope: ProjectScope, query: &Vector) -> Option<Background> {
+    pub(crate) fn background(&self, scope: ProjectScope, query: &[f32]) -> Option<Background> {
         let count: usize = self.in_scope(scope).map(|partition| partition.documents.len()).sum();
         let step = count.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE);
@@ -165,9 +176,9 @@ impl Ids {
 }
 
 impl Partition {
-    fn new() -> Self {
+    fn new(dimensions: usize) -> Self {
         let (documents, scales, values) = (Vec::new(), Vec::new(), Vec::new());
-        Self { documents, scales, values, last: None, used: Instant::now() }
+        Self { dimensions, documents, scales, values, last: None, used: Instant::now() }
     }
 
     fn refresh(&mut self, store: &Store, project: Option<ProjectId>, model: &str) -> Result<(), StoreError> {
@@ -177,13 +188,17 @@ impl Partition {
             self.reserve(store.count_vectors(project)?);
         }
         let mut add = |document, scale, bytes: &[u8]| {
-            let Ok(values) = <&[u8; DIMENSIONS]>::try_from(bytes) else { return };
+            // Not of the length its name promises: nobody wrote that, and nothing can be done with it.
+            if bytes.len() != self.dimensions {
+                return;
+            }
             if self.documents.len() == self.documents.capacity() {
                 self.reserve(self.documents.len() / 16 + 256);
             }
             self.documents.push(document);
             self.scales.push(scale);
-            self.values.push(values.map(u8::cast_signed));
+            self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
+            self.values.resize(self.documents.len() * stride(self.dimensions), 0);
         };
         let last = store.each_vector(project, model, known, &mut add)?;
         self.last = Some(last);
@@ -194,16 +209,16 @@ impl Partition {
     fn reserve(&mut self, more: usize) {
         self.documents.reserve_exact(more);
         self.scales.reserve_exact(more);
-        self.values.reserve_exact(more);
+        self.values.reserve_exact(more * stride(self.dimensions));
     }
 
-    fn cosine(&self, query: &Vector, index: usize) -> f32 {
-        let values = &self.values[index];
+    fn cosine(&self, query: &[f32], index: usize) -> f32 {
+        let values = &self.values[index * stride(self.dimensions)..];
         self.scales[index]
             * query.iter().zip(values).map(|(query, value)| query * f32::from(*value)).sum::<f32>()
     }
 
     fn bytes(&self) -> usize {
-        self.documents.capacity() * (size_of::<DocumentId>() + size_of::<f32>() + DIMENSIONS)
+        self.documents.capacity() * (size_of::<DocumentId>() + size_of::<f32>() + stride(self.dimensions))
     }
 }

@@ -5,9 +5,6 @@
 
 use crate::lexical::Weighed;
 
-/// Below this cosine two texts have nothing in common, above that they say the same.
-const FAR: f64 = 0.15;
-const NEAR: f64 = 0.75;
 /// So much proof by words leaves half of the doubt, where there is nothing else to go by.
 const HALF: f64 = 0.8;
 /// Beside meaning they prove less: what has the words and is far all the same uses them for something else.
@@ -38,12 +35,10 @@ impl Words {
     }
 }
 
-/// From 0 to 1; from about 0.5 on a memory is worth telling.
-pub(crate) fn calibrated(cosine: Option<f32>, words: Words) -> f64 {
-    let (meaning, half) = match cosine {
-        Some(cosine) => (((f64::from(cosine) - FAR) / (NEAR - FAR)).clamp(0.0, 1.0), HALF_BESIDE_MEANING),
-        None => (0.0, HALF),
-    };
+/// From 0 to 1; from about 0.5 on a memory is worth telling. `meaning` says how near it is, from 0 to 1 as well.
+pub(crate) fn calibrated(meaning: Option<f64>, words: Words) -> f64 {
+    let half = if meaning.is_some() { HALF_BESIDE_MEANING } else { HALF };
+    let meaning = meaning.unwrap_or_default();
     // Either may be proof enough; both together are more than each.
     1.0 - (1.0 - meaning) * (-words.proof() / half).exp2()
 }
@@ -68,10 +63,10 @@ mod tests {
     #[test]
     fn meaning_and_words_are_more_together_and_words_count_less_where_meaning_is_far() {
         let words = Words { coverage: 0.5, rare: 1.5 };
-        let both = calibrated(Some(0.45), words);
-        assert!(both > calibrated(Some(0.45), Words::default()));
+        let both = calibrated(Some(0.5), words);
+        assert!(both > calibrated(Some(0.5), Words::default()));
         assert!(both > calibrated(None, words));
-        assert!(calibrated(Some(0.1), words) < calibrated(None, words));
-        assert!(calibrated(Some(0.9), Words::default()) >= 1.0);
+        assert!(calibrated(Some(0.0), words) < calibrated(None, words));
+        assert!(calibrated(Some(1.0), Words::default()) >= 1.0);
     }
 }

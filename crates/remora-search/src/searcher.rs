@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
-use remora_embed::Vector;
 use remora_store::search::Filters;
 use remora_store::{Store, StoreError};
 
 use crate::answer::{self, Answer};
-use crate::embed::Embed;
+use crate::closeness::Closeness;
+use crate::embed::{Embed, Embeddings, Purpose};
 use crate::fusion::{Candidate, fuse};
 use crate::hit::{Plan, PlannedWord, Results};
 use crate::lexical::{self, Lexical};
@@ -21,8 +21,6 @@ use crate::syntax::Question;
 /// How many documents each arm brings at least.
 const POOL: usize = 200;
 const LARGEST_POOL: usize = 2_000;
-/// Of a long prompt, the beginning says what it is about.
-const QUESTION_TOKENS: usize = 48;
 /// So many of the nearest are looked at even when they are no nearer than usual.
 const LEAST_NEAREST: usize = 20;
 /// How many of the nearest are asked whether filters let them pass before it is turned around.
@@ -53,26 +51,25 @@ impl Searcher {
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
-        let mut model = String::new();
         let mut asked = None;
         // Words are looked up while the question is embedded.
         let (words, few) = std::thread::scope(|scope| {
-            let embedding = embedder.filter(|_| wants_meaning).map(|embedder| {
-                embedder.model().clone_into(&mut model);
-                scope.spawn(|| embedder.embed(&[&query.text], QUESTION_TOKENS))
-            });
+            let embedding = embedder
+                .filter(|_| wants_meaning)
+                .map(|embedder| scope.spawn(|| embedder.embed(&[&query.text], Purpose::Question)));
             let words = by_words(store, &question, query, pool);
             asked = embedding.and_then(|embedding| embedding.join().ok());
             words
         })?;
-        let (vector, mut no_vectors) = match asked {
-            Some(Ok(mut vectors)) => (vectors.pop(), None),
+        let (embedded, mut no_vectors) = match asked {
+            Some(Ok(embedded)) => (Some(embedded), None),
             Some(Err(error)) => (None, Some(error.to_string())),
             None => (None, wants_meaning.then(|| "there is no embedder".to_owned())),
         };
+        let closeness = embedded.as_ref().map_or(Closeness::BUILTIN, |embedded| embedded.closeness);
         let mut meaning = Meaning::default();
-        if let Some(vector) = &vector {
-            meaning = self.meaning(store, &query.filters, (&words, few.as_ref()), vector, &model, pool)?;
+        if let Some(embedded) = &embedded {
+            meaning = self.meaning(store, &query.filters, (&words, few.as_ref()), embedded, pool)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -84,9 +81,9 @@ impl Searcher {
             lexical::find(store, &question, &query.filters, few.as_ref(), pool)?
         };
         let mut candidates = gather(&words, &meaning);
-        let lexical_weight = fuse(&mut candidates, meaning.background.filter(|_| vector.is_some()));
+        let lexical_weight = fuse(&mut candidates, meaning.background, closeness);
         let plan = Plan {
-            mode: match (vector.is_some() && meaning.background.is_some(), wants_words) {
+            mode: match (meaning.background.is_some(), wants_words) {
                 (true, true) => Mode::Hybrid,
                 (true, false) => Mode::Semantic,
                 (false, _) => Mode::Text,
@@ -105,7 +102,7 @@ impl Searcher {
         answer::ranked(
             store,
             query,
-            Answer { question: &question, weighed: &words.weighed, candidates, plan, more },
+            Answer { question: &question, weighed: &words.weighed, candidates, closeness, plan, more },
         )
     }
 
@@ -115,12 +112,12 @@ impl Searcher {
         store: &Store,
         filters: &Filters,
         (words, few): (&Lexical, Option<&HashSet<DocumentId>>),
-        vector: &Vector,
-        model: &str,
+        embedded: &Embeddings,
         pool: usize,
     ) -> Result<Meaning, StoreError> {
+        let Some(vector) = embedded.vectors.first() else { return Ok(Meaning::default()) };
         let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
-        resident.load(store, filters.scope, model)?;
+        resident.load(store, filters.scope, &embedded.model, vector.len())?;
         let Some(background) = resident.background(filters.scope, vector) else {
             return Ok(Meaning::default());
         };
@@ -182,7 +179,7 @@ fn nearest(
     store: &Store,
     filters: &Filters,
     few: Option<&HashSet<DocumentId>>,
-    vector: &Vector,
+    vector: &[f32],
     most: usize,
 ) -> Result<Vec<Near>, StoreError> {
     if let Some(few) = few {

@@ -57,7 +57,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             problems::report(Some(dir), &format!("daemon: it does without HTTP: {error}"));
         }
         let port = http.as_ref().ok().map(Opened::port);
-        hold.introduce(port, None).map_err(failed)?;
+        hold.introduce(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
         log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
         // Heard from now on: whatever comes in while the store is opened is seen right after.
@@ -85,7 +85,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
         }
-        let introduce = |health| hold.introduce(port, health);
+        let introduce = |observer, embedder| hold.introduce(port, observer, embedder);
         let end = live(&shared, &ear, signals, introduce).await.map_err(failed);
         stopping.send_replace(true);
         for task in tasks {
@@ -110,9 +110,10 @@ async fn live(
     shared: &Shared,
     ear: &Ear,
     mut signals: Signals,
-    introduce: impl Fn(Option<Health>) -> io::Result<()>,
+    introduce: impl Fn(Option<Health>, Option<Health>) -> io::Result<()>,
 ) -> io::Result<End> {
-    let mut health = shared.health.subscribe();
+    let mut observer = shared.health.subscribe();
+    let mut embedder = shared.embedder_health.subscribe();
     loop {
         let idle = async {
             match shared.settings().daemon.idle_exit {
@@ -138,7 +139,8 @@ async fn live(
                     shared.announce();
                 }
             },
-            Ok(()) = health.changed() => introduce(health.borrow_and_update().clone())?,
+            Ok(()) = observer.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
+            Ok(()) = embedder.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
             () = idle => return Ok(End::Idle),
         }

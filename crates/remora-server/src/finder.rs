@@ -1,25 +1,45 @@
 //! Search in the daemon: a thread with a connection of its own, the model that questions are embedded with, and the
 //! vectors in memory. Model and vectors come with the first question that needs them and go when none came for a while.
+//! An embedder over the network is asked before the thread is, so that nobody else waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use remora_core::settings;
 use remora_embed::Embedder;
-use remora_search::{Embed, Mode, Prompted, Results, SearchQuery, Searcher, Telling};
+use remora_search::{
+    Embed, EmbedError, Embeddings, Mode, Prepared, Prompted, Results, SearchQuery, Searcher, Telling,
+    is_trivial,
+};
 use remora_store::{Store, StoreError};
 use tokio::sync::Notify;
 
+use crate::embedders::{Chosen, Embedders};
 use crate::store_thread::StoreThread;
+
+/// How long somebody who searches waits for an embedder over the network.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// How long somebody waits whose prompt is on its way to an agent.
+const HURRY: Duration = Duration::from_millis(40);
 
 #[derive(Debug)]
 pub struct Finder {
     thread: StoreThread,
+    embedders: Arc<Embedders>,
     state: Arc<State>,
     /// When the model was needed last, while it is there. Apart from the model, which is held while it works.
     last_used: Mutex<Option<Instant>>,
     /// Somebody searched, and there is something to be given up later.
     pub(crate) used: Notify,
+}
+
+/// Who embeds a question.
+enum Asked {
+    Nobody,
+    /// The model in the program, when its turn comes.
+    Here,
+    /// Somebody over the network, who has answered, or not.
+    Elsewhere(Result<Embeddings, EmbedError>),
 }
 
 /// What takes memory.
@@ -30,8 +50,8 @@ struct State {
 }
 
 impl Finder {
-    pub(crate) fn new(thread: StoreThread) -> Self {
-        Self { thread, state: Arc::default(), last_used: Mutex::default(), used: Notify::new() }
+    pub(crate) fn new(thread: StoreThread, embedders: Arc<Embedders>) -> Self {
+        Self { thread, embedders, state: Arc::default(), last_used: Mutex::default(), used: Notify::new() }
     }
 
     /// Answers a question by these settings.
@@ -41,20 +61,16 @@ impl Finder {
         settings: &settings::Search,
     ) -> Result<Results, StoreError> {
         query.follow(settings);
-        if query.mode == Mode::Text || settings.embedder == settings::Embedder::Off {
-            let state = Arc::clone(&self.state);
-            return self.thread.call(move |store| state.searcher.search(store, None, &query)).await;
-        }
-        self.note_use(Some(Instant::now()));
-        let state = Arc::clone(&self.state);
-        let results = self.thread.call(move |store| {
-            let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-            let embedder: &mut dyn Embed = embedder.get_or_insert_with(Embedder::new);
-            state.searcher.search(store, Some(embedder), &query)
-        });
-        let results = results.await;
-        self.used.notify_one();
-        results
+        let wants_vector = query.mode != Mode::Text && !query.text.trim().is_empty();
+        let asked = match self.embedders.chosen(settings) {
+            Chosen::Remote(remote) if wants_vector => {
+                Asked::Elsewhere(remote.question(&query.text, PATIENCE).await)
+            }
+            Chosen::Unusable(error, _) if wants_vector => Asked::Elsewhere(Err(error)),
+            Chosen::Builtin if wants_vector => Asked::Here,
+            _ => Asked::Nobody,
+        };
+        self.find(asked, move |searcher, store, embedder| searcher.search(store, embedder, &query)).await
     }
 
     /// What to tell with a prompt, by these settings.
@@ -63,19 +79,40 @@ impl Finder {
         prompted: Prompted,
         settings: &settings::Search,
     ) -> Result<Option<Telling>, StoreError> {
-        let wants_model = settings.embedder != settings::Embedder::Off;
-        if wants_model {
+        let asked = match self.embedders.chosen(settings) {
+            Chosen::Remote(remote) if !is_trivial(&prompted.text) => {
+                Asked::Elsewhere(remote.quick_question(&prompted.text, HURRY).await)
+            }
+            Chosen::Unusable(error, _) => Asked::Elsewhere(Err(error)),
+            Chosen::Builtin => Asked::Here,
+            Chosen::Remote(_) | Chosen::Nobody => Asked::Nobody,
+        };
+        self.find(asked, move |searcher, store, embedder| searcher.recall(store, embedder, &prompted)).await
+    }
+
+    async fn find<T: Send + 'static>(
+        &self,
+        asked: Asked,
+        find: impl FnOnce(&Searcher, &Store, Option<&mut dyn Embed>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let needs_memory = !matches!(asked, Asked::Nobody);
+        if needs_memory {
             self.note_use(Some(Instant::now()));
         }
         let state = Arc::clone(&self.state);
-        let telling = self.thread.call(move |store| {
-            let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-            let embedder = wants_model.then(|| embedder.get_or_insert_with(Embedder::new) as &mut dyn Embed);
-            state.searcher.recall(store, embedder, &prompted)
+        let found = self.thread.call(move |store| match asked {
+            Asked::Nobody => find(&state.searcher, store, None),
+            Asked::Elsewhere(made) => find(&state.searcher, store, Some(&mut Prepared(made))),
+            Asked::Here => {
+                let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
+                find(&state.searcher, store, Some(embedder.get_or_insert_with(Embedder::new)))
+            }
         });
-        let telling = telling.await;
-        self.used.notify_one();
-        telling
+        let found = found.await;
+        if needs_memory {
+            self.used.notify_one();
+        }
+        found
     }
 
     /// How long the model was not needed; `None` when it is not there.
@@ -125,10 +162,10 @@ mod tests {
         };
         let note = Note::new(&draft).unwrap();
         store.save(&SaveFor::Directory(locate(temp.path())), &note, Time::now()).unwrap();
-        assert_eq!(index_next(&mut store, &mut Embedder::new()).unwrap(), 1);
+        assert_eq!(index_next(&mut store, &mut Embedder::new(), true).unwrap(), 1);
 
         let (thread, _) = StoreThread::start(dir, "searcher").unwrap();
-        let finder = Finder::new(thread);
+        let finder = Finder::new(thread, Arc::default());
         let settings = settings::Search::default();
         let mut question = SearchQuery::new(ProjectScope::All, "when do we release");
         question.mode = Mode::Text;

@@ -1,49 +1,51 @@
 //! Makes the vectors that are missing: woken by news, never polling, at the lowest priority.
 //!
 //! The store's thread reads documents without a vector and writes vectors; in between, a thread of its own embeds them
-//! while nobody holds anything. What is done is what has a vector, so a daemon that was killed goes on where it was.
+//! while nobody holds anything, or somebody over the network does. What is done is what has a vector, so a daemon that
+//! was killed goes on where it was. Another embedder is another name for vectors: those of the old one are given up once
+//! the new one has answered, and made anew like any that are missing.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_core::settings;
+use remora_core::settings::Search;
+use remora_core::time::Time;
 use remora_embed::{Embedder, MODEL};
-use remora_search::{EmbedError, IndexBatch};
+use remora_search::{EmbedError, Embeddings, IndexBatch, IndexError, Purpose};
 use remora_store::search::Embedded;
-use remora_store::{StoreError, problems};
+use remora_store::{Store, StoreError, log, problems};
 use tokio::sync::{oneshot, watch};
 
+use crate::embedders::Chosen;
 use crate::shared::Shared;
 
 /// After so long without a need for it, the model is given up.
 const IDLE: Duration = Duration::from_mins(5);
 /// After an error of the store, before it is tried again.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
+/// The least time before an embedder that failed is asked again: its own clock says when.
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 /// The kindest there is: whoever else wants the processor has it.
 const PRIORITY: i32 = 19;
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut settings = shared.watch_settings();
-    let mut indexer = Indexer { shared: Arc::clone(&shared), workshop: None };
+    let mut indexer = Indexer { shared: Arc::clone(&shared), workshop: None, reported: None };
     loop {
         // Whatever comes from now on is a reason to look again.
         news.borrow_and_update();
-        let is_on = settings.borrow_and_update().search.embedder == settings::Embedder::Builtin;
-        let mut retry = None;
-        if is_on {
-            tokio::select! {
-                done = indexer.index_all() => if let Err(error) = done {
-                    problems::report(Some(&shared.dir), &format!("daemon: indexing waits: {error}"));
-                    retry = Some(AFTER_ERROR);
-                },
-                _ = stop.changed() => return,
-            }
-        } else {
-            indexer.workshop = None;
-        }
+        let wanted = settings.borrow_and_update().search.clone();
+        shared.tell_embedder_health();
+        let retry = tokio::select! {
+            done = indexer.index_all(&wanted) => indexer.retry_after(done, &wanted),
+            // Whatever is under way is broken off: it may be somebody else's work now, or be waited for in vain.
+            _ = settings.changed() => continue,
+            _ = stop.changed() => return,
+        };
+        shared.tell_embedder_health();
         let unload = indexer.give_up_idle().await;
         let wait = [retry, unload].into_iter().flatten().min();
         tokio::select! {
@@ -67,26 +69,85 @@ async fn sleep(wait: Option<Duration>) {
 struct Indexer {
     shared: Arc<Shared>,
     workshop: Option<Workshop>,
+    /// What is wrong with the embedder, as the log knows it.
+    reported: Option<String>,
 }
 
 impl Indexer {
-    async fn index_all(&mut self) -> Result<(), StoreError> {
+    async fn index_all(&mut self, wanted: &Search) -> Result<(), IndexError> {
+        let chosen = self.shared.embedders.chosen(wanted);
+        if !matches!(chosen, Chosen::Builtin) {
+            self.workshop = None;
+        }
+        let with_turns = wanted.index_turns;
         let mut busy = None;
-        while let Some(batch) = self.shared.writer.call(|store| IndexBatch::next(store, MODEL)).await? {
+        loop {
+            let model = match &chosen {
+                Chosen::Nobody => return Ok(()),
+                Chosen::Unusable(error, _) => return Err(error.clone().into()),
+                Chosen::Builtin => MODEL.to_owned(),
+                Chosen::Remote(remote) => remote.vectors_name().await?,
+            };
+            let next = move |store: &mut Store| IndexBatch::next(store, &model, with_turns);
+            let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
             // A daemon at work does not end for want of events.
             busy.get_or_insert_with(|| self.shared.activity.connect());
-            let workshop = match &mut self.workshop {
-                Some(workshop) => workshop,
-                none => none.insert(Workshop::open()?),
+            let (model, made) = match &chosen {
+                Chosen::Remote(remote) => {
+                    let Embeddings { model, vectors, .. } =
+                        remote.embed(batch.texts(), Purpose::Document).await?;
+                    (model, batch.take(vectors)?)
+                }
+                _ => self.embed_here(batch).await?,
             };
-            let made = workshop.embed(batch).await;
-            if made.is_err() {
-                self.workshop = None;
-            }
-            let made = made?;
-            self.shared.writer.call(move |store| store.put_vectors(MODEL, &made)).await?;
+            self.shared.writer.call(move |store| store.put_vectors(&model, &made)).await?;
         }
-        Ok(())
+    }
+
+    /// By the model in the program.
+    async fn embed_here(&mut self, batch: IndexBatch) -> Result<(String, Vec<Embedded>), IndexError> {
+        let workshop = match &mut self.workshop {
+            Some(workshop) => workshop,
+            none => none.insert(Workshop::open()?),
+        };
+        let made = workshop.embed(batch).await;
+        if made.is_err() {
+            self.workshop = None;
+        }
+        made
+    }
+
+    /// When to go on after this, if by itself; every kind of trouble is reported once.
+    fn retry_after(&mut self, done: Result<(), IndexError>, wanted: &Search) -> Option<Duration> {
+        let report = |text: &str| problems::report(Some(&self.shared.dir), &format!("daemon: {text}"));
+        match done {
+            Ok(()) => {
+                let is_asked = matches!(self.shared.embedders.chosen(wanted), Chosen::Remote(_));
+                if self.reported.take().is_some() && is_asked {
+                    log::info(&self.shared.dir, "daemon", "the embedder answers again");
+                }
+                None
+            }
+            Err(IndexError::Store(error)) => {
+                report(&format!("indexing waits: {error}"));
+                Some(AFTER_ERROR)
+            }
+            Err(IndexError::Embed(error)) => {
+                let reason = error.to_string();
+                if self.reported.as_ref() != Some(&reason) {
+                    report(&format!("indexing waits, search goes by words: {reason}"));
+                    self.reported = Some(reason);
+                }
+                match self.shared.embedders.chosen(wanted) {
+                    Chosen::Remote(remote) => {
+                        let next = remote.trouble().map(|trouble| trouble.next_try.since(Time::now()));
+                        Some(next.unwrap_or_default().max(SHORTEST_WAIT))
+                    }
+                    // Nothing changes before the settings do.
+                    _ => None,
+                }
+            }
+        }
     }
 
     /// Gives up what nobody needed for long; says when to look again.
@@ -108,7 +169,7 @@ fn left(idle: Duration) -> Duration {
     IDLE.saturating_sub(idle)
 }
 
-type Made = Result<Vec<Embedded>, EmbedError>;
+type Made = Result<(String, Vec<Embedded>), EmbedError>;
 
 /// A thread with the model; it ends when this is dropped.
 struct Workshop {
@@ -133,12 +194,11 @@ impl Workshop {
         Ok(Self { jobs, last_used: Instant::now() })
     }
 
-    async fn embed(&mut self, batch: IndexBatch) -> Result<Vec<Embedded>, StoreError> {
+    async fn embed(&mut self, batch: IndexBatch) -> Result<(String, Vec<Embedded>), IndexError> {
         let (answer, waiting) = oneshot::channel();
         self.jobs.send((batch, answer)).map_err(|_| StoreError::Closed)?;
         let made = waiting.await.map_err(|_| StoreError::Closed)?;
         self.last_used = Instant::now();
-        // The model in the program always answers.
-        made.map_err(|_| StoreError::Closed)
+        Ok(made?)
     }
 }

@@ -9,6 +9,7 @@ mod context_files;
 pub mod control;
 pub mod daemon;
 mod descriptors;
+pub mod embedders;
 pub mod finder;
 mod housekeeping;
 pub mod http;

@@ -27,6 +27,9 @@ pub struct Presence {
     /// How the model is doing, where one is asked.
     #[serde(default)]
     pub observer: Option<Health>,
+    /// How the embedder is doing, where one over the network is asked.
+    #[serde(default)]
+    pub embedder: Option<Health>,
 }
 
 /// Proof of being the one daemon of a data directory.
@@ -51,7 +54,7 @@ impl Hold {
             }
         }
         let hold = Self { dir: dir.clone(), started_at: Time::now(), _lock: lock };
-        hold.introduce(None, None)?;
+        hold.introduce(None, None, None)?;
         Ok(Some(hold))
     }
 
@@ -59,14 +62,20 @@ impl Hold {
         self.started_at
     }
 
-    /// Says who and where the daemon is and how its observer does, in one step.
-    pub(crate) fn introduce(&self, port: Option<u16>, observer: Option<Health>) -> io::Result<()> {
+    /// Says who and where the daemon is and how those do whom it asks, in one step.
+    pub(crate) fn introduce(
+        &self,
+        port: Option<u16>,
+        observer: Option<Health>,
+        embedder: Option<Health>,
+    ) -> io::Result<()> {
         let presence = Presence {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: self.started_at,
             port,
             observer,
+            embedder,
         };
         let path = card(&self.dir);
         let new = path.with_extension("new");
@@ -100,6 +109,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
                 started_at: Time::now(),
                 port: None,
                 observer: None,
+                embedder: None,
             };
             Ok(Some(serde_json::from_slice(&text).unwrap_or(newcomer)))
         }

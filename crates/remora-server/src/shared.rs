@@ -11,6 +11,7 @@ use remora_store::DataDir;
 use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
+use crate::embedders::Embedders;
 use crate::finder::Finder;
 use crate::store_thread::StoreThread;
 
@@ -32,6 +33,10 @@ pub struct Shared {
     pub news: watch::Sender<u64>,
     /// How the model is doing, where one is asked.
     pub health: watch::Sender<Option<Health>>,
+    /// How the embedder is doing, where one over the network is asked.
+    pub embedder_health: watch::Sender<Option<Health>>,
+    /// Who makes vectors.
+    pub(crate) embedders: Arc<Embedders>,
     /// Wakes the observer.
     pub(crate) work: Notify,
     will_look: AtomicBool,
@@ -58,14 +63,17 @@ impl Shared {
     pub(crate) fn new(dir: &DataDir, threads: Threads, load: Load) -> Self {
         let changed_at = config_time(dir);
         let settings = Arc::new(load());
+        let embedders = Arc::<Embedders>::default();
         Self {
             dir: dir.clone(),
             writer: threads.writer,
             reader: threads.reader,
-            finder: Finder::new(threads.searcher),
+            finder: Finder::new(threads.searcher, Arc::clone(&embedders)),
+            embedders,
             activity: Activity::new(),
             news: watch::Sender::new(0),
             health: watch::Sender::new(None),
+            embedder_health: watch::Sender::new(None),
             work: Notify::new(),
             will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),
@@ -107,6 +115,16 @@ impl Shared {
     /// There is something to show, and nothing to do.
     pub(crate) fn announce_news(&self) {
         self.news.send_modify(|count| *count += 1);
+    }
+
+    /// Says how the embedder is doing, if that has changed.
+    pub(crate) fn tell_embedder_health(&self) {
+        let now = self.embedders.health(&self.settings().search);
+        self.embedder_health.send_if_modified(|health| {
+            let changed = *health != now;
+            *health = now;
+            changed
+        });
     }
 
     /// Reads the settings again if their file has changed.

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use remora_core::document::ProjectScope;
-use remora_core::settings::Embedder as Choice;
-use remora_embed::Embedder;
 use remora_search::{Embed, Mode, SearchQuery, Searcher, Sort};
+use remora_server::embedders;
 use remora_store::Store;
 use serde::Deserialize;
 use serde_json::Value;
@@ -98,8 +97,8 @@ fn find_here(app: &App, store: &Store, query: &SearchQuery) -> Result<Found> {
     let mut query = query.clone();
     query.follow(&settings);
     let wants_model = matches!(query.mode, Mode::Hybrid | Mode::Semantic);
-    let mut embedder = (wants_model && settings.embedder == Choice::Builtin).then(Embedder::new);
-    let embedder = embedder.as_mut().map(|embedder| embedder as &mut dyn Embed);
+    let mut embedder = if wants_model { embedders::open(&settings) } else { None };
+    let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let json = serde_json::to_value(Searcher::new().search(store, embedder, &query)?)?;
     Ok(Found { page: Page::deserialize(&json)?, json })
 }

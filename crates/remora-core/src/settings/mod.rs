@@ -168,6 +168,11 @@ impl Default for Memory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     pub embedder: Embedder,
+    /// Where an embedder over the network listens. Empty: its own address.
+    pub embedder_url: String,
+    /// Empty: the embedder's default.
+    pub embedder_model: String,
+    pub embedder_api_key: Secret,
     /// 0: whatever its age.
     pub max_age_days: u32,
     /// Whether turns are found beside what was learned from them.
@@ -181,11 +186,47 @@ pub enum Embedder {
     Builtin,
     /// Nobody: search goes by words.
     Off,
+    /// OpenAI, or whatever speaks like it.
+    OpenAiCompatible,
+    Voyage,
+    Ollama,
+}
+
+impl Embedder {
+    pub const ALL: [Self; 5] = [Self::Builtin, Self::Off, Self::OpenAiCompatible, Self::Voyage, Self::Ollama];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Builtin => "builtin",
+            Self::Off => "off",
+            Self::OpenAiCompatible => "openai-compatible",
+            Self::Voyage => "voyage",
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
+impl Search {
+    /// Whether the embedder that was chosen wants a key and has none. A server of somebody's own may need none.
+    pub fn misses_key(&self) -> bool {
+        let wants_key = match self.embedder {
+            Embedder::Builtin | Embedder::Off | Embedder::Ollama => false,
+            Embedder::OpenAiCompatible | Embedder::Voyage => self.embedder_url.is_empty(),
+        };
+        wants_key && !self.embedder_api_key.is_set()
+    }
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { embedder: Embedder::Builtin, max_age_days: 0, index_turns: true }
+        Self {
+            embedder: Embedder::Builtin,
+            embedder_url: String::new(),
+            embedder_model: String::new(),
+            embedder_api_key: Secret::default(),
+            max_age_days: 0,
+            index_turns: true,
+        }
     }
 }
 

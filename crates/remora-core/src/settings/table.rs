@@ -382,18 +382,34 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.embedder",
         "REMORA_SEARCH_EMBEDDER",
-        "who makes the vectors for search by meaning: `builtin` (the model in the program) or `off` (search goes by words)",
+        "who makes the vectors for search by meaning: `builtin` (the model in the program), `off` (search goes by words), or over the network `openai-compatible`, `voyage` or `ollama`, to which redacted text is sent",
         |settings, given| {
-            let words = [("builtin", Embedder::Builtin), ("off", Embedder::Off)];
+            let words = Embedder::ALL.map(|embedder| (embedder.as_str(), embedder));
             given.one_of(&words).map(|embedder| settings.search.embedder = embedder)
         },
-        |settings| {
-            let word = match settings.search.embedder {
-                Embedder::Builtin => "builtin",
-                Embedder::Off => "off",
-            };
-            word.into()
-        },
+        |settings| settings.search.embedder.as_str().into(),
+    ),
+    setting(
+        "search.embedder_url",
+        "REMORA_SEARCH_EMBEDDER_URL",
+        "where an embedder over the network listens; empty is its own address, for `ollama` this machine",
+        |settings, given| given.address().map(|url| settings.search.embedder_url = url),
+        |settings| settings.search.embedder_url.as_str().into(),
+    ),
+    setting(
+        "search.embedder_model",
+        "REMORA_SEARCH_EMBEDDER_MODEL",
+        "the model it is asked for; empty is `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`",
+        |settings, given| given.line().map(|model| settings.search.embedder_model = model),
+        |settings| settings.search.embedder_model.as_str().into(),
+    ),
+    secret(
+        "search.embedder_api_key",
+        "REMORA_SEARCH_EMBEDDER_API_KEY",
+        "the key for `openai-compatible` or `voyage`; a server of your own may need none",
+        &[],
+        |settings, given| given.key().map(|key| settings.search.embedder_api_key = Secret::new(key)),
+        |settings| set_or_not(&settings.search.embedder_api_key),
     ),
     setting(
         "search.max_age_days",
@@ -405,7 +421,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.index_turns",
         "REMORA_SEARCH_INDEX_TURNS",
-        "whether search also finds turns (a prompt with the agent's closing message), beside what was learned from them",
+        "whether search also finds turns (a prompt with the agent's closing message), beside what was learned from them, and vectors are made of them",
         |settings, given| given.boolean().map(|index| settings.search.index_turns = index),
         |settings| settings.search.index_turns.into(),
     ),

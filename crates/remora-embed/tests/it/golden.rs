@@ -27,9 +27,9 @@ impl Case {
     }
 }
 
-pub(crate) fn cosine(a: &Vector, b: &Vector) -> f64 {
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let product =
-        |a: &Vector, b: &Vector| -> f64 { a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum() };
+        |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum() };
     product(a, b) / (product(a, a) * product(b, b)).sqrt()
 }
 

@@ -1,4 +1,4 @@
-//! The one HTTP client of all providers: bounded in time and size, and it sends a question once.
+//! The one HTTP client of whoever is asked over the network: bounded in time and size, and it sends a question once.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -15,12 +15,14 @@ use super::{Reply, Request, Secret, Usage};
 const LONGEST_BODY: usize = 4 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A service at an address, with the key for it. No redirect is followed, so the key goes nowhere else.
 #[derive(Debug)]
-pub(super) struct Http {
+pub struct Http {
     client: OnceLock<Result<Client, String>>,
     base_url: Url,
     key: Option<Secret>,
     timeout: Duration,
+    keeps_connection: bool,
 }
 
 /// What an API answered, in its own fields, before anybody judged it.
@@ -35,7 +37,8 @@ pub(super) struct Answer {
 }
 
 impl Http {
-    pub(super) fn new(base_url: &str, key: Option<Secret>, timeout: Duration) -> Result<Self, ProviderError> {
+    /// `timeout` is for a whole exchange, from the connection to the last byte.
+    pub fn new(base_url: &str, key: Option<Secret>, timeout: Duration) -> Result<Self, ProviderError> {
         let wrong = |what: &str| ProviderError::misconfigured(format!("base URL: {what}"));
         let base_url = Url::parse(base_url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(base_url.scheme(), "http" | "https") || !base_url.has_host() {
@@ -44,19 +47,25 @@ impl Http {
         if base_url.query().is_some() || base_url.fragment().is_some() {
             return Err(wrong("expected nothing after the path"));
         }
-        Ok(Self { client: OnceLock::new(), base_url, key, timeout })
+        Ok(Self { client: OnceLock::new(), base_url, key, timeout, keeps_connection: false })
     }
 
-    pub(super) fn host(&self) -> &str {
+    /// For whoever asks often: the next question goes the same way without knocking again.
+    #[must_use]
+    pub fn keeping_its_connection(self) -> Self {
+        Self { keeps_connection: true, ..self }
+    }
+
+    pub fn host(&self) -> &str {
         self.base_url.host_str().unwrap_or_default()
     }
 
-    pub(super) fn base_path(&self) -> &str {
+    pub fn base_path(&self) -> &str {
         self.base_url.path().trim_matches('/')
     }
 
     /// The base URL with more segments; what does not belong into a URL is escaped.
-    pub(super) fn url(&self, segments: &[&str]) -> Url {
+    pub fn url(&self, segments: &[&str]) -> Url {
         let mut url = self.base_url.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(segments);
@@ -65,7 +74,7 @@ impl Http {
     }
 
     /// The key as the value of a header that no log shows.
-    pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderError> {
+    pub fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderError> {
         let Some(key) = &self.key else { return Ok(None) };
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose().trim()))
             .map_err(|_| ProviderError::misconfigured("the API key has characters that no key has"))?;
@@ -74,7 +83,7 @@ impl Http {
     }
 
     /// Sends one question and reads the JSON of its answer.
-    pub(super) async fn post(
+    pub async fn post(
         &self,
         url: Url,
         headers: impl IntoIterator<Item = (&'static str, Option<HeaderValue>)>,
@@ -140,7 +149,7 @@ impl Http {
     }
 
     fn client(&self) -> Result<&Client, ProviderError> {
-        let client = self.client.get_or_init(|| build(&self.base_url, self.timeout));
+        let client = self.client.get_or_init(|| build(&self.base_url, self.timeout, self.keeps_connection));
         client.as_ref().map_err(ProviderError::misconfigured)
     }
 
@@ -169,7 +178,7 @@ impl Http {
     }
 }
 
-fn build(base_url: &Url, timeout: Duration) -> Result<Client, String> {
+fn build(base_url: &Url, timeout: Duration, keeps_connection: bool) -> Result<Client, String> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls(base_url)?)
         .user_agent(concat!("remora/", env!("CARGO_PKG_VERSION")))
@@ -177,8 +186,8 @@ fn build(base_url: &Url, timeout: Duration) -> Result<Client, String> {
         .connect_timeout(CONNECT_TIMEOUT.min(timeout))
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
-        // Questions are minutes apart: a connection that is kept is dead by the next one.
-        .pool_max_idle_per_host(0);
+        // Mostly questions are minutes apart: a connection that is kept is dead by the next one.
+        .pool_max_idle_per_host(usize::from(keeps_connection));
     if is_loopback(base_url) {
         builder = builder.no_proxy();
     }

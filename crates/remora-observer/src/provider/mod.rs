@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use claude_cli::ClaudeCli;
 pub use error::ProviderError;
-use http::Http;
+pub use http::Http;
 use remora_core::settings::Settings;
 pub use remora_core::settings::{Provider as ProviderKind, Secret};
 

@@ -97,6 +97,9 @@ pub(crate) enum Behaviour {
     Raw(Vec<u8>),
     /// A body without an end.
     Endless,
+    /// What the request asks for.
+    #[allow(dead_code, reason = "not every test binary that shares this file needs it")]
+    Answer(fn(&Recorded) -> Behaviour),
 }
 
 impl Behaviour {
@@ -188,8 +191,11 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     let mut body = vec![0; if reads_all { length } else { length.saturating_sub(1) }];
     reader.read_exact(&mut body)?;
     request.body = String::from_utf8_lossy(&body).into_owned();
-    state.lock().unwrap().requests.push(request);
-    behave(stream, behaviour, state)
+    state.lock().unwrap().requests.push(request.clone());
+    match behaviour {
+        Behaviour::Answer(answer) => behave(stream, answer(&request), state),
+        behaviour => behave(stream, behaviour, state),
+    }
 }
 
 fn read_head(reader: &mut BufReader<TcpStream>) -> std::io::Result<(Recorded, usize)> {
@@ -249,7 +255,8 @@ fn behave(mut stream: TcpStream, behaviour: Behaviour, state: &Mutex<State>) -> 
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        Behaviour::Reset => Ok(()),
+        // Only who has read the request can answer it.
+        Behaviour::Reset | Behaviour::Answer(_) => Ok(()),
         Behaviour::ResetAfterHeaders => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"content\":")
         }

@@ -1,5 +1,5 @@
 use remora_embed::Embedder;
-use remora_search::{Embed, EmbedError, IndexBatch, Mode, index_next};
+use remora_search::{Embed, EmbedError, Embeddings, IndexBatch, Mode, Purpose, index_next};
 
 use crate::support::{World, observation};
 
@@ -13,12 +13,13 @@ fn indexing_that_is_killed_goes_on_and_does_nothing_twice() {
     assert_eq!((all.documents, all.waiting), (100, 100));
     // Killed after it was embedded and before it was stored.
     let mut embedder = Embedder::new();
-    let batch = IndexBatch::next(&mut world.store, embedder.model()).unwrap().unwrap();
-    let lost = batch.embed(&mut embedder).unwrap().len();
+    let model = embedder.model().unwrap();
+    let batch = IndexBatch::next(&mut world.store, &model, true).unwrap().unwrap();
+    let lost = batch.embed(&mut embedder).unwrap().1.len();
     assert!(lost > 0);
     world.reopen();
     assert_eq!(world.index(), 100);
-    assert_eq!(index_next(&mut world.store, &mut world.embedder).unwrap(), 0);
+    assert_eq!(index_next(&mut world.store, &mut world.embedder, true).unwrap(), 0);
     let done = world.store.embedding_progress().unwrap();
     assert_eq!((done.documents, done.waiting), (100, 0));
     let ids: Vec<_> =
@@ -30,12 +31,13 @@ fn indexing_that_is_killed_goes_on_and_does_nothing_twice() {
 struct Renamed(Embedder);
 
 impl Embed for Renamed {
-    fn model(&self) -> &'static str {
-        "another"
+    fn model(&mut self) -> Result<String, EmbedError> {
+        Ok("another".to_owned())
     }
 
-    fn embed(&mut self, texts: &[&str], max_tokens: usize) -> Result<Vec<remora_embed::Vector>, EmbedError> {
-        Embed::embed(&mut self.0, texts, max_tokens)
+    fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError> {
+        let made = Embed::embed(&mut self.0, texts, purpose)?;
+        Ok(Embeddings { model: self.model()?, ..made })
     }
 }
 
@@ -43,11 +45,11 @@ impl Embed for Renamed {
 struct Offline;
 
 impl Embed for Offline {
-    fn model(&self) -> &'static str {
-        "offline"
+    fn model(&mut self) -> Result<String, EmbedError> {
+        Ok("offline".to_owned())
     }
 
-    fn embed(&mut self, _: &[&str], _: usize) -> Result<Vec<remora_embed::Vector>, EmbedError> {
+    fn embed(&mut self, _: &[&str], _: Purpose) -> Result<Embeddings, EmbedError> {
         Err(EmbedError("offline".into()))
     }
 }
@@ -64,7 +66,7 @@ fn another_model_means_all_vectors_anew_and_search_goes_on() {
     let query = world.query("app", "thumbnails");
     let before = world.searcher.search(&world.store, Some(&mut other), &query).unwrap();
     assert_eq!((before.hits.len(), before.plan.mode), (1, Mode::Text), "no vector of that model yet");
-    while index_next(&mut world.store, &mut other).unwrap() > 0 {}
+    while index_next(&mut world.store, &mut other, true).unwrap() > 0 {}
     let after = world.searcher.search(&world.store, Some(&mut other), &query).unwrap();
     assert_eq!(after.plan.mode, Mode::Hybrid);
     assert!(after.hits[0].why.cosine.is_some());
@@ -77,7 +79,7 @@ fn a_failing_embedder_means_words_alone_and_says_so() {
         "app",
         observation("Images are resized in a worker", "Thumbnails come from a background job."),
     );
-    assert!(index_next(&mut world.store, &mut Offline).is_err());
+    assert!(index_next(&mut world.store, &mut Offline, true).is_err());
     for mode in [Mode::Auto, Mode::Hybrid, Mode::Semantic] {
         let mut query = world.query("app", "thumbnails");
         query.mode = mode;
@@ -111,4 +113,39 @@ fn new_vectors_are_seen_by_a_searcher_that_has_loaded_others() {
     );
     world.searcher.unload_idle(std::time::Duration::ZERO);
     assert_eq!(world.searcher.resident_bytes(), 0);
+}
+
+#[test]
+fn vectors_that_come_too_late_are_not_mixed_with_those_of_another_model() {
+    let mut world = World::new();
+    world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
+    let batch = IndexBatch::next(&mut world.store, "slow", true).unwrap().unwrap();
+    let (_, made) = batch.embed(&mut Embedder::new()).unwrap();
+    let all = world.index();
+    world.store.put_vectors("slow", &made).unwrap();
+    let progress = world.store.embedding_progress().unwrap();
+    assert_eq!((progress.with_vector, progress.waiting), (all, 0));
+    assert_eq!(progress.model.as_deref(), Some(remora_embed::MODEL));
+    assert!(world.first("app", "thumbnails", Mode::Semantic).unwrap().why.cosine.is_some());
+}
+
+#[test]
+fn turns_have_vectors_only_where_they_are_to_be_found() {
+    let mut world = World::new();
+    world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
+    world.observe("app", observation("The theme is dark", "Colours come from CSS."));
+    let scope = remora_search::ProjectScope::All;
+    let index = |world: &mut World, with_turns| {
+        while index_next(&mut world.store, &mut world.embedder, with_turns).unwrap() > 0 {}
+        let state = world.store.index_state(scope).unwrap();
+        (state.documents, state.with_vector, state.to_embed)
+    };
+    assert_eq!(index(&mut world, false), (4, 2, 0));
+    assert_eq!(index(&mut world, true), (4, 4, 0));
+    // Vectors that are there stay.
+    assert_eq!(index(&mut world, false), (4, 4, 0));
+    // Another model makes them anew, again without the turns.
+    world.store.use_embedding_model("another").unwrap();
+    assert_eq!(index(&mut world, false), (4, 2, 0));
+    assert_eq!(index(&mut world, true), (4, 4, 0));
 }

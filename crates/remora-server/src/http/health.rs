@@ -26,6 +26,8 @@ struct Health {
     uptime_ms: i64,
     /// How the model is doing, where one is asked.
     observer: Option<remora_observer::Health>,
+    /// How the embedder is doing, where one over the network is asked.
+    embedder: Option<remora_observer::Health>,
 }
 
 async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
@@ -38,5 +40,6 @@ async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
         started_at_epoch: http.started_at,
         uptime_ms: Time::now().0.saturating_sub(http.started_at.0),
         observer: http.shared.health.borrow().clone(),
+        embedder: http.shared.embedder_health.borrow().clone(),
     })
 }

@@ -1,7 +1,7 @@
 //! How complete the index is, and how it is thrown away to be made anew.
 
 use remora_core::document::ProjectScope;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{TransactionBehavior, params};
 
 use crate::{Store, StoreError};
 
@@ -17,6 +17,8 @@ pub struct IndexState {
     pub indexed: u64,
     pub documents: u64,
     pub with_vector: u64,
+    /// Those that will have one: without turns, where nobody wants to find those.
+    pub to_embed: u64,
     /// Whose vectors they are; `None` before the first was made.
     pub model: Option<String>,
     /// Whether records may be without documents, so that somebody has to look.
@@ -37,20 +39,18 @@ impl Store {
                     WHERE (?1 IS NULL OR s.project_id = ?1) AND NOT EXISTS (SELECT 1 FROM pending_messages AS m
                         WHERE m.status IN ('pending', 'processing', 'failed') AND m.session_id = r.session_id
                         AND m.prompt_number = r.prompt_number))";
-        let documents = "SELECT count(*), ifnull(sum(embedded), 0), ifnull(sum(lead), 0) FROM documents
+        let documents = "SELECT count(*), ifnull(sum(embedded = 1), 0), ifnull(sum(embedded = 0), 0),
+                                ifnull(sum(lead), 0) FROM documents
                          WHERE ?1 IS NULL OR project_id = ?1";
         let count = |number: i64| u64::try_from(number).unwrap_or_default();
         let records = self.db.prepare_cached(records)?.query_row([project], |row| row.get(0).map(count))?;
-        let (documents, with_vector, indexed) = self
-            .db
-            .prepare_cached(documents)?
-            .query_row([project], |row| Ok((count(row.get(0)?), count(row.get(1)?), count(row.get(2)?))))?;
-        let model: Option<Vec<u8>> = self
-            .db
-            .query_row("SELECT value FROM meta WHERE key = 'embedding_model'", [], |row| row.get(0))
-            .optional()?;
-        let model = model.map(|name| String::from_utf8_lossy(&name).into_owned());
-        Ok(IndexState { records, indexed, documents, with_vector, model, filling: self.misses_documents()? })
+        let [documents, with_vector, to_embed, indexed] =
+            self.db.prepare_cached(documents)?.query_row([project], |row| {
+                Ok([count(row.get(0)?), count(row.get(1)?), count(row.get(2)?), count(row.get(3)?)])
+            })?;
+        let model = self.embedding_model()?;
+        let filling = self.misses_documents()?;
+        Ok(IndexState { records, indexed, documents, with_vector, to_embed, model, filling })
     }
 
     /// Drops some documents of a scope with their vectors and index entries; says how many. Whoever fills documents

@@ -2,7 +2,7 @@
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::{Store, StoreError};
 
@@ -24,22 +24,30 @@ pub struct Embedded {
     pub values: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far whoever makes vectors has come, over all projects.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingProgress {
     pub documents: usize,
+    pub with_vector: usize,
     pub waiting: usize,
+    /// Whose vectors they are; `None` before the first was made.
+    pub model: Option<String>,
     /// Whether some records have no documents yet, so that there is more to come.
     pub filling: bool,
 }
 
+/// Whether this is the model whose vectors are wanted.
+const IS_WANTED: &str = "SELECT 1 FROM meta WHERE key = 'embedding_model' AND value = ?1";
+/// What `documents.embedded` says: it has no vector yet; and (1 is that it has one) it is to have none.
+const WAITING: i64 = 0;
+const LEFT_OUT: i64 = 2;
 /// How many documents are marked in one transaction when the model changes.
 const STEP: i64 = 5_000;
 
 impl Store {
     /// Says which model's vectors are wanted from now on. Those of another are given up, to be made anew.
     pub fn use_embedding_model(&mut self, model: &str) -> Result<(), StoreError> {
-        let current = "SELECT 1 FROM meta WHERE key = 'embedding_model' AND value = ?1";
-        if self.db.prepare_cached(current)?.exists([model.as_bytes()])? {
+        if self.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
             return Ok(());
         }
         let last = i64::try_from(self.about_documents()?).unwrap_or(i64::MAX);
@@ -66,6 +74,36 @@ impl Store {
         Ok(())
     }
 
+    /// Says whether turns are to have vectors. Those that have none are taken off the work list, or put back on it;
+    /// vectors that are there stay.
+    pub fn embed_turns(&mut self, wanted: bool) -> Result<(), StoreError> {
+        if wanted {
+            let sql = "SELECT 1 FROM meta WHERE key = 'turns_left_out'";
+            if !self.db.prepare_cached(sql)?.exists([])? {
+                return Ok(());
+            }
+            while self.mark_turns(LEFT_OUT, WAITING)? > 0 {}
+            self.writable()?.execute("DELETE FROM meta WHERE key = 'turns_left_out'", [])?;
+            return Ok(());
+        }
+        let waiting = "SELECT 1 FROM documents WHERE embedded = 0 AND kind = 'turn'";
+        if !self.db.prepare_cached(waiting)?.exists([])? {
+            return Ok(());
+        }
+        // First the note that there are some: whoever dies in between leaves it for the next to look.
+        self.writable()?
+            .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
+        while self.mark_turns(WAITING, LEFT_OUT)? > 0 {}
+        Ok(())
+    }
+
+    /// Bit by bit, so that hooks get in between. Says how many.
+    fn mark_turns(&mut self, from: i64, to: i64) -> Result<usize, StoreError> {
+        let sql = "UPDATE documents SET embedded = ?2 WHERE id IN
+                       (SELECT id FROM documents WHERE embedded = ?1 AND kind = 'turn' LIMIT ?3)";
+        Ok(self.writable()?.prepare_cached(sql)?.execute(params![from, to, STEP])?)
+    }
+
     /// Some documents without a vector, the newest first: they are what is asked for next.
     pub fn to_embed(&self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
         let sql =
@@ -82,10 +120,13 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Stores vectors made by `model`. A document that is gone meanwhile, or whose id is another's now, gets none: its
-    /// text would not be the one that was read.
+    /// Stores vectors made by `model`, if those are the ones that are wanted; otherwise they came too late. A document
+    /// that is gone meanwhile, or whose id is another's now, gets none: its text would not be the one that was read.
     pub fn put_vectors(&mut self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if !transaction.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
+            return Ok(());
+        }
         for Embedded { of, scale, values } in made {
             let marked = transaction
                 .prepare_cached(
@@ -111,9 +152,18 @@ impl Store {
         };
         Ok(EmbeddingProgress {
             documents: count("SELECT count(*) FROM documents")?,
+            with_vector: count("SELECT count(*) FROM vectors")?,
+            model: self.embedding_model()?,
             waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
             filling: self.misses_documents()?,
         })
+    }
+
+    pub(crate) fn embedding_model(&self) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = 'embedding_model'";
+        let name: Option<Vec<u8>> =
+            self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        Ok(name.map(|name| String::from_utf8_lossy(&name).into_owned()))
     }
 
     /// Changes when vectors that were read before are no longer true. New ones do not change it.

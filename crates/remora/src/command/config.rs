@@ -28,6 +28,10 @@ Examples:
     remora config set observer.provider openai
     remora config set openai.base_url http://localhost:11434/v1
 
+  Make the vectors for search with another model, here one that Ollama runs:
+    remora config set search.embedder ollama
+    remora config set search.embedder_model nomic-embed-text
+
   Back to the built-in observer, which is free and needs no network:
     remora config set observer.provider --unset")]
 pub(crate) struct Config {
@@ -182,6 +186,10 @@ fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Opti
     if keyless && (name == "observer.provider" || name == format!("{}.api_key", provider.as_str())) {
         let provider = provider.as_str();
         talk(&format!("note: {provider} needs a key: `remora config set {provider}.api_key -`"));
+    }
+    if settings.search.misses_key() && name.starts_with("search.embedder") {
+        let embedder = settings.search.embedder.as_str();
+        talk(&format!("note: {embedder} needs a key: `remora config set search.embedder_api_key -`"));
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use remora_store::{Store, pause, problems, spool};
 use serde::Serialize;
 
-use crate::app::App;
+use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
@@ -36,8 +36,15 @@ struct Report {
 
 /// Exit code 1 when something is wrong.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
-    let checks =
-        vec![directory(app), database(app), settings(app), spooled(app), capture(app), context_files(app)];
+    let checks = vec![
+        directory(app),
+        database(app),
+        settings(app),
+        spooled(app),
+        capture(app),
+        embedder(app),
+        context_files(app),
+    ];
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -167,6 +174,20 @@ fn context_files(app: &App) -> Check {
         _ if all.is_empty() => good(name, "off"),
         files => good(name, format!("{} in {}", count(files, "file"), count(all.len(), "project"))),
     }
+}
+
+fn embedder(app: &App) -> Check {
+    let name = "embedder";
+    let settings = app::settings(&app.dir).0.search;
+    let health = super::index::embedder_health(app, &settings);
+    let message = super::index::embedder_text(&settings, health.as_ref());
+    let is_troubled = health.is_some_and(|health| health.trouble.is_some());
+    if !is_troubled && !settings.misses_key() {
+        return good(name, message);
+    }
+    let hint = "see its settings: `remora config list`; back to the model in the program: \
+                `remora config set search.embedder --unset`";
+    Check { name, state: State::Note, message, hint: Some(hint.into()) }
 }
 
 fn print(report: &Report) {

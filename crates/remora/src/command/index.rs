@@ -5,10 +5,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use remora_core::document::ProjectScope;
-use remora_core::settings::Embedder as Choice;
-use remora_embed::Embedder;
+use remora_core::settings::{Embedder, Search};
+use remora_observer::Health;
 use remora_search::{IndexError, index_next};
-use remora_server::presence;
+use remora_server::embedders;
+use remora_server::presence::{self, Presence};
 use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use super::hook;
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
-use crate::output::{self, DIM, paint, say, talk};
+use crate::output::{self, DIM, YELLOW, paint, say, talk};
 
 #[derive(Args)]
 pub(crate) struct Index {
@@ -74,34 +75,77 @@ fn scope(store: &Store, which: &Which) -> Result<ProjectScope> {
 fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {
     let state = store.index_state(scope)?;
     let settings = app::settings(&app.dir).0.search;
-    let is_on = settings.embedder == Choice::Builtin;
+    let health = embedder_health(app, &settings);
     if app.json {
-        return output::json(&told(&state));
+        return output::json(&told(&state, &settings, health.as_ref()));
     }
     let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<11}"))));
     let missing = state.records.saturating_sub(state.indexed);
     let waiting = if missing > 0 { format!(", {missing} not yet indexed") } else { String::new() };
     line("records", &format!("{}{waiting}", state.records));
     line("documents", &state.documents.to_string());
-    let without = state.documents.saturating_sub(state.with_vector);
-    let without = match (without, is_on) {
-        (0, _) => String::new(),
-        (_, true) => format!(", {without} to come"),
-        (_, false) => format!(", {without} missing: search.embedder is off"),
-    };
-    line("vectors", &format!("{}{without}", state.with_vector));
+    line("vectors", &vectors_text(&state, &settings));
     line("model", state.model.as_deref().unwrap_or("none yet"));
+    line("embedder", &embedder_text(&settings, health.as_ref()));
     Ok(())
 }
 
-fn told(state: &IndexState) -> Value {
+fn vectors_text(state: &IndexState, settings: &Search) -> String {
+    let mut parts = vec![state.with_vector.to_string()];
+    let left_out = state.documents.saturating_sub(state.with_vector + state.to_embed);
+    match (state.to_embed, settings.embedder) {
+        (0, _) => {}
+        (missing, Embedder::Off) => parts.push(format!("{missing} missing: search.embedder is off")),
+        (missing, _) => parts.push(format!("{missing} to come")),
+    }
+    if left_out > 0 {
+        let turns = output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "turn");
+        parts.push(format!("{turns} left out: search.index_turns is false"));
+    }
+    parts.join(", ")
+}
+
+/// How the embedder of these settings does, as the daemon knows it.
+pub(super) fn embedder_health(app: &App, settings: &Search) -> Option<Health> {
+    health_of(settings, presence::find(&app.dir).ok().flatten().as_ref())
+}
+
+/// What the daemon says counts while it goes by these settings.
+pub(super) fn health_of(settings: &Search, daemon: Option<&Presence>) -> Option<Health> {
+    let health = daemon.and_then(|daemon| daemon.embedder.clone());
+    health.filter(|health| health.provider == settings.embedder.as_str())
+}
+
+/// Who makes vectors, and what is wrong with it.
+pub(super) fn embedder_text(settings: &Search, health: Option<&Health>) -> String {
+    let name = match settings.embedder {
+        Embedder::Builtin => "built in".to_owned(),
+        Embedder::Off => "off: search goes by words".to_owned(),
+        other => match health.map(|health| health.model.as_str()).filter(|model| !model.is_empty()) {
+            Some(model) => format!("{}, {model}", other.as_str()),
+            None => other.as_str().to_owned(),
+        },
+    };
+    if settings.misses_key() {
+        let hint = "it needs a key: `remora config set search.embedder_api_key -`";
+        return paint(YELLOW, &format!("{name}: search goes by words, {hint}"));
+    }
+    let Some(trouble) = health.and_then(|health| health.trouble.as_ref()) else { return name };
+    let (since, next) = (output::local(trouble.since), output::local(trouble.next_try));
+    let text = format!("{name}: search goes by words since {since}, next try {next}: {}", trouble.reason);
+    paint(YELLOW, &text)
+}
+
+fn told(state: &IndexState, settings: &Search, health: Option<&Health>) -> Value {
     json!({
         "records": state.records,
         "indexed": state.indexed,
         "documents": state.documents,
         "vectors": state.with_vector,
-        "missing": state.documents.saturating_sub(state.with_vector),
+        "missing": state.to_embed,
         "model": state.model,
+        "embedder": settings.embedder.as_str(),
+        "trouble": health.and_then(|health| health.trouble.as_ref()),
     })
 }
 
@@ -127,8 +171,8 @@ fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
 
 /// The daemon makes the vectors where one runs; two at it would do the same work twice.
 fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
-    let settings = app::settings(&app.dir).0;
-    if settings.search.embedder == Choice::Off {
+    let settings = app::settings(&app.dir).0.search;
+    if settings.embedder == Embedder::Off {
         talk("search.embedder is off: no vectors are made, and search goes by words.");
         return Ok(());
     }
@@ -136,21 +180,28 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     let mut embedder = None;
     loop {
         let state = store.index_state(scope)?;
-        bar.set_length(state.documents);
+        bar.set_length(state.with_vector + state.to_embed);
         bar.set_position(state.with_vector);
-        if state.with_vector >= state.documents {
+        if state.to_embed == 0 {
             break;
         }
         if presence::find(&app.dir)?.is_some() && hook::poke(&app.dir, false).is_ok() {
+            if let Some(trouble) = embedder_health(app, &settings).and_then(|health| health.trouble) {
+                return Err(no_vectors(&trouble.reason));
+            }
             thread::sleep(BETWEEN_LOOKS);
             continue;
         }
-        let embedder = embedder.get_or_insert_with(Embedder::new);
-        let made = index_next(store, embedder).map_err(|error| match error {
+        let embedder = match &mut embedder {
+            Some(embedder) => embedder,
+            none => match embedders::open(&settings) {
+                Some(opened) => none.insert(opened),
+                None => break,
+            },
+        };
+        let made = index_next(store, &mut **embedder, settings.index_turns).map_err(|error| match error {
             IndexError::Store(error) => CliError::from(error),
-            IndexError::Embed(error) => {
-                CliError::internal(error.to_string()).hint("try again: `remora index rebuild --resume`")
-            }
+            IndexError::Embed(error) => no_vectors(&error.to_string()),
         })?;
         if made == 0 {
             break;
@@ -158,6 +209,11 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+fn no_vectors(reason: &str) -> CliError {
+    CliError::internal(format!("the vectors have to wait: {reason}"))
+        .hint("words are found meanwhile; the daemon goes on by itself, and so does `remora index rebuild --resume`")
 }
 
 /// Only a terminal sees it; a file would keep every step.

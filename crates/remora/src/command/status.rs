@@ -7,6 +7,7 @@ use remora_core::time::Time;
 use remora_observer::Trouble;
 use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
+use remora_store::search::EmbeddingProgress;
 use remora_store::{Counts, SCHEMA_VERSION, Spent, spool};
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ struct Status {
     spool: Spool,
     daemon: Daemon,
     observer: Observer,
+    embedder: Embedding,
     bytes: Bytes,
     last_activity_at: Option<String>,
     last_activity_at_epoch: Option<Time>,
@@ -76,6 +78,19 @@ struct Observer {
     daily_usd: f64,
 }
 
+/// Who makes vectors of what is known, and how far that is.
+#[derive(Serialize)]
+struct Embedding {
+    provider: &'static str,
+    /// Whose vectors there are.
+    model: Option<String>,
+    /// Why nobody can be asked at the moment.
+    trouble: Option<Trouble>,
+    documents: usize,
+    vectors: usize,
+    missing: usize,
+}
+
 #[derive(Serialize)]
 struct Bytes {
     /// The whole file; what waits and what failed is in it.
@@ -102,6 +117,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let mut schema = SCHEMA_VERSION;
     let mut spent = Spent::default();
     let mut payloads = (0, 0);
+    let mut index = None;
     if let Some(store) = &store {
         counts = store.counts()?;
         projects = store.projects()?;
@@ -109,9 +125,11 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         schema = store.newer_schema().unwrap_or(SCHEMA_VERSION);
         spent = store.spent(Time::now().start_of_day(), None)?;
         payloads = store.payload_bytes()?;
+        index = Some(store.embedding_progress()?);
     }
     let paused = pause::read(&app.dir).unwrap_or_default();
     let daemon = presence::find(&app.dir).unwrap_or_default();
+    let settings = app::settings(&app.dir).0;
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         data_dir: app.dir.path().display().to_string(),
@@ -130,7 +148,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             port: daemon.as_ref().and_then(|daemon| daemon.port),
             version: daemon.as_ref().map(|daemon| daemon.version.clone()),
         },
-        observer: observer(&app::settings(&app.dir).0, daemon.as_ref(), spent),
+        observer: observer(&settings, daemon.as_ref(), spent),
+        embedder: embedding(&settings, daemon.as_ref(), index),
         bytes: measure(app.dir.path(), payloads),
         last_activity_at: last_activity.map(Time::iso),
         last_activity_at_epoch: last_activity,
@@ -138,7 +157,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     if app.json {
         output::json(&status)?;
     } else {
-        print(&status, daemon.as_ref());
+        print(&status, daemon.as_ref(), &settings);
     }
     match error {
         Some(error) => Err(error),
@@ -146,7 +165,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     }
 }
 
-fn print(status: &Status, daemon: Option<&Presence>) {
+fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     let Counts {
         sessions,
         prompts,
@@ -188,6 +207,7 @@ fn print(status: &Status, daemon: Option<&Presence>) {
     );
     line("capture", capture_text(&status.capture));
     line("observer", observer_text(&status.observer));
+    line("embedder", embedding_text(settings, daemon, &status.embedder));
     line(
         "daemon",
         daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
@@ -234,6 +254,27 @@ fn observer(settings: &Settings, daemon: Option<&Presence>, spent_today: Spent) 
         daily_tokens: budget.daily_tokens,
         daily_usd: budget.daily_usd,
     }
+}
+
+fn embedding(settings: &Settings, daemon: Option<&Presence>, index: Option<EmbeddingProgress>) -> Embedding {
+    let health = super::index::health_of(&settings.search, daemon);
+    let (documents, vectors, missing) =
+        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.waiting));
+    Embedding {
+        provider: settings.search.embedder.as_str(),
+        model: index.and_then(|index| index.model),
+        trouble: health.and_then(|health| health.trouble),
+        documents,
+        vectors,
+        missing,
+    }
+}
+
+fn embedding_text(settings: &Settings, daemon: Option<&Presence>, embedding: &Embedding) -> String {
+    let health = super::index::health_of(&settings.search, daemon);
+    let name = super::index::embedder_text(&settings.search, health.as_ref());
+    let Embedding { documents, vectors, .. } = embedding;
+    if *documents == 0 { name } else { format!("{name}; {vectors} of {documents} documents have a vector") }
 }
 
 fn observer_text(observer: &Observer) -> String {

@@ -12,6 +12,7 @@ mod daemon;
 mod demo;
 mod docs;
 mod durability;
+mod embedders;
 #[path = "../../../remora-observer/tests/it/fake.rs"]
 #[allow(dead_code, reason = "shared with the tests of the observer, which use all of it")]
 mod fake;

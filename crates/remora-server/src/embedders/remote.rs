@@ -1,0 +1,376 @@
+//! An embedder over the network: what leaves for it is redacted and cut to size, what comes back is checked, and while
+//! it fails nobody waits for it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use remora_core::privacy;
+use remora_core::settings::{Search, Secret};
+use remora_core::text::prefix;
+use remora_core::time::Time;
+use remora_observer::provider::{Http, ProviderError};
+use remora_observer::{Health, Patience, Trouble};
+use remora_search::{Closeness, EXAMPLES, EmbedError, Embeddings, Purpose};
+use tokio::time::timeout;
+
+use super::api::Api;
+
+/// How long one exchange may take: a model on a slow machine is loaded first, and then reads some pages of text.
+const LONGEST_EXCHANGE: Duration = Duration::from_mins(2);
+/// What is sent at a time: the answer has thousands of numbers a text, and a slow machine takes seconds for a page.
+const MOST_TEXTS: usize = 32;
+const MOST_BYTES: usize = 32_000;
+/// Of a longer text the beginning counts. A token has at least a byte, and no model here takes fewer than 8,191.
+const LONGEST_TEXT: usize = 8_000;
+/// Of a long prompt, too, the beginning says what it is about.
+const LONGEST_QUESTION: usize = 1_000;
+/// A text that is refused is tried down to this length.
+const SHORTEST_TEXT: usize = 500;
+/// For so long it is remembered that a question took too long for somebody in a hurry.
+const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
+
+#[derive(Debug)]
+pub struct Remote {
+    api: Api,
+    provider: &'static str,
+    http: Http,
+    model: String,
+    /// What its vectors are called, without how many numbers they have.
+    name: String,
+    patience: Mutex<Patience>,
+    /// What the first answer tells. Held while it is waited for, so that it is asked for once.
+    acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
+    /// Whether a question that somebody gave up waiting for is still unanswered.
+    owes_answer: AtomicBool,
+    /// How long the last question took, and when that was.
+    pace: Mutex<Option<(Duration, Instant)>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Acquaintance {
+    dimensions: usize,
+    closeness: Closeness,
+}
+
+/// One that is under way. However it ends, also when nobody waits for it any more, the next may be tried.
+struct Exchange<'a>(&'a Remote);
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        self.0.patience().was_left();
+    }
+}
+
+/// Why an exchange came to nothing.
+struct Failure {
+    reason: String,
+    retry_after: Option<Duration>,
+    /// It answers, and does not like these very texts.
+    is_refusal: bool,
+}
+
+impl Remote {
+    /// Nothing is sent before the first text. `None` where the settings ask nobody over the network.
+    pub(super) fn new(settings: &Search) -> Option<Result<Self, EmbedError>> {
+        let api = Api::of(settings.embedder)?;
+        Some(Self::of(api, settings))
+    }
+
+    fn of(api: Api, settings: &Search) -> Result<Self, EmbedError> {
+        let provider = settings.embedder.as_str();
+        if settings.misses_key() {
+            let command = "`remora config set search.embedder_api_key -`";
+            return Err(EmbedError(format!("{provider} needs a key: {command}")));
+        }
+        let given = |text: &str, own: &'static str| {
+            if text.trim().is_empty() { own.to_owned() } else { text.trim().to_owned() }
+        };
+        let url = given(&settings.embedder_url, api.own_url());
+        let url = api.base_url(&url);
+        let model = given(&settings.embedder_model, api.own_model());
+        let key = Some(settings.embedder_api_key.clone()).filter(Secret::is_set);
+        let http = Http::new(url, key, LONGEST_EXCHANGE).map_err(|error| {
+            EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
+        })?;
+        // Servers of one's own often serve one model, whatever name they are asked for: there the address says more.
+        let place =
+            if api == Api::OpenAi && url != api.own_url() { format!("@{url}") } else { String::new() };
+        Ok(Self {
+            api,
+            provider,
+            http: http.keeping_its_connection(),
+            name: format!("{provider}/{model}{place}"),
+            model,
+            patience: Mutex::default(),
+            acquaintance: tokio::sync::Mutex::default(),
+            owes_answer: AtomicBool::new(false),
+            pace: Mutex::default(),
+        })
+    }
+
+    /// How it is doing.
+    pub fn health(&self) -> Health {
+        let (provider, model) = (self.provider.to_owned(), self.model.clone());
+        Health { provider, model, trouble: self.trouble() }
+    }
+
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        self.patience().trouble().cloned()
+    }
+
+    /// What its vectors are called.
+    pub(crate) async fn vectors_name(&self) -> Result<String, EmbedError> {
+        Ok(self.name_of(self.acquainted().await?))
+    }
+
+    fn name_of(&self, known: Acquaintance) -> String {
+        format!("{}/{}", self.name, known.dimensions)
+    }
+
+    /// The vector of a question, if it comes within `limit`. Nobody waits for one that is known not to answer; one that
+    /// is late is let go on, because its answer says that it is back.
+    pub(crate) async fn question(
+        self: &Arc<Self>,
+        text: &str,
+        limit: Duration,
+    ) -> Result<Embeddings, EmbedError> {
+        if self.owes_answer.load(Ordering::Relaxed) {
+            return Err(self.error("it still owes an earlier answer"));
+        }
+        let mut asking = self.ask(text);
+        let Ok(answer) = timeout(limit, &mut asking).await else {
+            self.owes_answer.store(!asking.is_finished(), Ordering::Relaxed);
+            return Err(self.error(&format!("no answer within {} ms", limit.as_millis())));
+        };
+        answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
+    }
+
+    /// The same for somebody in a hurry: it is asked only when it is well and was quick enough of late, so that being
+    /// late proves nothing.
+    pub(crate) async fn quick_question(
+        self: &Arc<Self>,
+        text: &str,
+        limit: Duration,
+    ) -> Result<Embeddings, EmbedError> {
+        let is_known = self.acquaintance.try_lock().is_ok_and(|known| known.is_some());
+        let pace = *self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < MEMORY_OF_SLOWNESS);
+        if let Some(trouble) = self.trouble() {
+            return Err(self.error(&trouble.reason));
+        }
+        let late = || self.error(&format!("it takes longer than {} ms", limit.as_millis()));
+        if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
+            return Err(late());
+        }
+        let Ok(answer) = timeout(limit, self.ask(text)).await else {
+            self.note_pace(limit + Duration::from_millis(1));
+            return Err(late());
+        };
+        answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
+    }
+
+    /// Asks apart from whoever waits for it, who may go.
+    fn ask(self: &Arc<Self>, text: &str) -> tokio::task::JoinHandle<Result<Embeddings, EmbedError>> {
+        let (remote, text) = (Arc::clone(self), text.to_owned());
+        tokio::spawn(async move {
+            let started = Instant::now();
+            let answer = remote.embed(vec![text], Purpose::Question).await;
+            remote.owes_answer.store(false, Ordering::Relaxed);
+            if answer.is_ok() {
+                remote.note_pace(started.elapsed());
+            }
+            answer
+        })
+    }
+
+    fn note_pace(&self, took: Duration) {
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Some((took, Instant::now()));
+    }
+
+    /// One vector a text. Says at once that there is none while it is too early to ask again.
+    pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
+        let known = self.acquainted().await?;
+        let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;
+        let model = self.name_of(known);
+        if let Some(other) = made.iter().map(Vec::len).find(|length| *length != known.dimensions) {
+            *self.acquaintance.lock().await = None;
+            let was = known.dimensions;
+            return Err(self.failed(&format!("its vectors had {was} numbers and have {other} now"), None));
+        }
+        Ok(Embeddings { model, closeness: known.closeness, vectors: made })
+    }
+
+    /// How many numbers its vectors have and what its cosines mean: found out by the first exchange.
+    async fn acquainted(&self) -> Result<Acquaintance, EmbedError> {
+        let mut known = self.acquaintance.lock().await;
+        if let Some(known) = *known {
+            return Ok(known);
+        }
+        let (questions, answers): (Vec<&str>, Vec<&str>) = EXAMPLES.into_iter().unzip();
+        let examples = async {
+            let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
+            let questions = self.exchange(owned(questions), Purpose::Question).await?;
+            let answers = self.exchange(owned(answers), Purpose::Document).await?;
+            let dimensions = questions.first().map_or(0, Vec::len);
+            if answers.iter().any(|answer| answer.len() != dimensions) {
+                return Err(Failure::of_answer("its vectors have different lengths"));
+            }
+            Ok((questions, answers, dimensions))
+        };
+        let (questions, answers, dimensions) = self.attempt(examples, false).await?;
+        let closeness = Closeness::measured(&questions, &answers);
+        Ok(*known.insert(Acquaintance { dimensions, closeness }))
+    }
+
+    /// Does something that needs an answer, if it is time for it, and learns from how that ends. A refusal may say
+    /// more about what was sent than about who refuses it.
+    async fn attempt<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, Failure>>,
+        may_be_refused: bool,
+    ) -> Result<T, EmbedError> {
+        let admitted = self.patience().admit(Time::now());
+        if admitted.is_err() {
+            let reason = self.trouble().map(|trouble| trouble.reason);
+            return Err(self.error(&reason.unwrap_or_default()));
+        }
+        let _until_the_end = Exchange(self);
+        match exchange.await {
+            Ok(answer) => {
+                self.patience().answered();
+                Ok(answer)
+            }
+            Err(failure) if failure.is_refusal && may_be_refused => {
+                self.patience().answered();
+                Err(self.error(&failure.reason))
+            }
+            Err(failure) => Err(self.failed(&failure.reason, failure.retry_after)),
+        }
+    }
+
+    fn failed(&self, reason: &str, retry_after: Option<Duration>) -> EmbedError {
+        self.patience().failed(reason, retry_after, Time::now());
+        self.error(reason)
+    }
+
+    fn error(&self, reason: &str) -> EmbedError {
+        EmbedError(format!("{}: {reason}", self.provider))
+    }
+
+    fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+        let longest = match purpose {
+            Purpose::Question => LONGEST_QUESTION,
+            Purpose::Document => LONGEST_TEXT,
+        };
+        let texts = sendable(texts, longest).await?;
+        let mut vectors = Vec::with_capacity(texts.len());
+        for texts in portions(&texts) {
+            match self.send(texts, purpose).await {
+                Err(failure) if failure.is_refusal && purpose == Purpose::Document => {
+                    for text in texts {
+                        vectors.push(self.send_in_part(text).await?);
+                    }
+                }
+                made => vectors.extend(made?),
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// A document that may be refused: shorter and shorter. One that is refused at any length, by somebody who takes
+    /// others, is near nothing; words find it all the same.
+    async fn send_in_part(&self, text: &str) -> Result<Vec<f32>, Failure> {
+        let mut length = LONGEST_TEXT;
+        while length >= SHORTEST_TEXT {
+            match self.send(&[prefix(text, length).to_owned()], Purpose::Document).await {
+                Err(failure) if failure.is_refusal => length /= 2,
+                made => return Ok(made?.swap_remove(0)),
+            }
+        }
+        let harmless = self.send(&[EXAMPLES[0].1.to_owned()], Purpose::Document).await?;
+        Ok(vec![0.0; harmless[0].len()])
+    }
+
+    /// One exchange.
+    async fn send(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+        let url = self.http.url(self.api.path(self.http.base_path()));
+        let headers = [("authorization", self.http.key_header("Bearer ")?)];
+        let body = self.api.question(&self.model, texts, purpose);
+        let answer = self.http.post(url, headers, &body).await?;
+        self.api.vectors(&answer, texts.len()).map_err(|reason| Failure::of_answer(&reason))
+    }
+}
+
+impl Failure {
+    /// An answer came and is of no use.
+    fn of_answer(reason: &str) -> Self {
+        Self { reason: format!("unusable answer: {reason}"), retry_after: None, is_refusal: false }
+    }
+}
+
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Self {
+        Self {
+            retry_after: error.retry_after(),
+            is_refusal: matches!(error, ProviderError::Rejected { .. }),
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// As many texts together as may be sent at a time.
+fn portions(texts: &[String]) -> Vec<&[String]> {
+    let mut portions = Vec::new();
+    let mut rest = texts;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |text: &&String| {
+            bytes += text.len();
+            bytes <= MOST_BYTES
+        };
+        let count = rest.iter().take(MOST_TEXTS).take_while(fits).count().max(1);
+        let (portion, others) = rest.split_at(count);
+        portions.push(portion);
+        rest = others;
+    }
+    portions
+}
+
+/// Texts as they may leave: without what is private or secret, and then cut. Elsewhere, because it takes a while.
+async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, Failure> {
+    let clean = move || -> Vec<String> {
+        texts
+            .iter()
+            .map(|text| {
+                let clean = privacy::clean_text(text);
+                // Some refuse a text without a letter.
+                if clean.trim().is_empty() { "-".to_owned() } else { prefix(&clean, longest).to_owned() }
+            })
+            .collect()
+    };
+    tokio::task::spawn_blocking(clean).await.map_err(|_| Failure {
+        reason: "redacting the text hit a bug".to_owned(),
+        retry_after: None,
+        is_refusal: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_sent_in_portions_that_lose_none() {
+        let lengths =
+            |texts: &[String]| portions(texts).iter().map(|portion| portion.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(&vec!["short".to_owned(); 70]), [32, 32, 6]);
+        assert_eq!(lengths(&vec!["x".repeat(8_000); 9]), [4, 4, 1]);
+        assert_eq!(lengths(&["x".repeat(40_000), "y".to_owned()]), [1, 1]);
+        assert_eq!(lengths(&[]), [0_usize; 0]);
+    }
+}
