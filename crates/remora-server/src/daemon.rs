@@ -16,7 +16,7 @@ use crate::http::Opened;
 use crate::presence::Hold;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
-use crate::{housekeeping, indexer, worker};
+use crate::{housekeeping, indexer, notes, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
             tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(indexer::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));

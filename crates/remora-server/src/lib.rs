@@ -13,6 +13,7 @@ mod housekeeping;
 pub mod http;
 mod indexer;
 pub mod launch;
+mod notes;
 pub mod presence;
 pub mod shared;
 pub mod store_thread;

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
 use crate::finder::Finder;
+use crate::notes::Freshness;
 use crate::store_thread::StoreThread;
 
 const MOMENT: Duration = Duration::from_millis(250);
@@ -32,6 +33,8 @@ pub struct Shared {
     pub news: watch::Sender<u64>,
     /// How the model is doing, where one is asked.
     pub health: watch::Sender<Option<Health>>,
+    /// How fresh the user's notes are.
+    pub(crate) notes: Freshness,
     /// Wakes the observer.
     pub(crate) work: Notify,
     will_look: AtomicBool,
@@ -66,6 +69,7 @@ impl Shared {
             activity: Activity::new(),
             news: watch::Sender::new(0),
             health: watch::Sender::new(None),
+            notes: Freshness::default(),
             work: Notify::new(),
             will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),

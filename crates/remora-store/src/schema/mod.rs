@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0002_observer.sql"),
     include_str!("0003_search.sql"),
     include_str!("0004_recall.sql"),
+    include_str!("0005_notes.sql"),
 ];
 
 /// The schema this program writes.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use remora_store::{Store, pause, problems, spool};
 use serde::Serialize;
 
-use crate::app::App;
+use super::notes;
+use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
@@ -36,7 +37,8 @@ struct Report {
 
 /// Exit code 1 when something is wrong.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
-    let checks = vec![directory(app), database(app), settings(app), spooled(app), capture(app)];
+    let mut checks = vec![directory(app), database(app), settings(app), spooled(app), capture(app)];
+    checks.extend(notes_source(app));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -143,6 +145,23 @@ fn capture(app: &App) -> Check {
         }
         Ok(_) => good(name, "on"),
     }
+}
+
+/// Only where there is a source of notes.
+fn notes_source(app: &App) -> Option<Check> {
+    let memory = app::settings(&app.dir).0.memory;
+    memory.notes_source()?;
+    let name = "notes";
+    let store = Store::open(&app.dir).ok()?;
+    Some(match notes::trouble(&store, &memory) {
+        Some(problem) => Check {
+            name,
+            state: State::Note,
+            message: problem,
+            hint: Some("what is known of them stays; `remora notes sync` tries again".to_owned()),
+        },
+        None => good(name, "fine"),
+    })
 }
 
 fn print(report: &Report) {

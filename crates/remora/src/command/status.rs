@@ -4,12 +4,14 @@ use std::process::ExitCode;
 
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
+use remora_notes::Access;
 use remora_observer::Trouble;
 use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
 use remora_store::{Counts, SCHEMA_VERSION, Spent, spool};
 use serde::Serialize;
 
+use super::notes::trouble;
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, say};
@@ -25,6 +27,8 @@ struct Status {
     spool: Spool,
     daemon: Daemon,
     observer: Observer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Notes>,
     bytes: Bytes,
     last_activity_at: Option<String>,
     last_activity_at_epoch: Option<Time>,
@@ -76,6 +80,14 @@ struct Observer {
     daily_usd: f64,
 }
 
+/// The user's own notes, where there is a source of them.
+#[derive(Serialize)]
+struct Notes {
+    source: String,
+    known: u64,
+    problem: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Bytes {
     /// The whole file; what waits and what failed is in it.
@@ -102,6 +114,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let mut schema = SCHEMA_VERSION;
     let mut spent = Spent::default();
     let mut payloads = (0, 0);
+    let mut notes = None;
+    let settings = app::settings(&app.dir).0;
     if let Some(store) = &store {
         counts = store.counts()?;
         projects = store.projects()?;
@@ -109,6 +123,10 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         schema = store.newer_schema().unwrap_or(SCHEMA_VERSION);
         spent = store.spent(Time::now().start_of_day(), None)?;
         payloads = store.payload_bytes()?;
+        if let Some(access) = Access::new(&settings.memory, &app.dir) {
+            let problem = trouble(store, &settings.memory);
+            notes = Some(Notes { source: access.name(), known: store.count_notes()?, problem });
+        }
     }
     let paused = pause::read(&app.dir).unwrap_or_default();
     let daemon = presence::find(&app.dir).unwrap_or_default();
@@ -130,7 +148,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             port: daemon.as_ref().and_then(|daemon| daemon.port),
             version: daemon.as_ref().map(|daemon| daemon.version.clone()),
         },
-        observer: observer(&app::settings(&app.dir).0, daemon.as_ref(), spent),
+        observer: observer(&settings, daemon.as_ref(), spent),
+        notes,
         bytes: measure(app.dir.path(), payloads),
         last_activity_at: last_activity.map(Time::iso),
         last_activity_at_epoch: last_activity,
@@ -188,6 +207,9 @@ fn print(status: &Status, daemon: Option<&Presence>) {
     );
     line("capture", capture_text(&status.capture));
     line("observer", observer_text(&status.observer));
+    if let Some(notes) = &status.notes {
+        line("notes", notes_text(notes));
+    }
     line(
         "daemon",
         daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
@@ -208,6 +230,13 @@ fn print(status: &Status, daemon: Option<&Presence>) {
         say(
             "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
         );
+    }
+}
+
+fn notes_text(notes: &Notes) -> String {
+    match &notes.problem {
+        Some(problem) => paint(YELLOW, &format!("{} known, but {problem}", notes.known)),
+        None => format!("{} of {}", notes.known, notes.source),
     }
 }
 
