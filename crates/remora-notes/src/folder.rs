@@ -2,11 +2,13 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use remora_core::privacy::MOST_READ;
 use remora_core::time::Time;
+use rustix::fs::OFlags;
 
 use crate::error::SourceError;
 use crate::round::Found;
@@ -103,7 +105,8 @@ fn found(path: String, data: &Metadata) -> Found {
     Found { path, stamp, changed_at: Time(i64::try_from(since.as_millis()).unwrap_or_default()) }
 }
 
-/// The beginning of a note. It is opened by its real path, which is looked at once more: a link may have come since.
+/// The beginning of a note. It is opened by its real path, which is looked at once more, and not as a link or a pipe: one may
+/// have come since.
 pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
     let real = fs::canonicalize(root)?;
     let file = fs::canonicalize(real.join(path))?;
@@ -111,7 +114,43 @@ pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it leads out of the vault"));
     }
     let mut bytes = Vec::new();
-    File::open(file)?.take(MOST_READ as u64).read_to_end(&mut bytes)?;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    file.take(MOST_READ as u64).read_to_end(&mut bytes)?;
     // A character that the cut has halved, and a file in another encoding, must not cost the rest.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_became_a_link_or_a_folder_since_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let vault = temp.path().join("vault");
+        fs::create_dir(&vault).unwrap();
+        fs::write(temp.path().join("outside.md"), "outside").unwrap();
+        fs::write(vault.join("a.md"), "inside").unwrap();
+        symlink("a.md", vault.join("b.md")).unwrap();
+        assert_eq!(list(&vault).unwrap().notes.len(), 2);
+        assert_eq!(
+            (read(&vault, "a.md").unwrap(), read(&vault, "b.md").unwrap()),
+            ("inside".into(), "inside".into())
+        );
+        fs::remove_file(vault.join("a.md")).unwrap();
+        symlink("../outside.md", vault.join("a.md")).unwrap();
+        for path in ["a.md", "b.md", "../outside.md", "/etc/hostname", "", "gone.md"] {
+            assert!(read(&vault, path).is_err(), "{path}");
+        }
+        assert_eq!(list(&vault).unwrap().notes.len(), 0);
+        // The folder itself may be a link.
+        symlink(&vault, temp.path().join("link")).unwrap();
+        fs::write(vault.join("c.MD"), "x").unwrap();
+        assert_eq!(list(&temp.path().join("link")).unwrap().notes[0].path, "c.MD");
+        assert!(matches!(list(&temp.path().join("none")), Err(SourceError::NoFolder(_))));
+        assert!(matches!(list(&vault.join("c.MD")), Err(SourceError::NoFolder(_))));
+    }
 }

@@ -92,6 +92,12 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let memory = settings.borrow_and_update().memory.clone();
         tokio::select! {
             () = keeper.look(&memory) => {}
+            // A look at a disk or a server that hangs would not hear that it is not wanted any more. What was read is
+            // stored.
+            _ = settings.changed() => {
+                keeper.failures = 0;
+                continue;
+            }
             _ = stop.changed() => return,
         }
         let mut is_changed = false;
