@@ -18,6 +18,12 @@ pub fn always_told(notes: &[KnownNote], settings: &Memory) -> Vec<NoteId> {
     told
 }
 
+/// Names in the settings that no note has, or more than one.
+pub fn unknown_names(notes: &[KnownNote], settings: &Memory) -> Vec<String> {
+    let names = settings.obsidian_context_notes.iter();
+    names.filter(|name| named(notes, name).is_none()).cloned().collect()
+}
+
 /// By its path, or by its name where only one note has it.
 fn named<'a>(notes: &'a [KnownNote], name: &str) -> Option<&'a KnownNote> {
     let name = without_extension(name.trim().trim_start_matches("./").trim_start_matches('/'));

@@ -61,8 +61,14 @@ impl Walk {
             }
             let entry = entry?;
             let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                self.listing.left_out.push(format!("{}: its name is not UTF-8", name.display()));
+                continue;
+            };
             // Obsidian's own folders are hidden ones: `.obsidian`, `.trash`.
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            if name.starts_with('.') {
+                continue;
+            }
             let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
             let kind = entry.file_type()?;
             if kind.is_dir() {

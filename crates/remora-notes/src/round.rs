@@ -129,7 +129,12 @@ impl Round {
         let gone = gone.map(|note| note.id).collect();
         // The latest are read first: they are what is worked with. `pop` takes from the end.
         changed.sort_by(|a, b| a.changed_at.cmp(&b.changed_at).then_with(|| a.path.cmp(&b.path)));
-        Self { source, changed, gone, left_out: listing.left_out }
+        Self {
+            source,
+            changed,
+            gone,
+            left_out: listing.left_out.iter().map(|reason| shown(reason)).collect(),
+        }
     }
 
     /// Notes that are there no more.
@@ -164,11 +169,16 @@ impl Round {
                     size += note.text().len();
                     notes.push(NewNote { note, stamp: found.stamp, changed_at: found.changed_at });
                 }
-                Err(reason) => self.left_out.push(format!("{}: {reason}", found.path)),
+                Err(reason) => self.left_out.push(shown(&format!("{}: {reason}", found.path))),
             }
         }
         Ok(notes)
     }
+}
+
+/// A reason has a path in it, and goes to the log.
+fn shown(reason: &str) -> String {
+    VaultNote::clean_path(reason)
 }
 
 fn is_empty(root: &std::path::Path) -> bool {

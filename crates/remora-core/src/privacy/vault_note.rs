@@ -31,8 +31,8 @@ impl VaultNote {
     pub fn new(path: &str, content: &str) -> Self {
         let is_cut = content.len() >= MOST_READ;
         // Nothing in it may paint a terminal, or hide a secret behind a character that nobody sees.
-        let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let content: String = public_text(prefix(content, MOST_READ)).chars().filter(shown).collect();
+        let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let content: String = public_text(prefix(content, MOST_READ)).chars().filter(is_shown).collect();
         let mut clean = clean_text(&Excerpt::whole(&content));
         if is_cut {
             clean.truncate(clean.floor_char_boundary(clean.len().saturating_sub(UNSURE)));
@@ -49,7 +49,8 @@ impl VaultNote {
 
     /// A note's path as it is kept: a name may be as telling as a text.
     pub fn clean_path(path: &str) -> String {
-        prefix(&clean_text(&Excerpt::whole(path)), LONGEST_PATH).to_owned()
+        let shown: String = path.chars().filter(|c| !c.is_control()).collect();
+        prefix(&clean_text(&Excerpt::whole(&shown)), LONGEST_PATH).to_owned()
     }
 
     /// In the vault.
@@ -91,6 +92,7 @@ mod tests {
         let all = format!("{note:?}");
         assert!(!all.contains(&secret) && !all.contains("merger"), "{all}");
         assert!(note.text().starts_with("The  key is [redacted:"), "{all}");
+        assert_eq!(VaultNote::clean_path("a\u{1b}[31m\n/b.md"), "a[31m/b.md");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod documents;
 mod gate;
 mod idempotency;
+mod notes;
 mod projects;
 mod queue;
 mod retention;

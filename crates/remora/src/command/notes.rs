@@ -53,6 +53,10 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     let state = store.notes_state()?;
     let (notes, always) = (store.count_notes()?, store.always_told()?);
     let access = Access::new(settings, &app.dir);
+    let unknown = match access {
+        Some(_) => remora_notes::unknown_names(&store.known_notes()?, settings),
+        None => Vec::new(),
+    };
     if app.json {
         return output::json(&json!({
             "source": access.as_ref().map(Access::name),
@@ -61,6 +65,7 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
             "always_told": always.iter().map(|note| json!({
                 "id": format!("n{}", note.id), "path": note.path, "title": note.title,
             })).collect::<Vec<_>>(),
+            "unknown_names": unknown,
             "synced_at": state.synced_at,
             "problem": state.problem,
             "left_out": state.left_out,
@@ -84,6 +89,12 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
         line("problem", &paint(YELLOW, problem));
     }
     left_out(&state);
+    for name in &unknown {
+        talk(&format!(
+            "memory.obsidian_context_notes: no note is called `{}`, or more than one; a path in the vault says which",
+            output::brief(name, 80)
+        ));
+    }
     if always.is_empty() && state.problem.is_none() {
         let tag = &settings.obsidian_context_tag;
         talk(&format!(

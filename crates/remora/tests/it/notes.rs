@@ -52,10 +52,11 @@ fn fixed_and_tagged_notes_are_told_once_and_again_when_they_change() {
     write(&world, "Style.md", "---\ntags: [remora]\n---\n# Style\n\nWrite short functions and plain words.");
     write(&world, "work/用語集.md", "A ledger is what accountants call the book.");
     write(&world, "Cooking.md", "Simmer the lentils for twenty minutes, then add cumin and lemon juice.");
-    set(&world, "memory.obsidian_context_notes", "[\"用語集\"]");
+    set(&world, "memory.obsidian_context_notes", "[\"用語集\", \"Forgotten\"]");
     assert_eq!(sync(&world)["read"], 3);
     assert_eq!(sync(&world)["read"], 0, "what did not change is not read again");
     assert_eq!(always(&world), ["work/用語集.md", "Style.md"]);
+    assert_eq!(world.json(&["notes"])["unknown_names"], json!(["Forgotten"]));
     let text = told(&world, "one", "startup").unwrap();
     assert!(text.contains("## Notes\n- #n"), "{text}");
     assert!(text.contains("用語集 (work/用語集.md): A ledger is what accountants"), "{text}");
