@@ -25,12 +25,15 @@ pub enum RecordKind {
     /// A prompt with the agent's closing message.
     Turn,
     Fact,
+    /// A note of the user's own, from a folder of Markdown.
+    Note,
     /// An event that has not become memory yet.
     Event,
 }
 
 impl RecordKind {
-    pub const ALL: [Self; 5] = [Self::Observation, Self::Summary, Self::Turn, Self::Fact, Self::Event];
+    pub const ALL: [Self; 6] =
+        [Self::Observation, Self::Summary, Self::Turn, Self::Fact, Self::Note, Self::Event];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -38,6 +41,7 @@ impl RecordKind {
             Self::Summary => "summary",
             Self::Turn => "turn",
             Self::Fact => "fact",
+            Self::Note => "note",
             Self::Event => "event",
         }
     }
@@ -52,12 +56,14 @@ impl RecordKind {
             Self::Summary => "s",
             Self::Turn => "t",
             Self::Fact => "f",
+            Self::Note => "n",
             Self::Event => "e",
         }
     }
 }
 
-/// A record by the name people type: `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `e6` an event.
+/// A record by the name people type: `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note,
+/// `e6` an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
     pub kind: RecordKind,

@@ -28,6 +28,7 @@ row_id! {
     ObservationId
     SummaryId
     FactId
+    NoteId
     /// A part of a record that is searched by itself.
     DocumentId
 }

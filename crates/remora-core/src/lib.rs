@@ -19,3 +19,4 @@ pub mod project;
 pub mod settings;
 pub mod text;
 pub mod time;
+pub mod vault;

@@ -1,12 +1,14 @@
-//! What is worth telling an agent with a prompt: little, only what fits, and nothing it knows already.
+//! What is worth telling an agent with a prompt: little, only what fits, and nothing it knows already. Notes that are
+//! always told come with it where the session does not have them, or not as they are now.
 
 use std::time::Instant;
 
-use remora_core::context::{self, Recalled};
+use remora_core::context::{self, LONGEST_TEXT, Noted, Recalled};
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
-use remora_core::ids::{ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::ids::{NoteId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
+use remora_core::vault;
 use remora_store::retrievals::{Item, Moment, Retrieval};
 use remora_store::{Store, StoreError};
 
@@ -23,6 +25,10 @@ const SHORTEST: usize = 12;
 
 /// What memories may take with a prompt, in tokens.
 const MOST_TOKENS: u64 = 800;
+/// About as much of a note is told, around what fits.
+const NOTE_TEXT: usize = 500;
+/// The part of a note that its excerpt is from.
+const BEGINNING: &str = "section_1";
 /// How much of a prompt is written down beside what was told with it.
 pub const PREVIEW: usize = 120;
 
@@ -33,11 +39,14 @@ pub struct Prompted {
     pub text: String,
     pub project: ProjectId,
     pub session: SessionId,
+    /// 0: no memories.
     pub most: usize,
     /// From 0 to 1.
     pub least_score: f64,
     /// What the host takes, in tokens.
     pub room: u64,
+    /// Whether notes are told.
+    pub notes: bool,
     pub now: Time,
 }
 
@@ -65,10 +74,12 @@ impl Searcher {
         prompted: &Prompted,
     ) -> Result<Option<Telling>, StoreError> {
         let started = Instant::now();
-        if is_trivial(&prompted.text) {
-            return Ok(None);
-        }
-        let remembered = self.remember(store, embedder, prompted)?;
+        let notes = if prompted.notes { store.untold_notes(prompted.session)? } else { Vec::new() };
+        let remembered = if prompted.most == 0 || is_trivial(&prompted.text) {
+            Remembered::default()
+        } else {
+            self.remember(store, embedder, prompted, &notes)?
+        };
         let mut memories = Vec::new();
         let mut items = Vec::new();
         for hit in &remembered.hits {
@@ -79,14 +90,17 @@ impl Searcher {
                     id: hit.id.to_string(),
                     score: Some(hit.score),
                     why: why.trim().to_owned(),
+                    version: String::new(),
                 });
             }
         }
-        let Some(told) = context::recalled(&memories, MOST_TOKENS.min(prompted.room), prompted.now) else {
+        let Some(told) = context::recalled(&memories, &notes, MOST_TOKENS, prompted.room, prompted.now)
+        else {
             return Ok(None);
         };
         let shown =
             |number: &i64| usize::try_from(*number).ok().and_then(|number| items.get(number).cloned());
+        let of_notes = told.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
         let retrieval = Retrieval {
             session: prompted.session,
             moment: Moment::Prompt,
@@ -94,7 +108,7 @@ impl Searcher {
             tokens: context::tokens(&told.text),
             ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             degraded: remembered.degraded,
-            items: told.shown.iter().filter_map(shown).collect(),
+            items: of_notes.chain(told.shown.iter().filter_map(shown)).collect(),
             at: prompted.now,
         };
         Ok(Some(Telling { text: told.text, retrieval }))
@@ -105,19 +119,29 @@ impl Searcher {
         store: &Store,
         embedder: Option<&mut dyn Embed>,
         prompted: &Prompted,
+        notes: &[Noted],
     ) -> Result<Remembered, StoreError> {
         let mut query = SearchQuery::new(ProjectScope::One(prompted.project), &prompted.text);
         query.limit = prompted.most * CANDIDATES;
         query.now = prompted.now;
         let found = self.search(store, embedder, &query)?;
         let told = store.told(prompted.session)?;
+        // The beginning of a note that is always told was told, or is about to be.
+        let is_begun = |hit: &Hit| {
+            hit.kind == RecordKind::Note
+                && hit.part == BEGINNING
+                && (notes.iter().any(|note| note.id == hit.id.number)
+                    || told.notes.iter().any(|(note, _)| *note == hit.id.number))
+        };
         let is_news = |hit: &Hit| {
             // What this session did itself, it knows; what waits is no memory yet.
             hit.session_id != Some(prompted.session)
                 && hit.kind != RecordKind::Event
                 && !hit.why.waiting
                 && hit.superseded_by.is_none()
+                && (prompted.notes || hit.kind != RecordKind::Note)
                 && !told.records.contains(&hit.id)
+                && !is_begun(hit)
                 && !(retells(hit) && hit.session_id.is_some_and(|session| told.sessions.contains(&session)))
         };
         let fits = |hit: &Hit| hit.score >= prompted.least_score;
@@ -134,6 +158,9 @@ impl Searcher {
 /// A hit with enough of its text to be of use.
 fn tell(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
     let RecordId { kind, number } = hit.id;
+    if kind == RecordKind::Note {
+        return tell_note(store, hit);
+    }
     let text = match kind {
         RecordKind::Observation => {
             store.observation(ObservationId(number))?.map(|row| row.observation.narrative)
@@ -142,14 +169,32 @@ fn tell(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
             .summary(SummaryId(number))?
             .map(|row| [row.summary.completed, row.summary.learned].join(" ").trim().to_owned()),
         RecordKind::Turn => store.prompt(PromptId(number))?.and_then(|row| row.closing_message),
-        RecordKind::Fact | RecordKind::Event => Some(hit.snippet.text.clone()),
+        RecordKind::Fact | RecordKind::Note | RecordKind::Event => Some(hit.snippet.text.clone()),
     };
     let host = match hit.session_id {
         Some(session) => store.session_host(session)?,
         None => String::new(),
     };
     let id = hit.id.to_string();
-    Ok(text.map(|text| Recalled { id, title: hit.title.clone(), text, at: hit.created_at, host }))
+    let longest = LONGEST_TEXT;
+    Ok(text.map(|text| Recalled { id, title: hit.title.clone(), text, longest, at: hit.created_at, host }))
+}
+
+/// The words of a note around what was found.
+fn tell_note(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
+    let Some(note) = store.note(NoteId(hit.id.number))? else { return Ok(None) };
+    let Some(text) = store.part_text(hit.id, &hit.part)? else { return Ok(None) };
+    // A snippet is a piece of the text in which line breaks have become spaces.
+    let flat: String = text.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
+    let at = flat.find(hit.snippet.text.trim_matches('…')).unwrap_or_default();
+    Ok(Some(Recalled {
+        id: hit.id.to_string(),
+        title: hit.title.clone(),
+        text: vault::excerpt_around(&flat, at, NOTE_TEXT),
+        longest: NOTE_TEXT + 20,
+        at: hit.created_at,
+        host: format!("note {}", note.path),
+    }))
 }
 
 /// A turn and a summary tell again what became an observation.

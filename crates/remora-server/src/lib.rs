@@ -15,6 +15,7 @@ mod housekeeping;
 pub mod http;
 mod indexer;
 pub mod launch;
+mod notes;
 pub mod presence;
 pub mod shared;
 pub mod store_thread;

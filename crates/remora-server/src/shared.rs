@@ -13,6 +13,7 @@ use tokio::sync::{Notify, watch};
 use crate::activity::Activity;
 use crate::embedders::Embedders;
 use crate::finder::Finder;
+use crate::notes::Freshness;
 use crate::store_thread::StoreThread;
 
 const MOMENT: Duration = Duration::from_millis(250);
@@ -37,6 +38,8 @@ pub struct Shared {
     pub embedder_health: watch::Sender<Option<Health>>,
     /// Who makes vectors.
     pub(crate) embedders: Arc<Embedders>,
+    /// How fresh the user's notes are.
+    pub(crate) notes: Freshness,
     /// Wakes the observer.
     pub(crate) work: Notify,
     will_look: AtomicBool,
@@ -74,6 +77,7 @@ impl Shared {
             news: watch::Sender::new(0),
             health: watch::Sender::new(None),
             embedder_health: watch::Sender::new(None),
+            notes: Freshness::default(),
             work: Notify::new(),
             will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),

@@ -47,6 +47,11 @@ impl DataDir {
         self.path.join("token")
     }
 
+    /// The certificate that Obsidian is held to.
+    pub fn obsidian_certificate(&self) -> PathBuf {
+        self.path.join("obsidian-certificate")
+    }
+
     pub(crate) fn spool(&self) -> PathBuf {
         self.path.join("spool.jsonl")
     }

@@ -16,6 +16,7 @@ mod idempotency;
 mod listing;
 pub mod log;
 mod material;
+pub mod notes;
 pub mod pause;
 pub mod private_turns;
 pub mod problems;

@@ -78,6 +78,8 @@ impl Store {
         Ok(Material {
             project: self.db.query_row(name, [project.0], |row| row.get(0))?,
             facts: self.standing_facts(project, recall)?,
+            // Whether there are any is for the settings to say.
+            notes: Vec::new(),
             summaries: self.past_sessions(project, recall, sessions)?,
             observations,
             hot_files,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use remora_core::context::Noted;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
@@ -35,6 +36,22 @@ pub struct Item {
     pub score: Option<f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// Of a note that is told because it always is: which state of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+}
+
+impl Item {
+    /// An observation of the timeline at a session's start.
+    pub fn of_timeline(observation: i64) -> Self {
+        Self { id: observation.to_string(), score: None, why: "timeline".to_owned(), version: String::new() }
+    }
+
+    /// A note that is always told.
+    pub fn of_note(note: &Noted) -> Self {
+        let id = RecordId { kind: RecordKind::Note, number: note.id };
+        Self { id: id.to_string(), score: None, why: "note".to_owned(), version: note.version.clone() }
+    }
 }
 
 /// What an agent was told at one moment.
@@ -59,6 +76,8 @@ pub struct Told {
     pub records: HashSet<RecordId>,
     /// The sessions whose observations those are.
     pub sessions: HashSet<SessionId>,
+    /// Notes that are always told, with their versions. A part of one that matters for a prompt is told beside that.
+    pub notes: HashSet<(i64, String)>,
 }
 
 /// The same, read again.
@@ -101,7 +120,14 @@ impl Store {
         let mut told = Told::default();
         for items in rows {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
-            told.records.extend(items.iter().filter_map(|item| item.id.parse::<RecordId>().ok()));
+            for item in items {
+                let Ok(record) = item.id.parse::<RecordId>() else { continue };
+                if item.version.is_empty() {
+                    told.records.insert(record);
+                } else {
+                    told.notes.insert((record.number, item.version));
+                }
+            }
         }
         let mut session_of = self.db.prepare_cached("SELECT session_id FROM observations WHERE id = ?1")?;
         for record in told.records.iter().filter(|record| record.kind == RecordKind::Observation) {

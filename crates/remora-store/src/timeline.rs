@@ -71,7 +71,7 @@ impl Store {
             RecordKind::Observation => OBSERVATIONS,
             RecordKind::Summary => SUMMARIES,
             RecordKind::Turn => TURNS,
-            RecordKind::Fact | RecordKind::Event => return Ok(None),
+            RecordKind::Fact | RecordKind::Note | RecordKind::Event => return Ok(None),
         };
         let sql = format!("{select} WHERE r.id = ?1");
         Ok(self.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
@@ -132,12 +132,14 @@ impl Store {
         Ok(all)
     }
 
-    /// The project a record belongs to; `None` for what is not there, and for a fact that holds for every project.
+    /// The project a record belongs to; `None` for what is not there, and for what holds for every project.
     pub fn project_of(&self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
         let sql = match record.kind {
             RecordKind::Observation => "SELECT project_id FROM observations WHERE id = ?1",
             RecordKind::Summary => "SELECT project_id FROM session_summaries WHERE id = ?1",
             RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1",
+            // A note holds for every project.
+            RecordKind::Note => return Ok(None),
             RecordKind::Turn => {
                 "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
             }

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::command::{
-    completions, config, context, context_files, daemon, demo, doctor, index, logs, pause, queue, retrievals,
-    save, search, sessions, show, status, timeline,
+    completions, config, context, context_files, daemon, demo, doctor, index, logs, notes, pause, queue,
+    retrievals, save, search, sessions, show, status, timeline,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -37,7 +37,7 @@ enum Command {
     Timeline(timeline::Timeline),
     /// The sessions Remora has seen, latest first.
     Sessions(sessions::Sessions),
-    /// Records by their ids, whole: observations, summaries, turns, facts, events, sessions.
+    /// Records by their ids, whole: observations, summaries, turns, facts, notes, events, sessions.
     Show(show::Show),
     /// What an agent is told when a session begins here.
     Context(context::Context),
@@ -49,6 +49,7 @@ enum Command {
     Queue(queue::Queue),
     /// What search goes by: how complete it is, and how to make it anew.
     Index(index::Index),
+    Notes(notes::Notes),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),
     /// Capture again after `pause`.
@@ -110,6 +111,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),
+        Command::Notes(notes) => notes::run(&app, notes).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
         Command::Daemon(daemon) => daemon::run(&app, daemon),

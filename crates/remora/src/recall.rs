@@ -37,10 +37,10 @@ pub(crate) fn answer(
     let Some(room) = response::room(host) else { return Ok(None) };
     match &event.body {
         Body::SessionStarted { source } => {
-            let told = at_start(store, event, source, &wanted.context, room, now)?;
+            let told = at_start(store, event, source, wanted, room, now)?;
             Ok(told.and_then(|text| response::with_context(host, Moment::SessionStart, &text)))
         }
-        Body::PromptSubmitted { text } if wanted.memory.auto_retrieve_enabled && !is_trivial(text) => {
+        Body::PromptSubmitted { text } => {
             let told = with_prompt(store, event, text, &wanted.memory, room, now)?;
             Ok(told.and_then(|text| response::with_context(host, Moment::Prompt, &text)))
         }
@@ -52,17 +52,23 @@ fn at_start(
     store: &mut Store,
     event: &Event,
     source: &str,
-    settings: &Context,
+    wanted: &Wanted,
     room: u64,
     now: Time,
 ) -> Result<Option<String>, StoreError> {
     let started = Instant::now();
     let Some(session) = store.known_session(&event.session)? else { return Ok(None) };
     let Some(recall) = recall(source, session) else { return Ok(None) };
-    let material = store.material(session.project, recall, settings.summaries)?;
-    let budget = u64::from(settings.tokens).min(room);
+    let mut material = store.material(session.project, recall, wanted.context.summaries)?;
+    if wanted.memory.notes_source().is_some() {
+        material.notes = match recall {
+            Recall::Everything | Recall::OfSession(_) => store.always_told()?,
+            Recall::Since { .. } => store.untold_notes(session.id)?,
+        };
+    }
+    let budget = u64::from(wanted.context.tokens).min(room);
     let Some(told) = context::render(&material, budget, now) else { return Ok(None) };
-    let item = |id: &i64| Item { id: id.to_string(), score: None, why: "timeline".to_owned() };
+    let notes = told.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
     store.log_retrieval(&Retrieval {
         session: session.id,
         moment: retrievals::Moment::Start,
@@ -70,7 +76,7 @@ fn at_start(
         tokens: context::tokens(&told.text),
         ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         degraded: None,
-        items: told.shown.iter().map(item).collect(),
+        items: notes.chain(told.shown.iter().map(|id| Item::of_timeline(*id))).collect(),
         at: now,
     })?;
     Ok(Some(told.text))
@@ -95,7 +101,15 @@ fn with_prompt(
     now: Time,
 ) -> Result<Option<String>, StoreError> {
     let started = Instant::now();
+    let wants_memories = settings.auto_retrieve_enabled && !is_trivial(text);
+    let wants_notes = settings.notes_source().is_some();
+    if !wants_memories && !wants_notes {
+        return Ok(None);
+    }
     let Some(session) = store.known_session(&event.session)? else { return Ok(None) };
+    if !wants_memories && store.untold_notes(session.id)?.is_empty() {
+        return Ok(None);
+    }
     let question =
         json!({ "host": event.session.host, "session_id": event.session.id, "prompt": text, "log": false });
     if let Some(answer) = client::post(store.dir(), "/api/context/semantic", &question, PATIENCE) {
@@ -117,9 +131,10 @@ fn with_prompt(
         text: text.to_owned(),
         project: session.project,
         session: session.id,
-        most: usize::from(settings.auto_retrieve_max_results),
+        most: if wants_memories { usize::from(settings.auto_retrieve_max_results) } else { 0 },
         least_score: settings.auto_retrieve_min_score,
         room,
+        notes: wants_notes,
         now,
     };
     let Some(Telling { text, retrieval }) = Searcher::new().recall(store, None, &prompted)? else {

@@ -5,6 +5,7 @@
 
 mod files;
 mod frame;
+mod noted;
 mod recalled;
 mod timeline;
 
@@ -16,7 +17,8 @@ use crate::time::Time;
 pub use files::{folder_section, project_section};
 pub use frame::framed;
 use frame::safe;
-pub use recalled::{Recalled, ago, recalled};
+pub use noted::Noted;
+pub use recalled::{LONGEST_TEXT, Recalled, ago, recalled};
 
 /// The most characters of one line of a summary, and of one fact.
 const LONGEST_LINE: usize = 400;
@@ -28,6 +30,8 @@ pub struct Material {
     pub project: String,
     /// What always holds, most important first.
     pub facts: Vec<String>,
+    /// The user's own notes, those that are told first coming first.
+    pub notes: Vec<Noted>,
     /// The latest first.
     pub summaries: Vec<PastSession>,
     pub observations: Vec<Known>,
@@ -66,6 +70,8 @@ pub struct Context {
     pub text: String,
     /// The observations it shows.
     pub shown: Vec<i64>,
+    /// Which of the notes it shows, counted.
+    pub notes: Vec<usize>,
 }
 
 /// Estimated tokens of a text.
@@ -75,7 +81,9 @@ pub fn tokens(text: &str) -> u64 {
 
 /// Tells as much of the material as fits into `budget` tokens, frame included; `None` when there is nothing to tell.
 pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
-    if material.facts.is_empty() && material.summaries.is_empty() && material.observations.is_empty() {
+    let is_empty =
+        material.facts.is_empty() && material.summaries.is_empty() && material.observations.is_empty();
+    if is_empty && material.notes.is_empty() {
         return None;
     }
     let header = format!(
@@ -90,11 +98,14 @@ pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
     };
     let facts = facts(&material.facts, left * 15 / 100);
     add(facts, &mut left);
+    let (told, notes) = noted::render(&material.notes, left * 30 / 100);
+    add(told, &mut left);
     let sessions = sessions(&material.summaries, left * 40 / 100);
     add(sessions, &mut left);
     let (timeline, shown) = timeline::render(&material.observations, &material.hot_files, left, now);
     add(timeline, &mut left);
-    Some(Context { text: framed(&body), shown })
+    let is_more = !is_empty || !notes.is_empty();
+    is_more.then(|| Context { text: framed(&body), shown, notes })
 }
 
 fn facts(facts: &[String], budget: u64) -> String {

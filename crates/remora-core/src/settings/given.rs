@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use toml::Value;
@@ -139,6 +140,43 @@ impl Given<'_> {
                 !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace)
             });
         if good { Ok(text) } else { Err(wrong()) }
+    }
+
+    /// A folder by its whole path.
+    pub(super) fn folder(&self) -> Result<String, String> {
+        let wrong = || r#"expected a folder by its whole path, such as "~/Notes""#.to_owned();
+        let text = self.text().ok_or_else(wrong)?;
+        let is_whole = text.starts_with('/') || *text == *"~" || text.starts_with("~/");
+        let good = text.is_empty() || is_whole && text.len() <= 4096 && !text.chars().any(char::is_control);
+        if good { Ok(text.into_owned()) } else { Err(wrong()) }
+    }
+
+    /// A tag as it is typed, with or without `#`.
+    pub(super) fn tag(&self) -> Result<String, String> {
+        let tag = self.line().ok().map(|tag| tag.trim_start_matches('#').to_owned());
+        tag.filter(|tag| tag.chars().all(crate::vault::is_in_tag))
+            .ok_or_else(|| r#"expected a tag such as "remora", one word"#.to_owned())
+    }
+
+    /// An address that a key may be sent to: nobody between here and there can read it.
+    pub(super) fn private_address(&self) -> Result<String, String> {
+        let address = self.address()?;
+        let host = address.strip_prefix("http://").map(|rest| rest.split('/').next().unwrap_or(rest));
+        let is_here = |host: &str| {
+            let address = host
+                .parse::<SocketAddr>()
+                .map(|address| address.ip())
+                .or_else(|_| host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>());
+            let name = host.split(':').next().unwrap_or(host);
+            name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        };
+        match host {
+            Some(host) if !is_here(host) => {
+                Err("expected an address with https://; without it a key goes to this machine only"
+                    .to_owned())
+            }
+            _ => Ok(address),
+        }
     }
 }
 

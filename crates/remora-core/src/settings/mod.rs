@@ -150,18 +150,59 @@ impl Default for Context {
     }
 }
 
-/// What an agent is told with a prompt.
+/// What an agent is told with a prompt, and of the user's own notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     pub auto_retrieve_enabled: bool,
     pub auto_retrieve_max_results: u8,
     /// From 0 to 1.
     pub auto_retrieve_min_score: f64,
+    pub obsidian_context_enabled: bool,
+    /// Notes that are always told: by path in the vault, or by name.
+    pub obsidian_context_notes: Vec<String>,
+    /// Without `#`; empty: none.
+    pub obsidian_context_tag: String,
+    /// A folder of Markdown; `~` is the home directory. Empty: none.
+    pub obsidian_vault: String,
+    /// Where Obsidian's Local REST API listens, for those without a folder. Empty: nowhere.
+    pub obsidian_api_url: String,
+    pub obsidian_api_key: Secret,
+}
+
+/// Where notes come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotesSource<'a> {
+    Folder(&'a str),
+    Api(&'a str),
+}
+
+impl Memory {
+    /// The folder where there is one: it needs no program that runs.
+    pub fn notes_source(&self) -> Option<NotesSource<'_>> {
+        if !self.obsidian_context_enabled {
+            return None;
+        }
+        match (self.obsidian_vault.as_str(), self.obsidian_api_url.as_str()) {
+            ("", "") => None,
+            ("", url) => Some(NotesSource::Api(url)),
+            (folder, _) => Some(NotesSource::Folder(folder)),
+        }
+    }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { auto_retrieve_enabled: true, auto_retrieve_max_results: 4, auto_retrieve_min_score: 0.5 }
+        Self {
+            auto_retrieve_enabled: true,
+            auto_retrieve_max_results: 4,
+            auto_retrieve_min_score: 0.5,
+            obsidian_context_enabled: true,
+            obsidian_context_notes: Vec::new(),
+            obsidian_context_tag: "remora".to_owned(),
+            obsidian_vault: String::new(),
+            obsidian_api_url: String::new(),
+            obsidian_api_key: Secret::default(),
+        }
     }
 }
 
@@ -646,11 +687,22 @@ mod tests {
             ("openai.base_url", "http://me:password@host", "without user name"),
             ("openai.api_key", "two words", "one word"),
             ("daemon.port", "65536", "65535"),
+            ("memory.obsidian_vault", "notes/here", "whole path"),
+            ("memory.obsidian_context_tag", "two words", "a tag"),
+            ("memory.obsidian_api_url", "http://192.0.2.1:27123", "https://"),
+            ("memory.obsidian_api_url", "http://127.0.0.1.example.org", "https://"),
+            ("memory.obsidian_api_url", "https://me:key@127.0.0.1", "without user name"),
+            ("memory.obsidian_api_key", "two words", "one word"),
         ] {
             let reason = refused(name, text);
             assert!(reason.contains(expected), "{name} {text}: {reason}");
         }
         assert!(!refused("openai.api_key", "two words").contains("two"));
+        for here in
+            ["http://127.0.0.1:27123", "http://[::1]:27123/", "http://localhost", "https://192.0.2.1:27124"]
+        {
+            assert!(find("memory.obsidian_api_url").unwrap().parse(here).is_ok(), "{here}");
+        }
         assert_eq!(find("openai.api_key").unwrap().parse("123"), Ok(Value::String("123".into())));
         assert_eq!(find("budget.daily_tokens").unwrap().parse("1_000"), Ok(Value::Integer(1000)));
         assert_eq!(find("budget.daily_usd").unwrap().parse("2"), Ok(Value::Float(2.0)));

@@ -37,6 +37,7 @@ fn many(observations: i64) -> Material {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
     Material {
         project: "shop".to_owned(),
+        notes: Vec::new(),
         facts: (0..100).map(|n| format!("rule {n}: never do the thing number {n}")).collect(),
         summaries: (0..10).map(|n| session(n, &format!("task {n}"))).collect(),
         observations: (0..observations)

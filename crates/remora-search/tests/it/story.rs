@@ -118,6 +118,7 @@ fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
             most: MOST,
             least_score: LEAST_SCORE,
             room: 2_000,
+            notes: true,
             now,
         };
         let embedder = by_meaning.then_some(&mut world.embedder as &mut dyn Embed);

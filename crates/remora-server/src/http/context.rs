@@ -13,8 +13,8 @@ use remora_core::privacy;
 use remora_core::time::Time;
 use remora_hosts::response;
 use remora_search::Prompted;
-use remora_store::Recall;
 use remora_store::retrievals::Item;
+use remora_store::{Recall, Store};
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
@@ -72,21 +72,30 @@ async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Jso
     let settings = http.shared.settings();
     let session = SessionRef { host, id: question.session_id };
     let known = http.shared.reader.call(move |store| store.known_session(&session)).await?;
-    let Some(known) = known.filter(|_| settings.memory.auto_retrieve_enabled) else {
+    let memory = &settings.memory;
+    let wants_notes = memory.notes_source().is_some();
+    let Some(known) = known.filter(|_| memory.auto_retrieve_enabled || wants_notes) else {
         return Ok(Json(Told::default()));
     };
+    let is_fresh = !wants_notes || http.shared.notes.wait().await;
     let prompted = Prompted {
         text: privacy::clean_text(&question.prompt),
         project: known.project,
         session: known.id,
-        most: usize::from(settings.memory.auto_retrieve_max_results),
-        least_score: settings.memory.auto_retrieve_min_score,
+        most: if memory.auto_retrieve_enabled { usize::from(memory.auto_retrieve_max_results) } else { 0 },
+        least_score: memory.auto_retrieve_min_score,
         room: response::room(host).unwrap_or(USUAL_ROOM),
+        notes: wants_notes,
         now: Time::now(),
     };
-    let Some(telling) = http.shared.finder.recall(prompted, &settings.search).await? else {
+    let Some(mut telling) = http.shared.finder.recall(prompted, &settings.search).await? else {
         return Ok(Json(Told::default()));
     };
+    if !is_fresh {
+        let others = telling.retrieval.degraded.take();
+        telling.retrieval.degraded =
+            Some(others.map_or("notes".to_owned(), |others| format!("{others}; notes")));
+    }
     if question.log {
         let retrieval = telling.retrieval.clone();
         http.shared.writer.call(move |store| store.log_retrieval(&retrieval)).await?;
@@ -123,16 +132,25 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Told
         return Err(ApiError::invalid("one project's memory is told at a time", "name one with `project`"));
     };
     let summaries = settings.context.summaries;
-    let material =
-        http.shared.reader.call(move |store| store.material(project, Recall::Everything, summaries)).await?;
+    let wants_notes = settings.memory.notes_source().is_some();
+    let read = move |store: &mut Store| {
+        let mut material = store.material(project, Recall::Everything, summaries)?;
+        if wants_notes {
+            material.notes = store.always_told()?;
+        }
+        Ok(material)
+    };
+    let material = http.shared.reader.call(read).await?;
     let told = context::render(&material, budget, Time::now());
     Ok(Json(told.map_or_else(Told::default, |told| {
         Told {
             tokens: context::tokens(&told.text),
             memories: told
-                .shown
+                .notes
                 .iter()
-                .map(|id| Item { id: id.to_string(), score: None, why: "timeline".to_owned() })
+                .filter_map(|number| material.notes.get(*number))
+                .map(Item::of_note)
+                .chain(told.shown.iter().map(|id| Item::of_timeline(*id)))
                 .collect(),
             context: Some(told.text),
             degraded: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 
 use super::Http;
 
@@ -27,6 +27,10 @@ impl Routes {
 
     pub(super) fn post<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
         self.add("POST", path, post(handler))
+    }
+
+    pub(super) fn put<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
+        self.add("PUT", path, put(handler))
     }
 
     pub(super) fn merge(mut self, other: Self) -> Self {

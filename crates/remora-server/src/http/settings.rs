@@ -11,7 +11,7 @@ use remora_core::settings::{self, Listed, Setting, Settings};
 use remora_store::config_file::{self, ConfigError};
 use remora_store::{DataDir, StoreError};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Http;
 use super::error::ApiError;
@@ -20,8 +20,15 @@ use super::routes::Routes;
 const LARGEST_CHANGE: usize = 64 << 10;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/api/settings", show).post("/api/settings", change)
+    Routes::default()
+        .get("/api/settings", show)
+        .post("/api/settings", change)
+        .get("/api/memory/settings", show_memory)
+        .put("/api/memory/settings", change_memory)
 }
+
+/// The section that `/api/memory/settings` is about.
+const MEMORY: &str = "memory";
 
 #[derive(Serialize)]
 struct Answer {
@@ -42,14 +49,46 @@ async fn show(State(http): State<Arc<Http>>) -> Result<Json<Answer>, ApiError> {
     Ok(Json(Answer { settings: list(&http.shared.dir)?.into_iter().map(shown).collect() }))
 }
 
-/// All of them are right, or none is changed. `null` brings the default back.
 async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+    let wanted = read(request, r#"send {"section.key": value}"#).await?;
+    let listed = apply(&http, &wanted).await?;
+    let listed = listed.into_iter().filter(|entry| wanted.contains_key(entry.setting.name));
+    Ok(Json(Answer { settings: listed.map(shown).collect() }))
+}
+
+/// The settings of one section, by their keys, with nothing but their values.
+async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Value>, ApiError> {
+    Ok(Json(section(list(&http.shared.dir)?)))
+}
+
+async fn change_memory(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Value>, ApiError> {
+    let wanted = read(request, r#"send {"key": value}, as `GET /api/memory/settings` answers"#).await?;
+    let named = |(key, value): (String, Value)| {
+        let key = key.strip_prefix("memory.").unwrap_or(&key).to_owned();
+        (format!("{MEMORY}.{key}"), value)
+    };
+    let wanted = wanted.into_iter().map(named).collect();
+    Ok(Json(section(apply(&http, &wanted).await?)))
+}
+
+fn section(listed: Vec<Listed>) -> Value {
+    let own = listed.into_iter().filter(|entry| entry.setting.section() == MEMORY);
+    own.map(|entry| (entry.setting.key().to_owned(), shown(entry).value)).collect::<Map<_, _>>().into()
+}
+
+async fn read(request: Request, hint: &str) -> Result<BTreeMap<String, Value>, ApiError> {
     let body = to_bytes(request.into_body(), LARGEST_CHANGE).await.map_err(|_| ApiError::TooLarge)?;
-    let wanted: BTreeMap<String, Value> = serde_json::from_slice(&body)
-        .map_err(|_| ApiError::invalid("the body is not an object", r#"send {"section.key": value}"#))?;
+    serde_json::from_slice(&body).map_err(|_| ApiError::invalid("the body is not an object", hint))
+}
+
+/// All of them are right, or none is changed. `null` brings the default back; a secret as it is shown changes nothing.
+async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<Listed>, ApiError> {
     let mut changes = Vec::new();
-    for (name, value) in &wanted {
+    for (name, value) in wanted {
         let setting = find(name)?;
+        if setting.secret && value.get("set").is_some() {
+            continue;
+        }
         changes.push((setting, parse(setting, value)?));
     }
     let dir = http.shared.dir.clone();
@@ -57,9 +96,7 @@ async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<
     let written = tokio::task::spawn_blocking(move || write(&dir, &changes));
     written.await.map_err(|error| ApiError::Internal(error.to_string()))??;
     http.shared.refresh_settings();
-    let mut listed = list(&http.shared.dir)?;
-    listed.retain(|entry| wanted.contains_key(entry.setting.name));
-    Ok(Json(Answer { settings: listed.into_iter().map(shown).collect() }))
+    list(&http.shared.dir)
 }
 
 fn write(dir: &DataDir, changes: &[(&'static Setting, Option<settings::Value>)]) -> Result<(), ConfigError> {

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0004_recall.sql"),
     include_str!("0005_filters.sql"),
     include_str!("0006_context_files.sql"),
+    include_str!("0007_notes.sql"),
 ];
 
 /// The schema this program writes.

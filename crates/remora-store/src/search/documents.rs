@@ -3,6 +3,7 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::text::one_line;
+use remora_core::vault;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
@@ -46,6 +47,7 @@ pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreErro
         RecordKind::Summary => summary(db, record)?,
         RecordKind::Turn => turn(db, record)?,
         RecordKind::Fact => fact(db, record)?,
+        RecordKind::Note => note(db, record)?,
         RecordKind::Event => None,
     };
     let Some((origin, documents)) = made else { return Ok(false) };
@@ -213,6 +215,30 @@ fn fact(db: &Connection, record: RecordId) -> Made {
         Ok((origin(record, row)?, vec![document]))
     });
     Ok(row.optional()?)
+}
+
+/// Its sections; one that says nothing is found by its name.
+fn note(db: &Connection, record: RecordId) -> Made {
+    let sql = "SELECT NULL, NULL, changed_at, title, path, text FROM notes WHERE id = ?1";
+    let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
+        let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
+        Ok((origin(record, row)?, texts))
+    });
+    let Some((origin, [title, path, text])) = row.optional()? else { return Ok(None) };
+    let mut documents = Vec::new();
+    for (number, part) in (1..).zip(vault::parts(&text)) {
+        let title = if part.heading.is_empty() || part.heading == title {
+            title.clone()
+        } else {
+            format!("{title} › {}", one_line(&part.heading, 80))
+        };
+        let part_name = format!("section_{number}");
+        documents.push(Document { part: part_name, title, body: part.text, ..Document::default() });
+    }
+    if documents.is_empty() {
+        documents.push(Document { part: "section_1".into(), title, body: path, ..Document::default() });
+    }
+    Ok(Some((origin, documents)))
 }
 
 fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<Origin> {

@@ -82,6 +82,7 @@ fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
         without(RecordKind::Observation, "observations", ""),
         without(RecordKind::Summary, "session_summaries", ""),
         without(RecordKind::Fact, "facts", ""),
+        without(RecordKind::Note, "notes", ""),
         without(RecordKind::Turn, "user_prompts", settled),
     ];
     for sql in all {

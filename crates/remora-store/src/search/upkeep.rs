@@ -11,7 +11,7 @@ const STEP: u32 = 500;
 /// What there is of derived data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexState {
-    /// Observations, summaries, facts and turns.
+    /// Observations, summaries, facts, notes and turns.
     pub records: u64,
     /// Those that have documents.
     pub indexed: u64,
@@ -35,6 +35,7 @@ impl Store {
         let records = "SELECT (SELECT count(*) FROM observations WHERE ?1 IS NULL OR project_id = ?1)
                  + (SELECT count(*) FROM session_summaries WHERE ?1 IS NULL OR project_id = ?1)
                  + (SELECT count(*) FROM facts WHERE ?1 IS NULL OR project_id = ?1)
+                 + (SELECT count(*) FROM notes WHERE ?1 IS NULL)
                  + (SELECT count(*) FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
                     WHERE (?1 IS NULL OR s.project_id = ?1) AND NOT EXISTS (SELECT 1 FROM pending_messages AS m
                         WHERE m.status IN ('pending', 'processing', 'failed') AND m.session_id = r.session_id

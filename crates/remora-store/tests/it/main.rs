@@ -6,6 +6,7 @@ mod context_files;
 mod documents;
 mod gate;
 mod idempotency;
+mod notes;
 mod projects;
 mod queue;
 mod retention;

@@ -37,7 +37,10 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let told = match &project {
         Some(project) => {
-            let material = store.material(project.id, Recall::Everything, settings.context.summaries)?;
+            let mut material = store.material(project.id, Recall::Everything, settings.context.summaries)?;
+            if settings.memory.notes_source().is_some() {
+                material.notes = store.always_told()?;
+            }
             context::render(&material, budget, Time::now())
         }
         None => None,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use remora_store::{Store, pause, problems, spool};
 use serde::Serialize;
 
+use super::notes;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
@@ -36,7 +37,7 @@ struct Report {
 
 /// Exit code 1 when something is wrong.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
-    let checks = vec![
+    let mut checks = vec![
         directory(app),
         database(app),
         settings(app),
@@ -45,6 +46,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         embedder(app),
         context_files(app),
     ];
+    checks.extend(notes_source(app));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -188,6 +190,23 @@ fn embedder(app: &App) -> Check {
     let hint = "see its settings: `remora config list`; back to the model in the program: \
                 `remora config set search.embedder --unset`";
     Check { name, state: State::Note, message, hint: Some(hint.into()) }
+}
+
+/// Only where there is a source of notes.
+fn notes_source(app: &App) -> Option<Check> {
+    let memory = app::settings(&app.dir).0.memory;
+    memory.notes_source()?;
+    let name = "notes";
+    let store = Store::open(&app.dir).ok()?;
+    Some(match notes::trouble(&store, &memory) {
+        Some(problem) => Check {
+            name,
+            state: State::Note,
+            message: problem,
+            hint: Some("what is known of them stays; `remora notes sync` tries again".to_owned()),
+        },
+        None => good(name, "fine"),
+    })
 }
 
 fn print(report: &Report) {

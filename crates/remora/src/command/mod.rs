@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod logs;
+pub(crate) mod notes;
 pub(crate) mod pause;
 pub(crate) mod queue;
 pub(crate) mod retrievals;

@@ -53,7 +53,7 @@ pub(crate) struct Search {
     /// Only from this session: the beginning of its id.
     #[arg(long)]
     session: Option<String>,
-    /// Only records of this kind: observation, summary, turn, fact or event.
+    /// Only records of this kind: observation, summary, turn, fact, note or event.
     #[arg(long = "kind", value_name = "KIND", value_parser = record_kind)]
     kinds: Vec<RecordKind>,
     /// How many at most, 1 to 100.

@@ -1,6 +1,7 @@
 use clap::Args;
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::{EventId, FactId, ObservationId, PromptId, SummaryId};
+use remora_core::ids::{EventId, FactId, NoteId, ObservationId, PromptId, SummaryId};
+use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
 use serde_json::{Value, json};
 
@@ -11,8 +12,8 @@ use crate::output::{self, BOLD, DIM, brief, paint, say};
 
 #[derive(Args)]
 pub(crate) struct Show {
-    /// `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `e56` an event, or the beginning of a
-    /// session's id.
+    /// `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note, `e56` an event, or the
+    /// beginning of a session's id.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
@@ -22,6 +23,7 @@ enum Found {
     Summary(Box<SummaryRow>),
     Turn(PromptRow),
     Fact(FactRow),
+    Note(NoteRow),
     Event(Box<EventRow>),
     Session(Box<SessionRow>),
 }
@@ -71,6 +73,7 @@ fn find_by_number(store: &Store, id: &str) -> Result<Option<Found>> {
         RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| Found::Summary(Box::new(row))),
         RecordKind::Turn => store.prompt(PromptId(number))?.map(Found::Turn),
         RecordKind::Fact => store.fact(FactId(number))?.map(Found::Fact),
+        RecordKind::Note => store.note(NoteId(number))?.map(Found::Note),
         RecordKind::Event => store.event(EventId(number))?.map(|row| Found::Event(Box::new(row))),
     })
 }
@@ -86,6 +89,7 @@ pub(crate) fn record_id(id: &str) -> Option<RecordId> {
         "sum" | "summary" => RecordKind::Summary,
         "turn" | "prompt" => RecordKind::Turn,
         "fact" => RecordKind::Fact,
+        "note" => RecordKind::Note,
         _ => return None,
     };
     words.next()?.parse().ok().map(|number| RecordId { kind, number })
@@ -102,6 +106,7 @@ fn to_json(store: &Store, found: &Found) -> Result<Value> {
         Found::Summary(row) => ("summary", serde_json::to_value(row)?),
         Found::Turn(row) => ("turn", serde_json::to_value(row)?),
         Found::Fact(row) => ("fact", serde_json::to_value(row)?),
+        Found::Note(row) => ("note", serde_json::to_value(row)?),
         Found::Event(row) => ("event", serde_json::to_value(row)?),
         Found::Session(row) => {
             let mut record = serde_json::to_value(row)?;
@@ -125,6 +130,7 @@ fn print(store: &Store, found: &Found) -> Result<()> {
         Found::Summary(row) => print_summary(row),
         Found::Turn(row) => print_turn(row, usize::MAX),
         Found::Fact(row) => print_fact(row),
+        Found::Note(row) => print_note(row),
         Found::Event(row) => print_event(row)?,
         Found::Session(row) => print_session(store, row)?,
     }
@@ -182,6 +188,14 @@ fn print_fact(row: &FactRow) {
     field("when", &output::local(row.updated_at));
     field("value", &row.value);
     field("source", &row.source);
+}
+
+fn print_note(row: &NoteRow) {
+    say(&paint(BOLD, &row.title));
+    field("note", &row.path);
+    field("when", &output::local(row.changed_at));
+    field("tags", &row.tags.join(", "));
+    field("text", &row.text);
 }
 
 fn print_event(row: &EventRow) -> Result<()> {

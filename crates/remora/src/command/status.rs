@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
+use remora_notes::Access;
 use remora_observer::Trouble;
 use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
@@ -11,6 +12,7 @@ use remora_store::search::EmbeddingProgress;
 use remora_store::{Counts, SCHEMA_VERSION, Spent, spool};
 use serde::Serialize;
 
+use super::notes::trouble;
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, say};
@@ -27,6 +29,8 @@ struct Status {
     daemon: Daemon,
     observer: Observer,
     embedder: Embedding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Notes>,
     bytes: Bytes,
     last_activity_at: Option<String>,
     last_activity_at_epoch: Option<Time>,
@@ -91,6 +95,14 @@ struct Embedding {
     missing: usize,
 }
 
+/// The user's own notes, where there is a source of them.
+#[derive(Serialize)]
+struct Notes {
+    source: String,
+    known: u64,
+    problem: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Bytes {
     /// The whole file; what waits and what failed is in it.
@@ -118,6 +130,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let mut spent = Spent::default();
     let mut payloads = (0, 0);
     let mut index = None;
+    let mut notes = None;
+    let settings = app::settings(&app.dir).0;
     if let Some(store) = &store {
         counts = store.counts()?;
         projects = store.projects()?;
@@ -126,10 +140,13 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         spent = store.spent(Time::now().start_of_day(), None)?;
         payloads = store.payload_bytes()?;
         index = Some(store.embedding_progress()?);
+        if let Some(access) = Access::new(&settings.memory, &app.dir) {
+            let problem = trouble(store, &settings.memory);
+            notes = Some(Notes { source: access.name(), known: store.count_notes()?, problem });
+        }
     }
     let paused = pause::read(&app.dir).unwrap_or_default();
     let daemon = presence::find(&app.dir).unwrap_or_default();
-    let settings = app::settings(&app.dir).0;
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         data_dir: app.dir.path().display().to_string(),
@@ -150,6 +167,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         },
         observer: observer(&settings, daemon.as_ref(), spent),
         embedder: embedding(&settings, daemon.as_ref(), index),
+        notes,
         bytes: measure(app.dir.path(), payloads),
         last_activity_at: last_activity.map(Time::iso),
         last_activity_at_epoch: last_activity,
@@ -208,6 +226,9 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     line("capture", capture_text(&status.capture));
     line("observer", observer_text(&status.observer));
     line("embedder", embedding_text(settings, daemon, &status.embedder));
+    if let Some(notes) = &status.notes {
+        line("notes", notes_text(notes));
+    }
     line(
         "daemon",
         daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
@@ -228,6 +249,13 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
         say(
             "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
         );
+    }
+}
+
+fn notes_text(notes: &Notes) -> String {
+    match &notes.problem {
+        Some(problem) => paint(YELLOW, &format!("{} known, but {problem}", notes.known)),
+        None => format!("{} of {}", notes.known, notes.source),
     }
 }
 

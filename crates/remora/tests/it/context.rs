@@ -28,12 +28,12 @@ fn work(world: &World, session: &str, number: usize) {
 }
 
 /// The context a session is given at its start, if any.
-fn told(world: &World, session: &str, source: &str) -> Option<String> {
+pub(crate) fn told(world: &World, session: &str, source: &str) -> Option<String> {
     hear(world, session, world.message("SessionStart", &json!({ "source": source })))
 }
 
 /// What a session is given with a prompt, if anything.
-fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
+pub(crate) fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
     hear(world, session, world.prompt(&format!("{session} {prompt}"), prompt))
 }
 

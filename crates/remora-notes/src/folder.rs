@@ -1,0 +1,162 @@
+//! A folder of Markdown: what is in it, and what a file says. Nothing outside of it is ever read.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use remora_core::privacy::MOST_READ;
+use remora_core::time::Time;
+use rustix::fs::OFlags;
+
+use crate::error::SourceError;
+use crate::round::Found;
+
+/// Vaults have thousands of notes; somebody's whole disk has more, and is none.
+const MOST_NOTES: usize = 50_000;
+const MOST_ENTRIES: usize = 500_000;
+const DEEPEST: usize = 64;
+
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) notes: Vec<Found>,
+    /// Folders that cannot be looked into: what is known of them stays.
+    pub(crate) unseen: Vec<String>,
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Without symlinks there is no way out of a folder, and no way around in circles.
+pub(crate) fn list(root: &Path) -> Result<Listing, SourceError> {
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SourceError::NoFolder(root.to_owned()),
+        _ => SourceError::Unreadable { folder: root.to_owned(), reason: error.to_string() },
+    };
+    // The folder itself may be a link: that is what the user named.
+    let real = fs::canonicalize(root).map_err(unreadable)?;
+    let mut walk = Walk { listing: Listing::default(), entries: 0, real };
+    let first = walk.real.clone();
+    walk.folder(&first, "", 0).map_err(unreadable)?;
+    walk.listing.notes.truncate(MOST_NOTES);
+    Ok(walk.listing)
+}
+
+struct Walk {
+    listing: Listing,
+    entries: usize,
+    real: PathBuf,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, inside: &str, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES || self.listing.notes.len() > MOST_NOTES || depth > DEEPEST {
+                let reason =
+                    format!("{inside}: more than {MOST_NOTES} notes, or too deep; the rest is left out");
+                self.listing.left_out.push(reason);
+                self.listing.unseen.push(String::new());
+                return Ok(());
+            }
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                self.listing.left_out.push(format!("{}: its name is not UTF-8", name.display()));
+                continue;
+            };
+            // Obsidian's own folders are hidden ones: `.obsidian`, `.trash`.
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                if let Err(error) = self.folder(&entry.path(), &path, depth + 1) {
+                    self.listing.left_out.push(format!("{path}: {error}"));
+                    self.listing.unseen.push(path);
+                }
+            } else if is_markdown(name) {
+                self.note(&entry.path(), path, kind.is_symlink());
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, file: &Path, path: String, is_link: bool) {
+        // A link to another note of the vault is one more name for it. Whatever it leads to outside is none of ours.
+        if is_link && !fs::canonicalize(file).is_ok_and(|target| target.starts_with(&self.real)) {
+            self.listing.left_out.push(format!("{path}: a link that leads out of the vault"));
+            return;
+        }
+        match fs::metadata(file) {
+            Ok(data) if data.is_file() => self.listing.notes.push(found(path, &data)),
+            Ok(_) => {}
+            Err(error) => {
+                self.listing.left_out.push(format!("{path}: {error}"));
+                self.listing.unseen.push(path);
+            }
+        }
+    }
+}
+
+fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+fn found(path: String, data: &Metadata) -> Found {
+    let since =
+        data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let stamp = format!("{}-{}", since.as_nanos(), data.len());
+    Found { path, stamp, changed_at: Time(i64::try_from(since.as_millis()).unwrap_or_default()) }
+}
+
+/// The beginning of a note. It is opened by its real path, which is looked at once more, and not as a link or a pipe: one may
+/// have come since.
+pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
+    let real = fs::canonicalize(root)?;
+    let file = fs::canonicalize(real.join(path))?;
+    if !file.starts_with(&real) || !fs::metadata(&file)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it leads out of the vault"));
+    }
+    let mut bytes = Vec::new();
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    file.take(MOST_READ as u64).read_to_end(&mut bytes)?;
+    // A character that the cut has halved, and a file in another encoding, must not cost the rest.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_became_a_link_or_a_folder_since_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let vault = temp.path().join("vault");
+        fs::create_dir(&vault).unwrap();
+        fs::write(temp.path().join("outside.md"), "outside").unwrap();
+        fs::write(vault.join("a.md"), "inside").unwrap();
+        symlink("a.md", vault.join("b.md")).unwrap();
+        assert_eq!(list(&vault).unwrap().notes.len(), 2);
+        assert_eq!(
+            (read(&vault, "a.md").unwrap(), read(&vault, "b.md").unwrap()),
+            ("inside".into(), "inside".into())
+        );
+        fs::remove_file(vault.join("a.md")).unwrap();
+        symlink("../outside.md", vault.join("a.md")).unwrap();
+        for path in ["a.md", "b.md", "../outside.md", "/etc/hostname", "", "gone.md"] {
+            assert!(read(&vault, path).is_err(), "{path}");
+        }
+        assert_eq!(list(&vault).unwrap().notes.len(), 0);
+        // The folder itself may be a link.
+        symlink(&vault, temp.path().join("link")).unwrap();
+        fs::write(vault.join("c.MD"), "x").unwrap();
+        assert_eq!(list(&temp.path().join("link")).unwrap().notes[0].path, "c.MD");
+        assert!(matches!(list(&temp.path().join("none")), Err(SourceError::NoFolder(_))));
+        assert!(matches!(list(&vault.join("c.MD")), Err(SourceError::NoFolder(_))));
+    }
+}

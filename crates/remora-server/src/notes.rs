@@ -1,0 +1,310 @@
+//! Looks after the user's notes: woken by news and by changed settings, never polling, and never in anybody's way.
+//!
+//! A thread of the lowest priority looks at the vault and reads what changed while nothing is held; the store's own
+//! threads read and write, a few notes at a time. What a note looked like from outside when it was read is stored with
+//! it, so a daemon that was killed goes on where it was.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use remora_core::settings::Memory;
+use remora_core::time::Time;
+use remora_notes::{Access, Done, Round, forget_some, settle};
+use remora_store::notes::NotesState;
+use remora_store::{Store, StoreError, log, problems};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::shared::Shared;
+
+/// Between two looks at a folder, at least; a look that takes long is repeated later, so that about a fiftieth of the time
+/// is spent on it.
+const FOLDER_PAUSE: Duration = Duration::from_secs(2);
+const SHARE: u32 = 50;
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Obsidian looks at all its notes to list them.
+const API_PAUSE: Duration = Duration::from_secs(30);
+/// After a failure, twice as long after each further one.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const LAST_RETRY: Duration = Duration::from_mins(5);
+/// How long somebody who asks waits for a look that is due. A hook has little more than this for its whole question.
+const PATIENCE: Duration = Duration::from_millis(25);
+/// As many notes are removed in one transaction, and so many batches come in before it is settled which are told.
+const STEP: usize = 100;
+const BATCHES: usize = 16;
+const PRIORITY: i32 = 19;
+
+/// How fresh what is known of the notes is.
+#[derive(Debug)]
+pub(crate) struct Freshness {
+    last: watch::Sender<Option<Look>>,
+    wanted: Notify,
+}
+
+/// The last look.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: Instant,
+    /// When it may be repeated.
+    pause: Duration,
+    failed: bool,
+}
+
+impl Look {
+    fn is_due(&self) -> bool {
+        self.at.elapsed() >= self.pause
+    }
+}
+
+impl Default for Freshness {
+    fn default() -> Self {
+        Self { last: watch::Sender::new(None), wanted: Notify::new() }
+    }
+}
+
+impl Freshness {
+    /// Waits a moment for a look that is due. Whether what is known is what there is; a source that is down is not
+    /// waited for.
+    pub(crate) async fn wait(&self) -> bool {
+        let mut last = self.last.subscribe();
+        if let Some(look) = *last.borrow_and_update()
+            && (look.failed || !look.is_due())
+        {
+            self.wanted.notify_one();
+            return !look.failed;
+        }
+        self.wanted.notify_one();
+        match tokio::time::timeout(PATIENCE, last.changed()).await {
+            Ok(Ok(())) => last.borrow().is_some_and(|look| !look.failed),
+            _ => false,
+        }
+    }
+}
+
+pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut news = shared.news.subscribe();
+    let mut settings = shared.watch_settings();
+    let mut keeper =
+        Keeper { shared: Arc::clone(&shared), is_empty: false, failures: 0, reported: HashSet::new() };
+    loop {
+        news.borrow_and_update();
+        let memory = settings.borrow_and_update().memory.clone();
+        tokio::select! {
+            () = keeper.look(&memory) => {}
+            // A look at a disk or a server that hangs would not hear that it is not wanted any more. What was read is
+            // stored.
+            _ = settings.changed() => {
+                keeper.failures = 0;
+                continue;
+            }
+            _ = stop.changed() => return,
+        }
+        let mut is_changed = false;
+        tokio::select! {
+            _ = news.changed() => {}
+            () = shared.notes.wanted.notified() => {}
+            _ = settings.changed() => is_changed = true,
+            _ = stop.changed() => return,
+        }
+        // Whatever comes meanwhile is seen by the same look.
+        let rest = shared.notes.last.borrow().map(|look| look.pause.saturating_sub(look.at.elapsed()));
+        if !is_changed {
+            tokio::select! {
+                () = tokio::time::sleep(rest.unwrap_or_default()) => {}
+                _ = settings.changed() => is_changed = true,
+                _ = stop.changed() => return,
+            }
+        }
+        if is_changed {
+            keeper.failures = 0;
+        }
+    }
+}
+
+struct Keeper {
+    shared: Arc<Shared>,
+    /// Whether notes are off and none are left.
+    is_empty: bool,
+    failures: u32,
+    /// What was told once in the log.
+    reported: HashSet<String>,
+}
+
+impl Keeper {
+    async fn look(&mut self, memory: &Memory) {
+        let started = Instant::now();
+        let access = Access::new(memory, &self.shared.dir);
+        if access.is_none() && self.is_empty {
+            return;
+        }
+        self.is_empty = false;
+        let is_api = matches!(access, Some(Access::Api { .. }));
+        let done = match access {
+            Some(access) => self.look_at(access, memory).await,
+            None => self.forget(NotesState::default()).await.map(|()| {
+                self.is_empty = true;
+                Done::default()
+            }),
+        };
+        let problem = match done {
+            Ok(done) => {
+                if done.read + done.gone > 0 {
+                    // There is something to show, and vectors to make.
+                    self.shared.announce_news();
+                    let message = format!("notes: {} read, {} gone", done.read, done.gone);
+                    log::info(&self.shared.dir, "daemon", &message);
+                }
+                done.problem.map(|problem| problem.to_string())
+            }
+            Err(StoreError::Closed) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        let failed = problem.is_some();
+        match problem {
+            Some(problem) => {
+                self.report(&format!("notes wait: {problem}"));
+                self.failures = self.failures.saturating_add(1);
+            }
+            None => self.failures = 0,
+        }
+        let usual = if is_api { API_PAUSE } else { FOLDER_PAUSE };
+        let pause = if failed {
+            retry(self.failures)
+        } else {
+            usual.max(LONGEST_PAUSE.min(started.elapsed() * SHARE))
+        };
+        self.shared.notes.last.send_replace(Some(Look { at: Instant::now(), pause, failed }));
+    }
+
+    async fn look_at(&mut self, access: Access, memory: &Memory) -> Result<Done, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.reader.call(|store| store.notes_state()).await?;
+        if state.source != access.name() {
+            state = NotesState { source: access.name(), ..NotesState::default() };
+            self.forget(state.clone()).await?;
+        }
+        let known = shared.reader.call(|store| store.known_notes()).await?;
+        let mut done = Done::default();
+        match aside(move || Round::begin(&access, &known)).await? {
+            Ok(round) => {
+                // A daemon at work does not end for want of events.
+                let busy = (round.left() > 0).then(|| shared.activity.connect());
+                done = self.take_in(round, memory, &mut state).await?;
+                drop(busy);
+            }
+            Err(problem) => done.problem = Some(problem),
+        }
+        if done.problem.is_none() && (done.read + done.gone > 0 || is_stale(&state)) {
+            state.synced_at = Some(Time::now());
+        }
+        state.problem = done.problem.as_ref().map(ToString::to_string);
+        let memory = memory.clone();
+        let finish = move |store: &mut Store| {
+            settle(store, &memory)?;
+            store.set_notes_state(&state)
+        };
+        shared.writer.call(finish).await?;
+        Ok(done)
+    }
+
+    async fn take_in(
+        &mut self,
+        mut round: Round,
+        memory: &Memory,
+        state: &mut NotesState,
+    ) -> Result<Done, StoreError> {
+        let mut done = Done { gone: round.gone().len(), ..Done::default() };
+        for ids in round.gone().chunks(STEP) {
+            let ids = ids.to_vec();
+            self.shared.writer.call(move |store| store.remove_notes(&ids)).await?;
+        }
+        for batch in 0_usize.. {
+            let read = aside(move || (round.read_some(), round)).await?;
+            round = read.1;
+            match read.0 {
+                Ok(notes) if notes.is_empty() && round.left() == 0 => break,
+                Ok(notes) => {
+                    done.read += notes.len();
+                    self.shared.writer.call(move |store| store.put_notes(&notes)).await?;
+                }
+                Err(problem) => {
+                    done.problem = Some(problem);
+                    break;
+                }
+            }
+            if batch % BATCHES == 0 {
+                let memory = memory.clone();
+                self.shared.writer.call(move |store| settle(store, &memory)).await?;
+            }
+        }
+        for reason in round.left_out() {
+            self.report(&format!("a note is left out: {reason}"));
+        }
+        state.left_out = round.left_out().to_vec();
+        Ok(done)
+    }
+
+    async fn forget(&self, state: NotesState) -> Result<(), StoreError> {
+        while self.shared.writer.call(forget_some).await? {}
+        let forget = move |store: &mut Store| {
+            store.set_always_told(&[])?;
+            store.set_notes_state(&state)
+        };
+        self.shared.writer.call(forget).await
+    }
+
+    /// Once: the same reason every few seconds would say nothing more.
+    fn report(&mut self, reason: &str) {
+        if self.reported.len() < 1_000 && self.reported.insert(reason.to_owned()) {
+            problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
+        }
+    }
+}
+
+/// When all was looked at is told to the minute; to write it down every few seconds would be work for nothing.
+fn is_stale(state: &NotesState) -> bool {
+    let now = Time::now();
+    state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))
+}
+
+fn retry(failures: u32) -> Duration {
+    let doubled = FIRST_RETRY * 2_u32.saturating_pow(failures.saturating_sub(1).min(10));
+    doubled.min(LAST_RETRY)
+}
+
+/// Does what takes long on a thread of its own, which gives way to everybody.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+    let (answer, waiting) = oneshot::channel();
+    let run = move || {
+        // Without it, it is only less kind.
+        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        // Whoever asked may have gone.
+        let _ = answer.send(work());
+    };
+    // A machine that has no thread to spare has one later.
+    thread::Builder::new().name("notes".to_owned()).spawn(run).map_err(|_| StoreError::Busy)?;
+    waiting.await.map_err(|_| StoreError::Closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_down_is_asked_ever_more_seldom() {
+        let seconds: Vec<u64> = [1, 2, 3, 7, 100].map(|failures| retry(failures).as_secs()).into();
+        assert_eq!(seconds, [5, 10, 20, 300, 300]);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_source_that_is_down_or_was_just_looked_at() {
+        let freshness = Freshness::default();
+        assert!(!freshness.wait().await, "nobody has looked yet, and nobody does");
+        let look = |failed| Some(Look { at: Instant::now(), pause: Duration::from_mins(1), failed });
+        freshness.last.send_replace(look(false));
+        assert!(freshness.wait().await);
+        freshness.last.send_replace(look(true));
+        assert!(!freshness.wait().await);
+    }
+}

@@ -1,0 +1,233 @@
+//! The user's own notes: kept as they were last read, so that a hook and a search know them without the vault.
+//!
+//! Which of them are always told is a list in `meta`, because a hook may not look through all of them.
+
+use remora_core::context::Noted;
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{NoteId, SessionId};
+use remora_core::privacy::VaultNote;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::hex::hex;
+use crate::search::documents;
+use crate::{Store, StoreError};
+
+const ALWAYS: &str = "notes_always";
+const STATE: &str = "notes_state";
+/// As many notes are always told, the first of them; nobody reads more.
+const MOST_ALWAYS: usize = 100;
+
+/// A note, before it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewNote {
+    pub note: VaultNote,
+    /// What its file looks like from outside.
+    pub stamp: String,
+    pub changed_at: Time,
+}
+
+/// What has to be known of a note to see whether it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownNote {
+    pub id: NoteId,
+    pub path: String,
+    pub stamp: String,
+    pub tags: Vec<String>,
+    pub changed_at: Time,
+}
+
+/// A note, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoteRow {
+    pub id: NoteId,
+    pub path: String,
+    pub title: String,
+    pub tags: Vec<String>,
+    pub text: String,
+    pub changed_at: Time,
+}
+
+/// How notes came in last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotesState {
+    /// The folder or the address they come from.
+    pub source: String,
+    /// When all of them were looked at.
+    pub synced_at: Option<Time>,
+    /// Why they cannot be looked at now. Those that are known stay.
+    pub problem: Option<String>,
+    /// Some that were left out, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Store {
+    /// Every note, in no order.
+    pub fn known_notes(&self) -> Result<Vec<KnownNote>, StoreError> {
+        let mut statement = self.db.prepare_cached("SELECT id, path, stamp, tags, changed_at FROM notes")?;
+        let rows = statement.query_map([], |row| {
+            Ok(KnownNote {
+                id: NoteId(row.get(0)?),
+                path: row.get(1)?,
+                stamp: row.get(2)?,
+                tags: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
+                changed_at: Time(row.get(4)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub fn count_notes(&self) -> Result<u64, StoreError> {
+        let count: i64 = self.db.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// Stores some notes with their documents, in one transaction: few at a time, because hooks wait meanwhile.
+    pub fn put_notes(&mut self, notes: &[NewNote]) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for note in notes {
+            put(&transaction, note)?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Removes some notes with their documents.
+    pub fn remove_notes(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for note in notes {
+            documents::remove(&transaction, RecordId { kind: RecordKind::Note, number: note.0 })?;
+            transaction.prepare_cached("DELETE FROM notes WHERE id = ?1")?.execute([note.0])?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Says which notes are told to every session, the most important first.
+    pub fn set_always_told(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
+        let notes = &notes[..notes.len().min(MOST_ALWAYS)];
+        write_meta(self, ALWAYS, &notes)
+    }
+
+    /// The notes that are told to every session.
+    pub fn always_told(&self) -> Result<Vec<Noted>, StoreError> {
+        let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
+        let mut notes = Vec::new();
+        for id in ids {
+            let sql = "SELECT path, title, excerpt, version FROM notes WHERE id = ?1 AND excerpt <> ''";
+            let note = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
+                Ok(Noted {
+                    id: id.0,
+                    path: row.get(0)?,
+                    title: row.get(1)?,
+                    text: row.get(2)?,
+                    version: row.get(3)?,
+                })
+            });
+            notes.extend(note.optional()?);
+        }
+        Ok(notes)
+    }
+
+    /// Those of them that a session was not told yet, or not as they are now.
+    pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
+        let mut notes = self.always_told()?;
+        if !notes.is_empty() {
+            let told = self.told(session)?.notes;
+            notes.retain(|note| !told.contains(&(note.id, note.version.clone())));
+        }
+        Ok(notes)
+    }
+
+    pub fn notes_state(&self) -> Result<NotesState, StoreError> {
+        Ok(read_meta(&self.db, STATE)?.unwrap_or_default())
+    }
+
+    pub fn set_notes_state(&mut self, state: &NotesState) -> Result<(), StoreError> {
+        write_meta(self, STATE, state)
+    }
+
+    pub fn note(&self, id: NoteId) -> Result<Option<NoteRow>, StoreError> {
+        let sql = "SELECT path, title, tags, text, changed_at FROM notes WHERE id = ?1";
+        let row = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
+            Ok(NoteRow {
+                id,
+                path: row.get(0)?,
+                title: row.get(1)?,
+                tags: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
+                text: row.get(3)?,
+                changed_at: Time(row.get(4)?),
+            })
+        });
+        Ok(row.optional()?)
+    }
+
+    /// The text of one part of a record, as it is searched.
+    pub fn part_text(&self, record: RecordId, part: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT body FROM documents WHERE kind = ?1 AND record_id = ?2 AND part = ?3";
+        let values = params![record.kind.name(), record.number, part];
+        Ok(self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?)
+    }
+}
+
+fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
+    let NewNote { note, stamp, changed_at } = new;
+    let tags = serde_json::to_string(note.tags())?;
+    // A file that was only touched keeps its documents, and with them their vectors.
+    let same = db
+        .prepare_cached(
+            "UPDATE notes SET stamp = ?1, tags = ?2 WHERE path = ?3 AND title = ?4 AND text = ?5",
+        )?
+        .execute(params![stamp, tags, note.path(), note.title(), note.text()])?;
+    if same > 0 {
+        return Ok(());
+    }
+    let number = db
+        .prepare_cached(
+            "INSERT INTO notes (path, stamp, title, tags, version, changed_at, excerpt, text)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, title = excluded.title, tags = excluded.tags,
+                 version = excluded.version, changed_at = excluded.changed_at, excerpt = excluded.excerpt,
+                 text = excluded.text
+             RETURNING id",
+        )?
+        .query_row(
+            params![
+                note.path(),
+                stamp,
+                note.title(),
+                tags,
+                version(note),
+                changed_at.0,
+                note.excerpt(),
+                note.text()
+            ],
+            |row| row.get(0),
+        )?;
+    documents::write(db, RecordId { kind: RecordKind::Note, number })?;
+    Ok(())
+}
+
+fn version(note: &VaultNote) -> String {
+    let told = [note.path(), note.title(), note.excerpt()].join("\0");
+    hex(&Sha256::digest(told)[..8])
+}
+
+fn read_meta<T: for<'a> Deserialize<'a>>(db: &Connection, key: &str) -> Result<Option<T>, StoreError> {
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    let json: Option<Vec<u8>> = db.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+    Ok(json.map(|json| serde_json::from_slice(&json)).transpose()?)
+}
+
+/// Only where it is not there already: a look at the vault that found nothing new writes nothing.
+fn write_meta<T: Serialize>(store: &mut Store, key: &str, value: &T) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(value)?;
+    let is_there = "SELECT 1 FROM meta WHERE key = ?1 AND value = ?2";
+    if !store.db.prepare_cached(is_there)?.exists(params![key, json])? {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+        store.writable()?.execute(sql, params![key, json])?;
+    }
+    Ok(())
+}

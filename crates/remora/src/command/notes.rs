@@ -1,0 +1,184 @@
+use clap::{Args, Subcommand};
+use remora_core::settings::{Memory, NotesSource};
+use remora_notes::{Access, Offered, certificate};
+use remora_server::control::{self, Message};
+use remora_store::Store;
+use remora_store::notes::NotesState;
+use serde_json::json;
+
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, DIM, YELLOW, count, paint, say, talk};
+
+/// Your own notes as a source of memory: where they come from, how many are known, which are always told.
+///
+/// A folder of Markdown (`remora config set memory.obsidian_vault ~/Notes`), or Obsidian's Local REST API
+/// (`memory.obsidian_api_url`, `memory.obsidian_api_key`). Notes with the tag `#remora`, and those named in
+/// `memory.obsidian_context_notes`, are told to every session; all others are found when they matter.
+#[derive(Args)]
+pub(crate) struct Notes {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Where notes come from, how many are known, which are always told. The same as without a word.
+    Status,
+    /// Look at all notes now, and take in what changed. The daemon does it by itself.
+    Sync,
+    /// Trust the certificate that Obsidian shows now, and no other.
+    ///
+    /// The first certificate that is seen is trusted by itself. Another one is refused until you say that it is right:
+    /// compare the fingerprint first.
+    Trust,
+}
+
+pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
+    let settings = app::settings(&app.dir).0.memory;
+    match arguments.action {
+        None | Some(Action::Status) => status(app, &app.open()?, &settings),
+        Some(Action::Sync) => sync(app, &settings),
+        Some(Action::Trust) => trust(app, &settings),
+    }
+}
+
+/// What is wrong with the source of notes, for `status` and `doctor`.
+pub(crate) fn trouble(store: &Store, settings: &Memory) -> Option<String> {
+    settings.notes_source()?;
+    store.notes_state().ok()?.problem
+}
+
+fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
+    let state = store.notes_state()?;
+    let (notes, always) = (store.count_notes()?, store.always_told()?);
+    let access = Access::new(settings, &app.dir);
+    let unknown = match access {
+        Some(_) => remora_notes::unknown_names(&store.known_notes()?, settings),
+        None => Vec::new(),
+    };
+    if app.json {
+        return output::json(&json!({
+            "source": access.as_ref().map(Access::name),
+            "enabled": settings.obsidian_context_enabled,
+            "notes": notes,
+            "always_told": always.iter().map(|note| json!({
+                "id": format!("n{}", note.id), "path": note.path, "title": note.title,
+            })).collect::<Vec<_>>(),
+            "unknown_names": unknown,
+            "synced_at": state.synced_at,
+            "problem": state.problem,
+            "left_out": state.left_out,
+            "certificate": fingerprint(app, settings)?,
+        }));
+    }
+    let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<13}"))));
+    let Some(access) = access else {
+        return Err(nothing_set_up(settings));
+    };
+    line("source", &access.name());
+    line("notes", &notes.to_string());
+    for (number, note) in always.iter().enumerate() {
+        line(if number == 0 { "always told" } else { "" }, &format!("n{} {}", note.id, note.path));
+    }
+    line("looked at", &state.synced_at.map_or_else(|| "never yet".to_owned(), output::local));
+    if let Some(fingerprint) = fingerprint(app, settings)? {
+        line("certificate", &fingerprint);
+    }
+    if let Some(problem) = &state.problem {
+        line("problem", &paint(YELLOW, problem));
+    }
+    left_out(&state);
+    for name in &unknown {
+        talk(&format!(
+            "memory.obsidian_context_notes: no note is called `{}`, or more than one; a path in the vault says which",
+            output::brief(name, 80)
+        ));
+    }
+    if always.is_empty() && state.problem.is_none() {
+        let tag = &settings.obsidian_context_tag;
+        talk(&format!(
+            "No note is told to every session: give one the tag #{tag}, or name it in memory.obsidian_context_notes."
+        ));
+    }
+    Ok(())
+}
+
+fn left_out(state: &NotesState) {
+    for reason in &state.left_out {
+        talk(&format!("left out: {}", output::brief(reason, 200)));
+    }
+}
+
+fn nothing_set_up(settings: &Memory) -> CliError {
+    if settings.obsidian_context_enabled {
+        CliError::not_found("there is no source of notes")
+            .hint("name a folder of Markdown: `remora config set memory.obsidian_vault ~/Notes`")
+    } else {
+        CliError::not_found("notes are off")
+            .hint("switch them on: `remora config set memory.obsidian_context_enabled true`")
+    }
+}
+
+fn fingerprint(app: &App, settings: &Memory) -> Result<Option<String>> {
+    match address(settings) {
+        Some(address) => Ok(certificate::trusted(&app.dir, address)?),
+        None => Ok(None),
+    }
+}
+
+fn address(settings: &Memory) -> Option<&str> {
+    match settings.notes_source()? {
+        NotesSource::Api(address) => Some(address.trim_end_matches('/')),
+        NotesSource::Folder(_) => None,
+    }
+}
+
+fn sync(app: &App, settings: &Memory) -> Result<()> {
+    let mut store = app.open()?;
+    let done = remora_notes::sync(&mut store, settings, |_| {})?;
+    // A daemon that runs makes the vectors; without one there is nobody to tell.
+    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    if let Some(problem) = done.problem {
+        return Err(CliError::internal(problem.to_string())
+            .hint("what was known of the notes stays; see `remora notes status`"));
+    }
+    if settings.notes_source().is_none() && done.gone == 0 {
+        return Err(nothing_set_up(settings));
+    }
+    let (notes, state) = (store.count_notes()?, store.notes_state()?);
+    if app.json {
+        return output::json(&json!({
+            "notes": notes, "read": done.read, "gone": done.gone, "left_out": state.left_out,
+        }));
+    }
+    let notes = count(i64::try_from(notes).unwrap_or(i64::MAX), "note");
+    say(&format!("{notes}: {} read, {} gone", done.read, done.gone));
+    left_out(&state);
+    Ok(())
+}
+
+fn trust(app: &App, settings: &Memory) -> Result<()> {
+    let Some(address) = address(settings).filter(|address| address.starts_with("https://")) else {
+        return Err(CliError::usage("notes do not come over HTTPS, so there is no certificate to trust")
+            .hint("see where they come from: `remora notes status`"));
+    };
+    app.dir.create()?;
+    let before = certificate::trusted(&app.dir, address)?;
+    let Offered { fingerprint } = Offered::at(address).map_err(|error| {
+        CliError::internal(error.to_string()).hint("start Obsidian, and try again: `remora notes trust`")
+    })?;
+    certificate::trust(&app.dir, address, &fingerprint)?;
+    let is_new = before.as_ref() != Some(&fingerprint);
+    if app.json {
+        return output::json(&json!({
+            "address": address, "certificate": fingerprint, "before": before, "changed": is_new,
+        }));
+    }
+    say(&format!("{address}: {fingerprint}"));
+    if let Some(before) = before.filter(|_| is_new) {
+        talk(&format!("in place of {before}"));
+    }
+    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    Ok(())
+}
