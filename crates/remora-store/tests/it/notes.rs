@@ -24,6 +24,7 @@ fn a_note_that_was_only_touched_keeps_its_vectors_and_a_changed_one_does_not() {
     let world = World::new();
     let mut store = world.open();
     let notes = [new("a.md", "1", "One.\n# Two\nMore."), new("b.md", "1", "Other.")];
+    store.use_embedding_model("m").unwrap();
     store.put_notes(&notes).unwrap();
     let embed = |store: &mut Store| {
         let made = store.to_embed(10).unwrap().into_iter();
