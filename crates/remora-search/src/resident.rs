@@ -88,14 +88,8 @@ impl Resident {
         })
     }
 
-    /// The nearest documents that `keep` lets pass, best first.
-    pub(crate) fn nearest(
-        &self,
-        scope: ProjectScope,
-        query: &[f32],
-        most: usize,
-        keep: impl Fn(DocumentId) -> bool + Sync,
-    ) -> Vec<Near> {
+    /// The nearest documents, best first.
+    pub(crate) fn nearest(&self, scope: ProjectScope, query: &[f32], most: usize) -> Vec<Near> {
         let query = Query::new(query);
         let mut all = Vec::new();
         for partition in self.in_scope(scope) {
@@ -108,16 +102,25 @@ impl Resident {
                 count: most,
                 threads,
             };
-            let found = scan.best(|index| keep(partition.documents[index]));
+            let found = scan.best(|_| true);
             all.extend(
                 found
                     .into_iter()
                     .map(|hit| Near { document: partition.documents[hit.index], cosine: hit.score }),
             );
         }
-        all.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(b.document.cmp(&a.document)));
-        all.truncate(most);
-        all
+        best(all, most)
+    }
+
+    /// The nearest of these documents, best first.
+    pub(crate) fn nearest_of(
+        &self,
+        scope: ProjectScope,
+        query: &[f32],
+        most: usize,
+        documents: &[DocumentId],
+    ) -> Vec<Near> {
+        best(self.cosines(scope, query, documents), most)
     }
 
     /// How near these documents are, those that have a vector.
@@ -152,6 +155,12 @@ impl Resident {
         let variance = sample.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / sample.len() as f32;
         Some(Background { mean, deviation: variance.sqrt() })
     }
+}
+
+fn best(mut all: Vec<Near>, most: usize) -> Vec<Near> {
+    all.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(b.document.cmp(&a.document)));
+    all.truncate(most);
+    all
 }
 
 /// A few documents among many: a bit for each, because every vector in memory is asked.

@@ -183,12 +183,13 @@ fn nearest(
     most: usize,
 ) -> Result<Vec<Near>, StoreError> {
     if let Some(few) = few {
-        return Ok(resident.nearest(filters.scope, vector, most, |document| few.contains(&document)));
+        let few: Vec<DocumentId> = few.iter().copied().collect();
+        return Ok(resident.nearest_of(filters.scope, vector, most, &few));
     }
     if !filters.is_narrow() {
-        return Ok(resident.nearest(filters.scope, vector, most, |_| true));
+        return Ok(resident.nearest(filters.scope, vector, most));
     }
-    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most), |_| true);
+    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most));
     let is_all = first.len() < FIRST_LOOK.max(most);
     let documents: Vec<DocumentId> = first.iter().map(|near| near.document).collect();
     let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
@@ -197,8 +198,7 @@ fn nearest(
         passed.truncate(most);
         return Ok(passed);
     }
-    let pass: HashSet<DocumentId> = store.all_passing(filters)?.into_iter().collect();
-    Ok(resident.nearest(filters.scope, vector, most, |document| pass.contains(&document)))
+    Ok(resident.nearest_of(filters.scope, vector, most, &store.all_passing(filters)?))
 }
 
 fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {

@@ -4,6 +4,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::Store;
 use remora_store::search::{Columns, DocumentRow, Filters};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::support::{World, prompt, record_with, stop, turn};
@@ -25,14 +26,24 @@ fn observation(title: &str) -> Observation {
 
 /// Turns that each became an observation; the first also a summary.
 fn remember(world: &World, store: &mut Store, titles: &[&str]) {
-    for (number, title) in titles.iter().enumerate() {
+    remember_all(world, store, titles.iter().map(|title| observation(title)));
+}
+
+fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<Item = Observation>) {
+    for (number, observation) in observations.enumerate() {
+        let title = &observation.title;
         let id = format!("p{number}-{title}");
         world.hook(&record_with("a", turn(&id), prompt(&format!("please look at {title}"))));
         world.hook(&record_with("a", turn(&id), stop(&format!("{title} is done"))));
         let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
-        let summary = Summary { request: "look".into(), learned: "a lot".into(), ..Summary::default() };
+        let summary = Summary {
+            request: "look".into(),
+            learned: "a lot".into(),
+            files_edited: observation.files_modified.clone(),
+            ..Summary::default()
+        };
         let memory = Memory {
-            observations: vec![observation(title)],
+            observations: vec![observation.clone()],
             summary: (number == 0).then_some(summary),
             ..Memory::default()
         };
@@ -130,4 +141,59 @@ fn what_goes_on_is_read_from_where_it_waits() {
     assert!(found[1].starts_with("why is the zebra striped"), "{found:?}");
     let nobody = ProjectScope::One(remora_core::ids::ProjectId(99));
     assert_eq!(texts(nobody).len(), 0);
+}
+
+#[test]
+fn what_few_records_name_is_what_passes_one_by_one() {
+    let world = World::new();
+    let mut store = world.open();
+    let concepts = ["how-it-works", "gotcha", "How It Works", "c++", "問題", "naïve", "a\"b", "++"];
+    let files = [
+        "src/auth/o-auth.rs",
+        "src/auth/session.rs",
+        "docs/日本語.md",
+        "a/b",
+        "src/100%_done.rs",
+        "SRC/Auth/x.rs",
+    ];
+    let observations = concepts.iter().flat_map(|concept| files.iter().map(move |file| (concept, file)));
+    let observations = observations.enumerate().map(|(number, (concept, file))| Observation {
+        concepts: vec!["other".into(), (*concept).into()],
+        files_read: if number % 2 == 0 { vec!["README.md".into(), (*file).into()] } else { vec![] },
+        files_modified: if number % 2 == 1 { vec![(*file).into()] } else { vec![] },
+        ..observation(&format!("Finding {number}"))
+    });
+    remember_all(&world, &mut store, observations);
+    let documents = all(&store);
+    let ids: Vec<DocumentId> = documents.iter().map(|row| row.id).collect();
+    let mut filters = Vec::new();
+    for concept in concepts.into_iter().chain(["works", "nothing", "HOW-IT-WORKS"]) {
+        filters.push(Filters {
+            concepts: vec![concept.into(), "nobody".into()],
+            ..Filters::new(ProjectScope::All)
+        });
+    }
+    for path in files.into_iter().chain(["auth", "session.rs", "o-a", "b", "%", "日本語", "100%_", "nowhere"])
+    {
+        let one = || vec![path.to_owned()];
+        filters.push(Filters { files: one(), ..Filters::new(ProjectScope::All) });
+        filters.push(Filters { files_read: one(), ..Filters::new(ProjectScope::All) });
+        filters.push(Filters { files_modified: one(), ..Filters::new(ProjectScope::All) });
+        filters.push(Filters {
+            files: one(),
+            concepts: vec!["gotcha".into()],
+            ..Filters::new(ProjectScope::All)
+        });
+    }
+    let mut looked_up = 0;
+    for filters in filters {
+        let one_by_one: HashSet<DocumentId> = store.passing(&ids, &filters).unwrap().into_iter().collect();
+        if let Some(few) = store.few_passing(&filters).unwrap() {
+            assert_eq!(few, one_by_one, "{filters:?}");
+            looked_up += usize::from(!few.is_empty());
+        }
+        let leads: HashSet<DocumentId> = store.newest(&filters, 1_000).unwrap().into_iter().collect();
+        assert!(leads.is_subset(&one_by_one) && leads.is_empty() == one_by_one.is_empty(), "{filters:?}");
+    }
+    assert!(looked_up > 30, "{looked_up}");
 }
