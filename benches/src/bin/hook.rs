@@ -278,7 +278,7 @@ fn remember(data: &Path, count: u32) -> Result<()> {
              created_at)
          SELECT randomblob(16), 1, 1, i, CASE i % 7 WHEN 0 THEN 'decision' WHEN 1 THEN 'bugfix' ELSE 'change' END,
              'Finding ' || i || ' about the parser', 'It matters.', printf('%.*c', 600, 'x'), '[\"a fact\"]', '[]', '[]',
-             '[\"src/file' || i % 50 || '.rs\"]', 900, hex(randomblob(8)), '[]', 'builtin', '',
+             '[\"src/file' || (i % 50) || '.rs\"]', 900, hex(randomblob(8)), '[]', 'builtin', '',
              unixepoch() * 1000 - (?1 - i) * 300000
          FROM n WHERE ?1 > 0",
         [count],

@@ -16,7 +16,7 @@ use crate::http::Opened;
 use crate::presence::Hold;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
-use crate::{context_files, housekeeping, indexer, notes, worker};
+use crate::{context_files, git_status, housekeeping, indexer, notes, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
             tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(indexer::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(git_status::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(context_files::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
         ];

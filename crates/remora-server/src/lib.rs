@@ -11,6 +11,7 @@ pub mod daemon;
 mod descriptors;
 pub mod embedders;
 pub mod finder;
+mod git_status;
 mod housekeeping;
 pub mod http;
 mod indexer;

@@ -5,6 +5,7 @@
 //! data directory holds what must work without it: the [`spool`], the [`log`] and the
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
+pub mod changed_files;
 pub mod config_file;
 mod connection;
 pub mod context_files;

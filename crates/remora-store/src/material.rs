@@ -68,7 +68,7 @@ impl Store {
         sessions: u32,
     ) -> Result<Material, StoreError> {
         let observations = self.known(project, recall)?;
-        let mut hot_files: Vec<String> = Vec::new();
+        let mut hot_files = self.changed_files(project)?;
         for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());

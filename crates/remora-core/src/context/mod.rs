@@ -35,7 +35,7 @@ pub struct Material {
     /// The latest first.
     pub summaries: Vec<PastSession>,
     pub observations: Vec<Known>,
-    /// Files that were worked on lately.
+    /// Files that were worked on lately, or that git calls changed.
     pub hot_files: Vec<String>,
 }
 

@@ -133,7 +133,10 @@ pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
         ObservationType::Change => 0.3,
     };
     let dear = if known.discovery_tokens >= DEAR { 0.3 } else { 0.0 };
-    let is_hot = known.file.as_ref().is_some_and(|file| hot.contains(file));
+    // A folder that is new as a whole ends with a slash.
+    let is_hot =
+        |file: &String| hot.iter().any(|hot| hot == file || (hot.ends_with('/') && file.starts_with(hot)));
+    let is_hot = known.file.as_ref().is_some_and(is_hot);
     let days = now.since(known.at).as_secs_f64() / 86_400.0;
     let recent = 1.5 * 0.5_f64.powf(days / HALF_LIFE_DAYS);
     kind + dear + if is_hot { 0.5 } else { 0.0 } + recent

@@ -1,5 +1,9 @@
 //! What the second session is told of the first.
 
+use std::process::Command;
+
+use remora_core::ids::ProjectId;
+use remora_store::{DataDir, Store};
 use serde_json::{Value, json};
 
 use crate::client::start;
@@ -189,4 +193,29 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
     assert!(answer(&asked).is_string() && answer(&asked).is_null());
     let start = client.list(&format!("/api/context/inject?cwd={}", world.project().display()));
     assert!(start["context"].as_str().unwrap().contains("Invoices are sent"), "{start}");
+}
+
+#[test]
+fn the_daemon_knows_what_git_calls_changed_for_hooks_that_cannot_ask() {
+    let background = Background::new();
+    let world = &background.world;
+    let project = world.project();
+    let git = |arguments: &[&str]| {
+        let status = Command::new("git").args(arguments).current_dir(&project).status().unwrap();
+        assert!(status.success(), "{arguments:?}");
+    };
+    std::fs::write(project.join("kept.rs"), "1").unwrap();
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=dev", "-c", "user.email=dev@example.com", "commit", "-qm", "first"]);
+    work(world, "one", 1);
+    std::fs::write(project.join("kept.rs"), "2").unwrap();
+    std::fs::create_dir(project.join("new")).unwrap();
+    std::fs::write(project.join("new/file.rs"), "1").unwrap();
+    start(&background);
+    background.wait("what git says", || {
+        let store = Store::open(&DataDir::new(world.data())).unwrap();
+        store.changed_files(ProjectId(1)).unwrap() == ["kept.rs", "new/"]
+    });
+    assert!(!project.join(".git/index.lock").exists());
 }
