@@ -24,7 +24,7 @@ const LARGEST_POOL: usize = 2_000;
 /// So many of the nearest are looked at even when they are no nearer than usual.
 const LEAST_NEAREST: usize = 20;
 /// How many of the nearest are asked whether filters let them pass before it is turned around.
-const FIRST_LOOK: usize = 1_000;
+const FIRST_LOOK: usize = 500;
 
 /// Searches, and keeps the vectors it needs for it in memory.
 #[derive(Debug, Default)]

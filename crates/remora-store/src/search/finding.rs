@@ -28,8 +28,8 @@ pub struct Found {
 }
 
 /// How many of the best matches are asked at once whether they pass, and how many that do are enough.
-const LOOK: usize = 500;
-const ENOUGH: usize = 100;
+const LOOK: usize = 400;
+const ENOUGH: usize = 50;
 /// So many records pass at most where few do.
 const FEW: usize = 2_000;
 /// Short strings have no trigram; they are looked for in as many of the newest documents.

@@ -76,7 +76,8 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn painted(line: &str) -> String {
+/// A line of what an agent is told, for people.
+pub(crate) fn painted(line: &str) -> String {
     if line.starts_with('#') {
         paint(BOLD, line)
     } else if line.starts_with("**") {

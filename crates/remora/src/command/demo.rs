@@ -3,19 +3,24 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use remora_core::context;
 use remora_core::host::Host;
+use remora_core::ids::SessionId;
 use remora_core::intake::Intake;
 use remora_core::memory::ObservationType;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
+use remora_search::{Prompted, Searcher, index_next};
+use remora_server::embedders;
 use remora_store::gate::Reason;
-use remora_store::{DataDir, Enqueued, EventRow, SessionRow, Store};
+use remora_store::{DataDir, Enqueued, EventRow, Recall, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::app::App;
 use crate::capture::{self, Taken};
+use crate::command::context::painted;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, say};
 
@@ -36,6 +41,23 @@ struct Line<'a> {
     stdin: &'a RawValue,
 }
 
+/// What the demo reads of a message itself; the rest is for the hook's adapter.
+#[derive(Deserialize)]
+struct Message {
+    session_id: String,
+    prompt: Option<String>,
+}
+
+impl Line<'_> {
+    fn at(&self) -> Result<Time> {
+        Time::from_iso(&self.at).ok_or_else(|| CliError::internal("the story has a bad time"))
+    }
+
+    fn message(&self) -> Result<Message> {
+        Ok(serde_json::from_str(self.stdin.get())?)
+    }
+}
+
 /// What became of the story's messages.
 #[derive(Default)]
 struct Tally {
@@ -48,9 +70,26 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let temporary = Temporary::new(demo.keep.clone())?;
     let dir = DataDir::new(temporary.path());
     let mut store = Store::open(&dir)?;
-    let tally = replay(&dir, &mut store)?;
-    if app.json {
+    let mut tally = Tally::default();
+    if !app.json {
+        say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
+        say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
+    }
+    for (number, lines) in sessions()?.iter().enumerate() {
+        if number > 0 && !app.json {
+            print_told(&mut store, lines)?;
+        }
+        replay(&dir, &mut store, lines, &mut tally)?;
+        let session = store.sessions(None, 1)?;
+        if !app.json {
+            session.iter().try_for_each(|session| print_session(&store, session))?;
+        }
         remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
+        if !app.json {
+            session.iter().try_for_each(|session| print_learned(&store, session))?;
+        }
+    }
+    if app.json {
         let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
         return output::json(&json!({
             "messages": tally.messages,
@@ -60,18 +99,27 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             "sessions": sessions,
         }));
     }
-    print_captured(&store)?;
-    remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
-    print_learned(&store)?;
     print_tally(&store, &tally, &temporary)
 }
 
-/// Sends the story through everything a hook would.
-fn replay(dir: &DataDir, store: &mut Store) -> Result<Tally> {
-    let mut tally = Tally::default();
+/// The story, session by session.
+fn sessions() -> Result<Vec<Vec<Line<'static>>>> {
+    let mut sessions: Vec<(String, Vec<Line<'_>>)> = Vec::new();
     for line in STORY.lines() {
         let line: Line<'_> = serde_json::from_str(line)?;
-        let at = Time::from_iso(&line.at).ok_or_else(|| CliError::internal("the story has a bad time"))?;
+        let id = line.message()?.session_id;
+        match sessions.last_mut() {
+            Some((last, lines)) if *last == id => lines.push(line),
+            _ => sessions.push((id, vec![line])),
+        }
+    }
+    Ok(sessions.into_iter().map(|(_, lines)| lines).collect())
+}
+
+/// Sends a session through everything a hook would.
+fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tally) -> Result<()> {
+    for line in lines {
+        let at = line.at()?;
         let mut intake = Intake::default();
         let document = intake.push(line.stdin.get().as_bytes()).and_then(|_| intake.finish());
         let document = document.map_err(|error| CliError::internal(error.to_string()))?;
@@ -91,43 +139,72 @@ fn replay(dir: &DataDir, store: &mut Store) -> Result<Tally> {
         };
         *tally.left_out.entry(left_out).or_default() += 1;
     }
-    Ok(tally)
+    Ok(())
 }
 
-fn in_order(store: &Store) -> Result<Vec<SessionRow>> {
-    let mut sessions = store.sessions(None, 10)?;
-    sessions.reverse();
-    Ok(sessions)
-}
-
-fn print_captured(store: &Store) -> Result<()> {
-    say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
-    say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
-    for session in in_order(store)? {
-        print_session(store, &session)?;
+/// What the hooks answer when a session begins, and with its first prompt.
+fn print_told(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
+    let Some(project) = store.projects()?.first().map(|project| project.id) else { return Ok(()) };
+    let settings = Settings::default();
+    let Some(mut embedder) = embedders::open(&settings.search) else { return Ok(()) };
+    let mut index =
+        || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
+    while index()? > 0 {}
+    if let Some(start) = lines.first() {
+        let material = store.material(project, Recall::Everything, settings.context.summaries)?;
+        let told = context::render(&material, u64::from(settings.context.tokens), start.at()?);
+        say(&paint(BOLD, "Two days later another session begins, and is told"));
+        print_framed(told.as_ref().map(|told| told.text.as_str()));
+    }
+    for line in lines {
+        let Some(text) = line.message()?.prompt else { continue };
+        let prompted = Prompted {
+            text: text.clone(),
+            project,
+            // It is not stored yet, so it was told nothing.
+            session: SessionId(0),
+            most: usize::from(settings.memory.auto_retrieve_max_results),
+            least_score: settings.memory.auto_retrieve_min_score,
+            room: u64::from(settings.context.tokens),
+            notes: false,
+            now: line.at()?,
+        };
+        let told = Searcher::new().recall(store, Some(embedder.as_mut()), &prompted)?;
+        say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, 76))));
+        print_framed(told.as_ref().map(|told| told.text.as_str()));
+        break;
     }
     Ok(())
 }
 
-fn print_learned(store: &Store) -> Result<()> {
+fn print_framed(told: Option<&str>) {
+    for line in told.unwrap_or("nothing").lines() {
+        for line in wrapped(line) {
+            say(format!("  {}", painted(&line)).trim_end());
+        }
+    }
+    say("");
+}
+
+fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     say(&paint(BOLD, "What the built-in observer made of it"));
     say(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
-    for session in in_order(store)? {
-        for row in store.session_observations(session.id)? {
-            let observation = &row.observation;
-            let head = format!("{} {}", emoji(observation.kind), observation.title);
-            say(&format!(
-                "  {}  {}",
-                paint(BOLD, &head),
-                paint(DIM, &format!("#{} {}", row.id, observation.kind))
-            ));
-            print_wrapped(&observation.narrative);
-            let files = observation.files_modified.join(", ");
-            if !files.is_empty() {
-                say(&format!("     {}", paint(DIM, &files)));
-            }
-            say("");
+    for row in store.session_observations(session.id)? {
+        let observation = &row.observation;
+        let head = format!("{} {}", emoji(observation.kind), observation.title);
+        say(&format!(
+            "  {}  {}",
+            paint(BOLD, &head),
+            paint(DIM, &format!("#{} {}", row.id, observation.kind))
+        ));
+        for line in wrapped(&observation.narrative) {
+            say(&format!("     {line}"));
         }
+        let files = observation.files_modified.join(", ");
+        if !files.is_empty() {
+            say(&format!("     {}", paint(DIM, &files)));
+        }
+        say("");
     }
     Ok(())
 }
@@ -144,19 +221,19 @@ fn emoji(kind: ObservationType) -> &'static str {
 }
 
 /// Text in lines of a comfortable length.
-fn print_wrapped(text: &str) {
-    let mut line = String::new();
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + word.chars().count() > 100 {
-            say(&format!("     {line}"));
-            line.clear();
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + word.chars().count() > 100 {
+            lines.push(String::new());
         }
-        if !line.is_empty() {
-            line.push(' ');
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
         }
-        line.push_str(word);
     }
-    say(&format!("     {line}"));
+    lines
 }
 
 fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {

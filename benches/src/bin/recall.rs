@@ -1,0 +1,106 @@
+//! What a hook costs that tells an agent something: at the start of a session and with a prompt, process start included,
+//! with the daemon, without it, and with one that hangs.
+//!
+//! `recall [OBSERVATIONS…]` fills a store with as many observations (1,000 and 100,000 unless told).
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use remora_bench::daemon::{Daemon, remora};
+use remora_bench::memory::{Random, fill};
+use remora_bench::process::{programs, run_with_input, signal};
+use remora_bench::{Result, load, ms, percentiles};
+use remora_store::DataDir;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+const RUNS: usize = 200;
+
+fn main() -> Result<()> {
+    let mut sizes: Vec<u64> =
+        std::env::args().skip(1).map(|size| size.parse()).collect::<std::result::Result<_, _>>()?;
+    if sizes.is_empty() {
+        sizes = vec![1_000, 100_000];
+    }
+    for size in sizes {
+        measure(size)?;
+    }
+    Ok(())
+}
+
+fn measure(observations: u64) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().join("data");
+    ask(&data, &message("first", "SessionStart", &json!({ "source": "startup" })))?;
+    fill(&DataDir::new(data.clone()), observations)?;
+    writeln!(out, "{observations} observations; load {}", load())?;
+    let mut empty: Vec<Duration> = (0..RUNS)
+        .map(|_| Ok(run_with_input(&mut Command::new(programs()?.join("empty")), b"")?.wall))
+        .collect::<Result<_>>()?;
+    empty.sort();
+    writeln!(out, "  an empty process: {}", ms(empty[RUNS / 2]))?;
+    writeln!(out, "  SessionStart: {}", starts(&data)?)?;
+    let mut random = Random(11);
+    writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &mut random)?)?;
+    let daemon = Daemon::start(&data, &[])?;
+    // The first question brings the model and the vectors.
+    let words = random.words(12).replace(' ', "%20");
+    daemon.connect()?.get(&format!("/api/search?project=all&mode=hybrid&q={words}"))?;
+    writeln!(out, "  prompt, the daemon runs: {}", prompts(&data, "runs", &mut random)?)?;
+    signal(daemon.pid, Signal::STOP)?;
+    writeln!(out, "  prompt, the daemon hangs: {}", prompts(&data, "hangs", &mut random)?)?;
+    signal(daemon.pid, Signal::CONT)?;
+    Ok(())
+}
+
+fn starts(data: &Path) -> Result<String> {
+    let mut times = Vec::with_capacity(RUNS);
+    for run in 0..RUNS {
+        let start = message(&format!("start-{run}"), "SessionStart", &json!({ "source": "startup" }));
+        let (took, answer) = ask(data, &start)?;
+        if answer.is_empty() {
+            return Err("a session was told nothing".into());
+        }
+        times.push(took);
+    }
+    Ok(percentiles(times))
+}
+
+fn prompts(data: &Path, name: &str, random: &mut Random) -> Result<String> {
+    let mut times = Vec::with_capacity(RUNS);
+    let mut told = 0;
+    for run in 0..RUNS {
+        let prompt = json!({ "prompt_id": format!("{name}-{run}"), "prompt": random.words(12) });
+        let (took, answer) = ask(data, &message(&format!("{name}-{run}"), "UserPromptSubmit", &prompt))?;
+        told += usize::from(!answer.is_empty());
+        times.push(took);
+    }
+    Ok(format!("{}; {told} of {RUNS} were told something", percentiles(times)))
+}
+
+fn message(session: &str, event: &str, more: &Value) -> Value {
+    let mut message = json!({ "session_id": session, "cwd": "/tmp", "hook_event_name": event });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        message[name] = value.clone();
+    }
+    message
+}
+
+/// How long a hook takes, and what it answers.
+fn ask(data: &Path, message: &Value) -> Result<(Duration, Vec<u8>)> {
+    let mut command = Command::new(remora()?);
+    command
+        .args(["hook", "claude-code"])
+        .env("REMORA_DATA_DIR", data)
+        .env("REMORA_DAEMON_AUTOSTART", "false");
+    let started = Instant::now();
+    let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    if let Some(mut stdin) = hook.stdin.take() {
+        stdin.write_all(message.to_string().as_bytes())?;
+    }
+    let output = hook.wait_with_output()?;
+    Ok((started.elapsed(), output.stdout))
+}
