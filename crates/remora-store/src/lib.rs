@@ -5,6 +5,7 @@
 //! data directory holds what must work without it: the [`spool`], the [`log`] and the
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
+mod about_file;
 pub mod config_file;
 mod connection;
 pub mod context_files;
@@ -35,6 +36,7 @@ mod timeline;
 mod usage;
 mod writing;
 
+pub use about_file::ProjectFile;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
 pub use hex::hex;

@@ -7,7 +7,7 @@ use crate::daemon::Background;
 use crate::support::{World, assert_harmless, run_hook};
 
 /// A session with one turn that changed a file and proved it.
-fn work(world: &World, session: &str, number: usize) {
+pub(crate) fn work(world: &World, session: &str, number: usize) {
     let send = |event: &str, more: Value| {
         let mut message = world.message(event, &more);
         message["session_id"] = json!(session);
@@ -50,7 +50,7 @@ fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
     Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
 }
 
-fn drain(world: &World) {
+pub(crate) fn drain(world: &World) {
     world.text(&["queue", "drain", "--all"]);
 }
 
