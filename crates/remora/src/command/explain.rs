@@ -118,7 +118,7 @@ fn explain_here(app: &App, store: &Store, asker: &Asker<'_>, prompt: &str) -> Re
     let json = json!({
         "context": explained.telling.as_ref().map(|telling| &telling.text),
         "tokens": retrieval.map_or(0, |retrieval| retrieval.tokens),
-        "memories": retrieval.map(|retrieval| &retrieval.items).unwrap_or(&Vec::new()),
+        "memories": retrieval.map_or(&Vec::new(), |retrieval| &retrieval.items),
         "degraded": retrieval.and_then(|retrieval| retrieval.degraded.as_ref()),
         "explanation": explained.explanation,
     });
