@@ -19,7 +19,7 @@ use crate::{KnownSession, Store, StoreError};
 
 /// How many of the newest observations that contain a path are looked at, and how many about the file are enough.
 const LOOK: u32 = 400;
-const ENOUGH: usize = 40;
+const ENOUGH: usize = 20;
 /// No path that is worth a thought is longer, in bytes.
 const LONGEST_PATH: usize = 1_024;
 
