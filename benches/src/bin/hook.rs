@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use remora_bench::process::{Cost, programs, run, run_with_input};
-use remora_bench::{Result, ms};
+use remora_bench::{Result, memory, ms};
+use remora_store::DataDir;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -43,6 +44,11 @@ fn main() -> Result<()> {
 
     let remembering = tempfile::tempdir()?;
     bench.session_start(&mut report, &remembering.path().join("data"))?;
+
+    for observations in [0, 100_000] {
+        let remembering = tempfile::tempdir()?;
+        bench.before_tools(&mut report, &remembering.path().join("data"), observations)?;
+    }
 
     let at_once = tempfile::tempdir()?;
     bench.at_once(&mut report, &at_once.path().join("data"))?;
@@ -88,6 +94,35 @@ impl Bench {
                 hook.push(run_with_input(&mut self.hook(data), start.to_string().as_bytes())?);
             }
             report.ratio(&format!("SessionStart, {observations} observations"), &empty, &hook);
+        }
+        Ok(())
+    }
+
+    /// A file is about to be read of which something is known, one of which nothing is, and no file at all.
+    fn before_tools(&self, report: &mut Report, data: &Path, observations: u64) -> Result<()> {
+        // In another session than the observations are of: what a session learned itself it is not told.
+        for number in 0..2 {
+            run_with_input(&mut self.hook(data), message(number).to_string().as_bytes())?;
+        }
+        if observations > 0 {
+            memory::fill(&DataDir::new(data.to_owned()), observations)?;
+        }
+        let cases = [
+            ("Read", "Read of a known file", "file"),
+            ("Read", "Read of an unknown file", "other"),
+            ("Bash", "Bash", "file"),
+        ];
+        for (tool, name, file) in cases {
+            let (mut empty, mut hook) = (Vec::new(), Vec::new());
+            for run in 0..200 {
+                empty.push(run_with_input(&mut Command::new(&self.empty), b"")?);
+                // A file is told of once a session, so each run is about another one.
+                let input = json!({"file_path": format!("/tmp/src/{file}{run}.rs"), "command": "make"});
+                let before = json!({"session_id": "bench-1", "cwd": "/tmp", "hook_event_name": "PreToolUse",
+                    "prompt_id": "p", "tool_name": tool, "tool_use_id": format!("t{run}"), "tool_input": input});
+                hook.push(run_with_input(&mut self.hook(data), before.to_string().as_bytes())?);
+            }
+            report.ratio(&format!("PreToolUse {name}, {observations} observations"), &empty, &hook);
         }
         Ok(())
     }

@@ -47,6 +47,16 @@ impl Origin {
     }
 }
 
+/// An agent is about to read or change a file. No event: nothing has happened yet, and nothing of it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAhead {
+    pub session: SessionRef,
+    pub cwd: String,
+    pub origin: Origin,
+    /// As the host gives it.
+    pub path: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     pub id: String,

@@ -1,6 +1,6 @@
 //! Claude Code, as recorded from version 2.1.325.
 
-use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
+use remora_core::event::{Agent, Body, Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 
@@ -21,6 +21,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
             Some(body) => body,
             None => return synthetic(&mut wire),
         },
+        "PreToolUse" => return file_ahead(&mut wire),
         "PostToolUse" | "PostToolUseFailure" => match tools::tool_use(&mut wire) {
             Some(tool) => Body::ToolUsed(tool),
             None => return Reading::Malformed("a tool call without the tool's name"),
@@ -60,6 +61,15 @@ fn prompt(wire: &mut Wire) -> Option<Body> {
         }
         body => Some(body),
     }
+}
+
+/// A call that is still to come is worth a word only where it is about a file.
+fn file_ahead(wire: &mut Wire) -> Reading {
+    let (Some(path), Some(session)) = (tools::file_ahead(wire), session(wire)) else {
+        return Reading::Nothing;
+    };
+    let origin = origin(wire);
+    Reading::FileAhead(Box::new(FileAhead { session, cwd: wire.text("cwd"), origin, path }))
 }
 
 fn synthetic(wire: &mut Wire) -> Reading {

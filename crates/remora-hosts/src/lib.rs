@@ -10,7 +10,7 @@ pub mod response;
 mod tools;
 mod wire;
 
-use remora_core::event::{Event, Origin, SessionRef};
+use remora_core::event::{Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 
@@ -23,6 +23,8 @@ pub enum Reading {
         session: SessionRef,
         origin: Origin,
     },
+    /// Nothing to keep, but a chance to tell what is known of that file.
+    FileAhead(Box<FileAhead>),
     /// Not for us.
     Nothing,
     /// An event we would want, without what it takes to keep it.

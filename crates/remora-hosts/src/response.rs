@@ -8,6 +8,8 @@ use serde_json::json;
 pub enum Moment {
     SessionStart,
     Prompt,
+    /// Before a tool is used. The answer only adds to what the model knows: it decides nothing about the call.
+    Tool,
 }
 
 /// How many tokens a host takes before it cuts; `None` where it takes none at all.
@@ -28,6 +30,8 @@ pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String>
         (Host::ClaudeCode | Host::Codex | Host::Gemini, Moment::SessionStart) => "SessionStart",
         (Host::ClaudeCode | Host::Codex, Moment::Prompt) => "UserPromptSubmit",
         (Host::Gemini, Moment::Prompt) => "BeforeAgent",
+        // Gemini's BeforeTool takes decisions and other arguments, but no context.
+        (Host::ClaudeCode | Host::Codex, Moment::Tool) => "PreToolUse",
         _ => return None,
     };
     Some(
@@ -52,8 +56,10 @@ mod tests {
         }
         for host in [Host::ClaudeCode, Host::Codex] {
             assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));
+            assert_eq!(answer(host, Moment::Tool), expected("PreToolUse"));
         }
         assert_eq!(answer(Host::Gemini, Moment::Prompt), expected("BeforeAgent"));
+        assert_eq!(with_context(Host::Gemini, Moment::Tool, "x"), None);
         for host in Host::ALL {
             assert_eq!(room(*host).is_some(), with_context(*host, Moment::Prompt, "").is_some(), "{host}");
         }

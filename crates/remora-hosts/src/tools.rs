@@ -45,6 +45,16 @@ pub(crate) fn tool_use(wire: &mut Wire) -> Option<ToolUse> {
     Some(ToolUse { tool, input, output, outcome, changes, files_read, duration_ms })
 }
 
+/// The file that a call is about to read or change.
+pub(crate) fn file_ahead(wire: &mut Wire) -> Option<String> {
+    match wire.text("tool_name").as_str() {
+        "Read" | "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
+            file_of(&wire.value("tool_input"), &Value::Null).filter(|path| !path.is_empty())
+        }
+        _ => None,
+    }
+}
+
 fn outcome(wire: &mut Wire, output: &Value) -> Outcome {
     let error = wire.text("error");
     let interrupted = wire.value("is_interrupt") == json!(true) || output["interrupted"] == json!(true);

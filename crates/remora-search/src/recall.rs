@@ -3,18 +3,19 @@
 
 use std::time::Instant;
 
-use remora_core::context::{self, LONGEST_TEXT, Noted, Recalled};
+use remora_core::context::{self, Context, LONGEST_TEXT, Noted, Recalled};
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::ids::{NoteId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_core::vault;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::retrievals::{Item, Moment, Retrieval, Told};
 use remora_store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
 
 use crate::embed::Embed;
 use crate::hit::Hit;
-use crate::query::SearchQuery;
+use crate::query::{Mode, SearchQuery};
 use crate::searcher::Searcher;
 
 /// How many candidates are looked at for each that may be told.
@@ -31,6 +32,9 @@ const NOTE_TEXT: usize = 500;
 const BEGINNING: &str = "section_1";
 /// How much of a prompt is written down beside what was told with it.
 pub const PREVIEW: usize = 120;
+
+/// A session that has not begun: it knows nothing, and nothing is known of it. Ids count from 1.
+pub const NEW_SESSION: SessionId = SessionId(0);
 
 /// A prompt, and whose memory it is asked of.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,12 +61,62 @@ pub struct Telling {
     pub retrieval: Retrieval,
 }
 
-/// What is worth telling, best first.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Remembered {
-    hits: Vec<Hit>,
-    /// What could not be asked.
-    degraded: Option<String>,
+/// What becomes of a memory that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Told,
+    /// It does not fit well enough.
+    BelowThreshold,
+    /// What a session did itself, it knows.
+    OwnSession,
+    /// What waits is no memory yet.
+    Waiting,
+    Superseded,
+    NotesOff,
+    AlreadyTold,
+    /// The beginning of a note that is always told: it was, or is about to be.
+    ToldAsNote,
+    /// A turn or a summary whose observation the session was told.
+    ToldOtherwise,
+    /// A turn or a summary beside what is told of the same session, or the other way round.
+    SaysTheSame,
+    /// As many are told as the settings allow.
+    Enough,
+    OverBudget,
+    /// It was removed while it was looked for.
+    Gone,
+}
+
+/// A memory that was found for a prompt, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    pub verdict: Verdict,
+    #[serde(flatten)]
+    pub hit: Hit,
+}
+
+/// Why something is told with a prompt, and something else is not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Why nothing was looked for, where that is so.
+    pub skipped: Option<String>,
+    /// How it was looked for.
+    pub mode: Option<Mode>,
+    /// Why not by meaning.
+    pub no_vectors: Option<String>,
+    pub least_score: f64,
+    pub most: usize,
+    pub ms: u64,
+    /// The best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// What to tell, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    pub telling: Option<Telling>,
+    pub explanation: Explanation,
 }
 
 impl Searcher {
@@ -73,85 +127,167 @@ impl Searcher {
         embedder: Option<&mut dyn Embed>,
         prompted: &Prompted,
     ) -> Result<Option<Telling>, StoreError> {
-        let started = Instant::now();
-        let notes = if prompted.notes { store.untold_notes(prompted.session)? } else { Vec::new() };
-        let remembered = if prompted.most == 0 || is_trivial(&prompted.text) {
-            Remembered::default()
-        } else {
-            self.remember(store, embedder, prompted, &notes)?
-        };
-        let mut memories = Vec::new();
-        let mut items = Vec::new();
-        for hit in &remembered.hits {
-            if let Some(memory) = tell(store, hit)? {
-                memories.push(memory);
-                let why = format!("{} {}", hit.part, hit.why.matched.join(" "));
-                items.push(Item {
-                    id: hit.id.to_string(),
-                    score: Some(hit.score),
-                    why: why.trim().to_owned(),
-                    version: String::new(),
-                });
-            }
-        }
-        let Some(told) = context::recalled(&memories, &notes, MOST_TOKENS, prompted.room, prompted.now)
-        else {
-            return Ok(None);
-        };
-        let shown =
-            |number: &i64| usize::try_from(*number).ok().and_then(|number| items.get(number).cloned());
-        let of_notes = told.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
-        let retrieval = Retrieval {
-            session: prompted.session,
-            moment: Moment::Prompt,
-            prompt: one_line(&prompted.text, PREVIEW),
-            tokens: context::tokens(&told.text),
-            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            degraded: remembered.degraded,
-            items: of_notes.chain(told.shown.iter().filter_map(shown)).collect(),
-            at: prompted.now,
-        };
-        Ok(Some(Telling { text: told.text, retrieval }))
+        Ok(self.explain(store, embedder, prompted)?.telling)
     }
 
-    fn remember(
+    /// The same, with everything that was considered.
+    pub fn explain(
         &self,
         store: &Store,
         embedder: Option<&mut dyn Embed>,
         prompted: &Prompted,
-        notes: &[Noted],
-    ) -> Result<Remembered, StoreError> {
-        let mut query = SearchQuery::new(ProjectScope::One(prompted.project), &prompted.text);
-        query.limit = prompted.most * CANDIDATES;
-        query.now = prompted.now;
-        let found = self.search(store, embedder, &query)?;
-        let told = store.told(prompted.session)?;
-        // The beginning of a note that is always told was told, or is about to be.
-        let is_begun = |hit: &Hit| {
-            hit.kind == RecordKind::Note
-                && hit.part == BEGINNING
-                && (notes.iter().any(|note| note.id == hit.id.number)
-                    || told.notes.iter().any(|(note, _)| *note == hit.id.number))
+    ) -> Result<Explained, StoreError> {
+        let started = Instant::now();
+        let notes = if prompted.notes { store.untold_notes(prompted.session)? } else { Vec::new() };
+        let mut explanation = Explanation {
+            skipped: skipped(prompted),
+            mode: None,
+            no_vectors: None,
+            least_score: prompted.least_score,
+            most: prompted.most,
+            ms: 0,
+            candidates: Vec::new(),
         };
-        let is_news = |hit: &Hit| {
-            // What this session did itself, it knows; what waits is no memory yet.
-            hit.session_id != Some(prompted.session)
-                && hit.kind != RecordKind::Event
-                && !hit.why.waiting
-                && hit.superseded_by.is_none()
-                && (prompted.notes || hit.kind != RecordKind::Note)
-                && !told.records.contains(&hit.id)
-                && !is_begun(hit)
-                && !(retells(hit) && hit.session_id.is_some_and(|session| told.sessions.contains(&session)))
-        };
-        let fits = |hit: &Hit| hit.score >= prompted.least_score;
-        let mut hits: Vec<Hit> = Vec::new();
-        for hit in found.hits.into_iter().filter(|hit| fits(hit) && is_news(hit)) {
-            if hits.len() < prompted.most && !hits.iter().any(|told| says_the_same(told, &hit)) {
-                hits.push(hit);
-            }
+        if explanation.skipped.is_none() {
+            let found = self.search(store, embedder, &question(prompted))?;
+            (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
+            explanation.candidates = Judge::new(store, prompted, &notes)?.judge(found.hits);
         }
-        Ok(Remembered { hits, degraded: found.plan.no_vectors })
+        let told = tell_all(store, prompted, &mut explanation.candidates, &notes)?;
+        explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let telling = told.map(|told| Telling {
+            retrieval: Retrieval {
+                session: prompted.session,
+                moment: Moment::Prompt,
+                prompt: one_line(&prompted.text, PREVIEW),
+                tokens: context::tokens(&told.text),
+                ms: explanation.ms,
+                degraded: explanation.no_vectors.clone(),
+                items: items(&told, &explanation.candidates, &notes),
+                at: prompted.now,
+            },
+            text: told.text,
+        });
+        Ok(Explained { telling, explanation })
+    }
+}
+
+fn skipped(prompted: &Prompted) -> Option<String> {
+    if prompted.most == 0 {
+        return Some("memory.auto_retrieve_enabled is false".to_owned());
+    }
+    is_trivial(&prompted.text)
+        .then(|| "the prompt is a command, or too short to look for anything".to_owned())
+}
+
+fn question(prompted: &Prompted) -> SearchQuery {
+    let mut query = SearchQuery::new(ProjectScope::One(prompted.project), &prompted.text);
+    query.limit = prompted.most * CANDIDATES;
+    query.now = prompted.now;
+    query
+}
+
+/// Decides what is worth telling: the one place that does.
+struct Judge<'a> {
+    prompted: &'a Prompted,
+    /// Notes that are about to be told.
+    notes: &'a [Noted],
+    told: Told,
+}
+
+impl<'a> Judge<'a> {
+    fn new(store: &Store, prompted: &'a Prompted, notes: &'a [Noted]) -> Result<Self, StoreError> {
+        Ok(Self { prompted, notes, told: store.told(prompted.session)? })
+    }
+
+    /// Hits come best first, and what is told of one may leave nothing to tell of the next.
+    fn judge(&self, hits: Vec<Hit>) -> Vec<Candidate> {
+        let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let verdict = self.of_itself(&hit).unwrap_or_else(|| {
+                let told = || judged.iter().filter(|other| other.verdict == Verdict::Told);
+                if told().any(|other| says_the_same(&other.hit, &hit)) {
+                    Verdict::SaysTheSame
+                } else if told().count() >= self.prompted.most {
+                    Verdict::Enough
+                } else {
+                    Verdict::Told
+                }
+            });
+            judged.push(Candidate { verdict, hit });
+        }
+        judged
+    }
+
+    /// Why a hit is not told whatever else is.
+    fn of_itself(&self, hit: &Hit) -> Option<Verdict> {
+        let retold = || hit.session_id.is_some_and(|session| self.told.sessions.contains(&session));
+        let reasons: [(Verdict, &dyn Fn() -> bool); 8] = [
+            (Verdict::BelowThreshold, &|| hit.score < self.prompted.least_score),
+            (Verdict::OwnSession, &|| hit.session_id == Some(self.prompted.session)),
+            (Verdict::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
+            (Verdict::Superseded, &|| hit.superseded_by.is_some()),
+            (Verdict::NotesOff, &|| hit.kind == RecordKind::Note && !self.prompted.notes),
+            (Verdict::AlreadyTold, &|| self.told.records.contains(&hit.id)),
+            (Verdict::ToldAsNote, &|| self.is_begun(hit)),
+            (Verdict::ToldOtherwise, &|| retells(hit) && retold()),
+        ];
+        reasons.into_iter().find(|(_, holds)| holds()).map(|(verdict, _)| verdict)
+    }
+
+    /// The beginning of a note that is always told was told, or is about to be.
+    fn is_begun(&self, hit: &Hit) -> bool {
+        hit.kind == RecordKind::Note
+            && hit.part == BEGINNING
+            && (self.notes.iter().any(|note| note.id == hit.id.number)
+                || self.told.notes.iter().any(|(note, _)| *note == hit.id.number))
+    }
+}
+
+/// The text of what is to be told. What finds no room in it is judged anew.
+fn tell_all(
+    store: &Store,
+    prompted: &Prompted,
+    candidates: &mut [Candidate],
+    notes: &[Noted],
+) -> Result<Option<Context>, StoreError> {
+    let mut memories = Vec::new();
+    let mut places = Vec::new();
+    for (place, candidate) in candidates.iter_mut().enumerate() {
+        if candidate.verdict != Verdict::Told {
+            continue;
+        }
+        match tell(store, &candidate.hit)? {
+            Some(memory) => {
+                memories.push(memory);
+                places.push(place);
+            }
+            None => candidate.verdict = Verdict::Gone,
+        }
+    }
+    let told = context::recalled(&memories, notes, MOST_TOKENS, prompted.room, prompted.now);
+    for (number, place) in (0..).zip(places) {
+        if !told.as_ref().is_some_and(|told| told.shown.contains(&number)) {
+            candidates[place].verdict = Verdict::OverBudget;
+        }
+    }
+    Ok(told)
+}
+
+/// What is written down of what was told.
+fn items(told: &Context, candidates: &[Candidate], notes: &[Noted]) -> Vec<Item> {
+    let of_notes = told.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
+    let told = candidates.iter().filter(|candidate| candidate.verdict == Verdict::Told);
+    of_notes.chain(told.map(|candidate| of_hit(&candidate.hit))).collect()
+}
+
+fn of_hit(hit: &Hit) -> Item {
+    let why = format!("{} {}", hit.part, hit.why.matched.join(" "));
+    Item {
+        id: hit.id.to_string(),
+        score: Some(hit.score),
+        why: why.trim().to_owned(),
+        version: String::new(),
     }
 }
 
@@ -216,7 +352,80 @@ pub fn is_trivial(prompt: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_trivial;
+    use super::*;
+    use crate::hit::{Snippet, Why};
+
+    fn hit(id: &str, session: i64, score: f64) -> Hit {
+        let id: RecordId = id.parse().unwrap();
+        Hit {
+            id,
+            kind: id.kind,
+            part: "narrative".to_owned(),
+            title: String::new(),
+            snippet: Snippet::default(),
+            score,
+            why: Why::default(),
+            project: None,
+            project_id: None,
+            session_id: Some(SessionId(session)),
+            observation_type: None,
+            created_at: Time(0),
+            superseded_by: None,
+            duplicates: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_memory_that_is_not_told_has_a_reason() {
+        let prompted = Prompted {
+            text: String::new(),
+            project: ProjectId(1),
+            session: SessionId(9),
+            most: 2,
+            least_score: 0.5,
+            room: 1_000,
+            notes: true,
+            now: Time(0),
+        };
+        let note = Noted {
+            id: 4,
+            path: String::new(),
+            title: String::new(),
+            text: String::new(),
+            version: String::new(),
+        };
+        let told = Told {
+            records: ["6".parse().unwrap()].into(),
+            sessions: [SessionId(6)].into(),
+            ..Told::default()
+        };
+        let judge = Judge { prompted: &prompted, notes: &[note], told };
+        let superseded = Hit { superseded_by: Some(ObservationId(1)), ..hit("3", 3, 0.9) };
+        let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
+        let begun = Hit { part: BEGINNING.to_owned(), session_id: None, ..hit("n4", 0, 0.9) };
+        let further = Hit { session_id: None, ..hit("n4", 0, 0.9) };
+        let cases = [
+            (hit("1", 1, 0.49), Verdict::BelowThreshold),
+            (hit("2", 9, 0.9), Verdict::OwnSession),
+            (superseded, Verdict::Superseded),
+            (waiting, Verdict::Waiting),
+            (hit("e5", 5, 0.9), Verdict::Waiting),
+            (hit("6", 6, 0.9), Verdict::AlreadyTold),
+            (hit("t6", 6, 0.9), Verdict::ToldOtherwise),
+            (begun, Verdict::ToldAsNote),
+            (hit("7", 7, 0.5), Verdict::Told),
+            (hit("s7", 7, 0.9), Verdict::SaysTheSame),
+            (further, Verdict::Told),
+            (hit("10", 10, 0.9), Verdict::Enough),
+        ];
+        let (hits, expected): (Vec<Hit>, Vec<Verdict>) = cases.into_iter().unzip();
+        let judged = judge.judge(hits);
+        let verdicts: Vec<Verdict> = judged.iter().map(|candidate| candidate.verdict).collect();
+        assert_eq!(verdicts, expected);
+        let without = Prompted { notes: false, ..prompted.clone() };
+        let judge = Judge { prompted: &without, notes: &[], told: Told::default() };
+        assert_eq!(judge.judge(vec![hit("n4", 0, 0.9)])[0].verdict, Verdict::NotesOff);
+    }
 
     #[test]
     fn a_nod_is_no_question() {

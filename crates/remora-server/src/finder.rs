@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use remora_core::settings;
 use remora_embed::Embedder;
 use remora_search::{
-    Embed, EmbedError, Embeddings, Mode, Prepared, Prompted, Results, SearchQuery, Searcher, Telling,
+    Embed, EmbedError, Embeddings, Explained, Mode, Prepared, Prompted, Results, SearchQuery, Searcher,
     is_trivial,
 };
 use remora_store::{Store, StoreError};
@@ -73,12 +73,12 @@ impl Finder {
         self.find(asked, move |searcher, store, embedder| searcher.search(store, embedder, &query)).await
     }
 
-    /// What to tell with a prompt, by these settings.
+    /// What to tell with a prompt, by these settings, and why.
     pub async fn recall(
         &self,
         prompted: Prompted,
         settings: &settings::Search,
-    ) -> Result<Option<Telling>, StoreError> {
+    ) -> Result<Explained, StoreError> {
         let asked = match self.embedders.chosen(settings) {
             Chosen::Remote(remote) if !is_trivial(&prompted.text) => {
                 Asked::Elsewhere(remote.quick_question(&prompted.text, HURRY).await)
@@ -87,7 +87,7 @@ impl Finder {
             Chosen::Builtin => Asked::Here,
             Chosen::Remote(_) | Chosen::Nobody => Asked::Nobody,
         };
-        self.find(asked, move |searcher, store, embedder| searcher.recall(store, embedder, &prompted)).await
+        self.find(asked, move |searcher, store, embedder| searcher.explain(store, embedder, &prompted)).await
     }
 
     async fn find<T: Send + 'static>(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use remora_core::capture::{self, LeftOut};
-use remora_core::event::{Body, Event, Origin, SessionRef};
+use remora_core::event::{Body, Event, FileAhead, Origin, SessionRef};
 use remora_core::privacy;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
@@ -52,6 +52,26 @@ pub fn admit(
         return Ok(Admission::LeftOut(Reason::EmptyPrompt));
     }
     Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
+}
+
+/// Why nothing may be told of a file: what was told is written down with the file's name, so what keeps an event out
+/// keeps that out too.
+pub fn bars(
+    dir: &DataDir,
+    settings: &Settings,
+    home: Option<&Path>,
+    ahead: &FileAhead,
+) -> Result<Option<Reason>, StoreError> {
+    let cwd = Path::new(&ahead.cwd);
+    if capture::is_excluded(cwd, &settings.capture, home) {
+        return Ok(Some(Reason::ExcludedProject));
+    }
+    if pause::read(dir)?.covers(cwd) {
+        return Ok(Some(Reason::Paused));
+    }
+    let is_private = private_turns::contains(dir, &ahead.session, &ahead.origin)
+        .map_err(StoreError::file(dir.private_turns()))?;
+    Ok(is_private.then_some(Reason::PrivateTurn))
 }
 
 /// Notes a prompt that nobody typed: its turn is as private as the one before it.

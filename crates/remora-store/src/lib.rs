@@ -5,6 +5,7 @@
 //! data directory holds what must work without it: the [`spool`], the [`log`] and the
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
+mod about_file;
 pub mod changed_files;
 pub mod config_file;
 mod connection;
@@ -36,6 +37,7 @@ mod timeline;
 mod usage;
 mod writing;
 
+pub use about_file::ProjectFile;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
 pub use hex::hex;

@@ -17,13 +17,24 @@ use crate::{Store, StoreError};
 pub enum Moment {
     Start,
     Prompt,
+    /// Before a file was read or changed.
+    File,
 }
 
 impl Moment {
+    fn from_name(name: &str) -> Self {
+        match name {
+            "start" => Self::Start,
+            "file" => Self::File,
+            _ => Self::Prompt,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
             Self::Prompt => "prompt",
+            Self::File => "file",
         }
     }
 }
@@ -47,6 +58,11 @@ impl Item {
         Self { id: observation.to_string(), score: None, why: "timeline".to_owned(), version: String::new() }
     }
 
+    /// An observation about a file that was about to be opened.
+    pub fn of_file(observation: i64) -> Self {
+        Self { id: observation.to_string(), score: None, why: "file".to_owned(), version: String::new() }
+    }
+
     /// A note that is always told.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
@@ -60,7 +76,7 @@ pub struct Retrieval {
     #[serde(skip)]
     pub session: SessionId,
     pub moment: Moment,
-    /// The beginning of the prompt, as it was captured.
+    /// The beginning of the prompt, as it was captured; of a file, its path in the project.
     pub prompt: String,
     pub tokens: u64,
     pub ms: u64,
@@ -137,6 +153,12 @@ impl Store {
         Ok(told)
     }
 
+    /// Whether a session was told of this file before.
+    pub fn was_told_of_file(&self, session: SessionId, path: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND moment = ?2 AND prompt = ?3";
+        Ok(self.db.prepare_cached(sql)?.exists(params![session.0, Moment::File.name(), path])?)
+    }
+
     /// The latest first.
     pub fn retrievals(&self, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
         let mut statement = self.db.prepare(
@@ -160,7 +182,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<RetrievalRow> {
         project: row.get(3)?,
         retrieval: Retrieval {
             session: SessionId(row.get(4)?),
-            moment: if moment == "start" { Moment::Start } else { Moment::Prompt },
+            moment: Moment::from_name(&moment),
             prompt: row.get(6)?,
             tokens: row.get::<_, i64>(7)?.unsigned_abs(),
             ms: row.get::<_, i64>(8)?.unsigned_abs(),

@@ -49,6 +49,16 @@ impl Store {
         Ok(Self { db, dir: dir.clone(), newer_schema: None })
     }
 
+    /// For a hook that only asks: `None` where nothing was captured yet.
+    pub fn open_to_ask(dir: &DataDir) -> Result<Option<Self>, StoreError> {
+        if !dir.database().exists() {
+            return Ok(None);
+        }
+        let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
+        schema::check(&db)?;
+        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None }))
+    }
+
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
     /// the spool.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {

@@ -5,7 +5,7 @@ use std::io;
 
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, FoundProject, ProjectRow, Store, locate, log};
+use remora_store::{DataDir, FoundProject, ProjectRow, SessionRow, Store, locate, log};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -58,6 +58,21 @@ pub(crate) fn project(store: &Store, wanted: &str) -> Result<ProjectRow> {
         }
         FoundProject::None => Err(CliError::not_found(format!("no project is known as `{wanted}`"))
             .hint("see what there is: `remora sessions`")),
+    }
+}
+
+/// A session by the beginning of its id.
+pub(crate) fn session(store: &Store, beginning: &str) -> Result<SessionRow> {
+    let sessions = store.sessions_named(beginning)?;
+    match sessions.as_slice() {
+        [session] => Ok(session.clone()),
+        [] => Err(CliError::not_found(format!("no session is known as `{beginning}`"))
+            .hint("see what there is: `remora sessions`")),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|session| session.content_session_id.as_str()).collect();
+            Err(CliError::usage(format!("`{beginning}` is the beginning of {} sessions", several.len()))
+                .hint(format!("give more of it: {}", ids.join(", "))))
+        }
     }
 }
 

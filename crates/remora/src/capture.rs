@@ -1,6 +1,6 @@
 //! From a host's message to a record that may be stored: the way hooks and the demo share.
 
-use remora_core::event::Event;
+use remora_core::event::FileAhead;
 use remora_core::host::Host;
 use remora_core::intake::Document;
 use remora_core::settings::Settings;
@@ -15,6 +15,8 @@ use crate::env;
 pub(crate) enum Taken {
     Record(Box<Record>),
     LeftOut(Reason),
+    /// Nothing to store; what is known of the file may be told.
+    FileAhead(Box<FileAhead>),
     /// A prompt nobody typed.
     Synthetic,
     /// Not an event Remora keeps.
@@ -35,9 +37,17 @@ pub(crate) fn take(
         Reading::Synthetic { session, origin } => gate::note_synthetic(dir, &session, &origin)
             .map(|()| Taken::Synthetic)
             .map_err(|error| error.to_string()),
-        Reading::Event(event) => {
-            let event = with_directory(*event);
-            let admission = gate::admit(dir, &settings(), env::home().as_deref(), event, at);
+        Reading::FileAhead(mut ahead) => {
+            ahead.cwd = directory(ahead.cwd);
+            let barred = gate::bars(dir, &settings(), env::home().as_deref(), &ahead);
+            match barred.map_err(|error| error.to_string())? {
+                None => Ok(Taken::FileAhead(ahead)),
+                Some(reason) => Ok(Taken::LeftOut(reason)),
+            }
+        }
+        Reading::Event(mut event) => {
+            event.cwd = directory(event.cwd);
+            let admission = gate::admit(dir, &settings(), env::home().as_deref(), *event, at);
             match admission.map_err(|error| error.to_string())? {
                 Admission::Admitted(record) => Ok(Taken::Record(record)),
                 Admission::LeftOut(reason) => Ok(Taken::LeftOut(reason)),
@@ -47,11 +57,9 @@ pub(crate) fn take(
 }
 
 /// A host that does not say where it works starts its hooks there.
-fn with_directory(mut event: Event) -> Event {
-    if event.cwd.is_empty()
-        && let Ok(current) = std::env::current_dir()
-    {
-        event.cwd = current.to_string_lossy().into_owned();
+fn directory(named: String) -> String {
+    if !named.is_empty() {
+        return named;
     }
-    event
+    std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
 }

@@ -39,7 +39,6 @@ enum Command {
     Sessions(sessions::Sessions),
     /// Records by their ids, whole: observations, summaries, turns, facts, notes, events, sessions.
     Show(show::Show),
-    /// What an agent is told when a session begins here.
     Context(context::Context),
     ContextFiles(context_files::ContextFiles),
     /// What agents were told, when and why.

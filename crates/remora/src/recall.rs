@@ -1,16 +1,19 @@
-//! What an agent is told: at the start of a session, and with a prompt.
+//! What an agent is told: at the start of a session, with a prompt, and before it opens a file.
 
+use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use remora_core::context;
-use remora_core::event::{Body, Event};
+use remora_core::event::{Body, Event, FileAhead};
+use remora_core::privacy;
 use remora_core::settings::{Context, Memory};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_hosts::response::{self, Moment};
 use remora_search::{PREVIEW, Prompted, Searcher, Telling, is_trivial};
 use remora_store::retrievals::{self, Item, Retrieval};
-use remora_store::{KnownSession, Recall, Store, StoreError};
+use remora_store::{DataDir, KnownSession, Recall, Store, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -80,6 +83,40 @@ fn at_start(
         at: now,
     })?;
     Ok(Some(told.text))
+}
+
+/// What is known of a file that is about to be read or changed: once a session, and only what is news to it.
+pub(crate) fn before_file(dir: &DataDir, ahead: &FileAhead, now: Time) -> Result<Option<String>, StoreError> {
+    let started = Instant::now();
+    let host = ahead.session.host;
+    let Some(room) = response::room(host) else { return Ok(None) };
+    // What was told is written down, and a path that must not be is not told of.
+    if privacy::clean_text(&ahead.path) != ahead.path {
+        return Ok(None);
+    }
+    let Some(store) = Store::open_to_ask(dir)? else { return Ok(None) };
+    // The kernel closes files faster than SQLite does.
+    let mut store = ManuallyDrop::new(store);
+    let Some(session) = store.known_session(&ahead.session)? else { return Ok(None) };
+    let path = Path::new(&ahead.cwd).join(&ahead.path);
+    let Some(file) = store.project_file(session.project, &path)? else { return Ok(None) };
+    if store.was_told_of_file(session.id, &file.path)? {
+        return Ok(None);
+    }
+    let observations = store.about_file(&session, &file)?;
+    let Some(told) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
+    let Some(answer) = response::with_context(host, Moment::Tool, &told.text) else { return Ok(None) };
+    store.log_retrieval(&Retrieval {
+        session: session.id,
+        moment: retrievals::Moment::File,
+        prompt: file.path,
+        tokens: context::tokens(&told.text),
+        ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        degraded: None,
+        items: told.shown.iter().map(|id| Item::of_file(*id)).collect(),
+        at: now,
+    })?;
+    Ok(Some(answer))
 }
 
 /// A session that goes on remembers itself, unless its host has just shortened it.

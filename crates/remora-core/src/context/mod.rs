@@ -3,6 +3,7 @@
 //! The budget is in tokens, estimated as characters / 4. Each part has a cap of its own, what a part leaves over goes to
 //! the timeline, and only whole items are shown: half a sentence costs as much as it misleads.
 
+mod about_file;
 mod files;
 mod frame;
 mod noted;
@@ -14,6 +15,7 @@ use std::fmt::Write;
 use crate::memory::ObservationType;
 use crate::time::Time;
 
+pub use about_file::{AboutFile, about_file};
 pub use files::{folder_section, project_section};
 pub use frame::framed;
 use frame::safe;

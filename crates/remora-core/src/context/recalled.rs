@@ -55,7 +55,7 @@ pub fn recalled(
     (!shown.is_empty() || !notes.is_empty()).then(|| Context { text: framed(&body), shown, notes })
 }
 
-fn line(memory: &Recalled, now: Time) -> String {
+pub(super) fn line(memory: &Recalled, now: Time) -> String {
     let title = safe(&memory.title, LONGEST_TITLE);
     let text = safe(&memory.text, memory.longest);
     let told = if text.starts_with(title.trim_end_matches(['.', '…'])) {

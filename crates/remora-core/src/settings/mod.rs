@@ -150,13 +150,14 @@ impl Default for Context {
     }
 }
 
-/// What an agent is told with a prompt, and of the user's own notes.
+/// What an agent is told with a prompt, before it opens a file, and of the user's own notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     pub auto_retrieve_enabled: bool,
     pub auto_retrieve_max_results: u8,
     /// From 0 to 1.
     pub auto_retrieve_min_score: f64,
+    pub file_context_enabled: bool,
     pub obsidian_context_enabled: bool,
     /// Notes that are always told: by path in the vault, or by name.
     pub obsidian_context_notes: Vec<String>,
@@ -196,6 +197,7 @@ impl Default for Memory {
             auto_retrieve_enabled: true,
             auto_retrieve_max_results: 4,
             auto_retrieve_min_score: 0.5,
+            file_context_enabled: true,
             obsidian_context_enabled: true,
             obsidian_context_notes: Vec::new(),
             obsidian_context_tag: "remora".to_owned(),

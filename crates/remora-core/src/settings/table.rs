@@ -380,6 +380,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings| settings.memory.auto_retrieve_min_score.into(),
     ),
     setting(
+        "memory.file_context_enabled",
+        "REMORA_MEMORY_FILE_CONTEXT_ENABLED",
+        "whether an agent is told what is known of a file before it reads or changes it, once a session",
+        |settings, given| given.boolean().map(|yes| settings.memory.file_context_enabled = yes),
+        |settings| settings.memory.file_context_enabled.into(),
+    ),
+    setting(
         "memory.obsidian_context_enabled",
         "REMORA_MEMORY_OBSIDIAN_CONTEXT_ENABLED",
         "whether an agent is told of your own notes; without a vault there are none",

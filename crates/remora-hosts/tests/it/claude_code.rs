@@ -32,6 +32,7 @@ fn every_recorded_line_is_read() {
             let meaning = match reading(&line["stdin"]) {
                 Reading::Event(event) => serde_json::to_value(event).unwrap(),
                 Reading::Synthetic { .. } => json!("synthetic"),
+                Reading::FileAhead(ahead) => json!({"file_ahead": ahead.path}),
                 Reading::Nothing => json!("nothing"),
                 Reading::Malformed(reason) => panic!("{reason}: {line}"),
             };

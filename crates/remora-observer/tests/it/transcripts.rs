@@ -38,7 +38,7 @@ pub(crate) fn replay(dir: &DataDir, store: &mut Store, jsonl: &str) {
                 }
             }
             Reading::Synthetic { session, origin } => note_synthetic(dir, &session, &origin).unwrap(),
-            Reading::Nothing => {}
+            Reading::FileAhead(_) | Reading::Nothing => {}
             Reading::Malformed(reason) => panic!("{reason}: {line}"),
         }
     }

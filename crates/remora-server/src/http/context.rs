@@ -9,10 +9,11 @@ use remora_core::context;
 use remora_core::document::ProjectScope;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
+use remora_core::ids::{ProjectId, SessionId};
 use remora_core::privacy;
 use remora_core::time::Time;
 use remora_hosts::response;
-use remora_search::Prompted;
+use remora_search::{Explanation, NEW_SESSION, Prompted};
 use remora_store::retrievals::Item;
 use remora_store::{Recall, Store};
 use serde::{Deserialize, Serialize};
@@ -39,12 +40,14 @@ struct Told {
     memories: Vec<Item>,
     /// What could not be asked.
     degraded: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Question {
     #[serde(alias = "contentSessionId")]
-    session_id: String,
+    session_id: Option<String>,
     #[serde(default)]
     host: Option<String>,
     #[serde(alias = "q", alias = "query")]
@@ -52,51 +55,61 @@ struct Question {
     /// Whether what is answered counts as told. A hook that may not wait says so itself, once it has handed it on.
     #[serde(default = "yes")]
     log: bool,
+    /// Whether to say why, of all that was found. Then nothing counts as told, and a project does for a session.
+    #[serde(default)]
+    explain: bool,
+    #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    cwd: Option<String>,
 }
 
 fn yes() -> bool {
     true
 }
 
+const HINT: &str = r#"send {"session_id": …, "host": …, "prompt": …}"#;
+
 /// What matters for a prompt of a session that is known.
 async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Told>, ApiError> {
     let body = to_bytes(request.into_body(), LARGEST_QUESTION).await.map_err(|_| ApiError::TooLarge)?;
-    let hint = r#"send {"session_id": …, "host": …, "prompt": …}"#;
     let question: Question =
-        serde_json::from_slice(&body).map_err(|error| ApiError::invalid(error.to_string(), hint))?;
+        serde_json::from_slice(&body).map_err(|error| ApiError::invalid(error.to_string(), HINT))?;
     let host = match question.host.as_deref() {
         None => Host::Generic,
-        Some(name) => name.parse().map_err(|_| ApiError::invalid("there is no such host", hint))?,
+        Some(name) => name.parse().map_err(|_| ApiError::invalid("there is no such host", HINT))?,
     };
     http.shared.refresh_settings();
     let settings = http.shared.settings();
-    let session = SessionRef { host, id: question.session_id };
-    let known = http.shared.reader.call(move |store| store.known_session(&session)).await?;
     let memory = &settings.memory;
     let wants_notes = memory.notes_source().is_some();
-    let Some(known) = known.filter(|_| memory.auto_retrieve_enabled || wants_notes) else {
+    let wants_any = memory.auto_retrieve_enabled || wants_notes || question.explain;
+    let asker = asker(&http, host, &question).await?;
+    let Some((project, session)) = asker.filter(|_| wants_any) else {
         return Ok(Json(Told::default()));
     };
     let is_fresh = !wants_notes || http.shared.notes.wait().await;
     let prompted = Prompted {
         text: privacy::clean_text(&question.prompt),
-        project: known.project,
-        session: known.id,
+        project,
+        session,
         most: if memory.auto_retrieve_enabled { usize::from(memory.auto_retrieve_max_results) } else { 0 },
         least_score: memory.auto_retrieve_min_score,
         room: response::room(host).unwrap_or(USUAL_ROOM),
         notes: wants_notes,
         now: Time::now(),
     };
-    let Some(mut telling) = http.shared.finder.recall(prompted, &settings.search).await? else {
-        return Ok(Json(Told::default()));
+    let explained = http.shared.finder.recall(prompted, &settings.search).await?;
+    let explanation = question.explain.then_some(explained.explanation);
+    let Some(mut telling) = explained.telling else {
+        return Ok(Json(Told { explanation, ..Told::default() }));
     };
     if !is_fresh {
         let others = telling.retrieval.degraded.take();
         telling.retrieval.degraded =
             Some(others.map_or("notes".to_owned(), |others| format!("{others}; notes")));
     }
-    if question.log {
+    if question.log && !question.explain {
         let retrieval = telling.retrieval.clone();
         http.shared.writer.call(move |store| store.log_retrieval(&retrieval)).await?;
     }
@@ -105,7 +118,31 @@ async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Jso
         tokens: telling.retrieval.tokens,
         memories: telling.retrieval.items,
         degraded: telling.retrieval.degraded,
+        explanation,
     }))
+}
+
+/// Whose prompt it is: of a session, or, to explain, of one that might begin in a project. `None` for a session that
+/// nobody has heard of.
+async fn asker(
+    http: &Arc<Http>,
+    host: Host,
+    question: &Question,
+) -> Result<Option<(ProjectId, SessionId)>, ApiError> {
+    if let Some(id) = &question.session_id {
+        let session = SessionRef { host, id: id.clone() };
+        let known = http.shared.reader.call(move |store| store.known_session(&session)).await?;
+        return Ok(known.map(|known| (known.project, known.id)));
+    }
+    if !question.explain {
+        return Err(ApiError::invalid("`session_id` is missing", HINT));
+    }
+    match project::scope(http, question.project.clone(), question.cwd.clone()).await? {
+        ProjectScope::One(project) => Ok(Some((project, NEW_SESSION))),
+        ProjectScope::All => {
+            Err(ApiError::invalid("one project's memory is told at a time", "name one with `project`"))
+        }
+    }
 }
 
 /// What a session is told at its start.
@@ -154,6 +191,7 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Told
                 .collect(),
             context: Some(told.text),
             degraded: None,
+            explanation: None,
         }
     })))
 }

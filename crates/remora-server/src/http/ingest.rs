@@ -59,7 +59,9 @@ async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Resul
     let event = match remora_hosts::read(Host::Generic, Some(kind), document) {
         Reading::Event(event) => placed(&http, *event).await?,
         Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
-        Reading::Synthetic { .. } | Reading::Nothing => return Ok(left_out("not_an_event")),
+        Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {
+            return Ok(left_out("not_an_event"));
+        }
     };
     http.shared.refresh_settings();
     let settings = http.shared.settings();

@@ -2,14 +2,22 @@ use std::process::ExitCode;
 
 use clap::Args;
 use remora_core::context;
+use remora_core::document::ProjectScope;
 use remora_core::time::Time;
 use remora_store::Recall;
 use serde_json::json;
 
+use super::explain::{self, Asker};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 
+/// What an agent is told when a session begins here; with --explain, what it is told with a prompt, and why.
+///
+/// `remora context --explain "why does the clock jump"` lists every memory that was found for the prompt: its score from 0
+/// to 1 and what that is made of (the words it has in common with the prompt, how near its meaning is, which part of it
+/// fits), and whether it would be told or why not. Then comes the exact text. Nothing of it counts as told. Too much is told?
+/// Raise `memory.auto_retrieve_min_score`. Too little? Lower it. Exit code 1 when nothing would be told.
 #[derive(Args)]
 pub(crate) struct Context {
     /// A project by its name, id or directory; without it, the one you are in.
@@ -18,11 +26,30 @@ pub(crate) struct Context {
     /// As many tokens as this, instead of what the settings say.
     #[arg(long, value_name = "N")]
     tokens: Option<u32>,
+    /// Say what would be told with this prompt, and why not the rest.
+    #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
+    explain: Option<String>,
+    /// With --explain: as a session that is known (the beginning of its id), which is told nothing twice.
+    #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
+    session: Option<String>,
 }
 
-/// What an agent would be told if a session began here and now. Exit code 1 when that is nothing.
+/// What an agent would be told if a session began here and now, or with a prompt. Exit code 1 when that is nothing.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
+    if let Some(prompt) = &arguments.explain {
+        let session =
+            arguments.session.as_deref().map(|session| app::session(&store, session)).transpose()?;
+        let project = match &session {
+            Some(session) => session.project_id,
+            None => match app::scope(&store, arguments.project.as_deref(), false)? {
+                ProjectScope::One(project) => project,
+                ProjectScope::All => return Err(CliError::usage("one project's memory is told at a time")),
+            },
+        };
+        let asker = Asker { project, session: session.as_ref() };
+        return explain::run(app, &store, &asker, prompt);
+    }
     let (settings, _) = app::settings(&app.dir);
     let wanted = match &arguments.project {
         Some(project) => project.clone(),

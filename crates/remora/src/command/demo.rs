@@ -135,7 +135,8 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
             Taken::LeftOut(Reason::PrivateTurn) => "event of a private turn",
             Taken::LeftOut(_) => "call of a skipped tool",
             Taken::Synthetic => "notification nobody typed",
-            Taken::Nothing => "message of a kind Remora does not need",
+            // The demo shows what is captured.
+            Taken::FileAhead(_) | Taken::Nothing => "message of a kind Remora does not need",
         };
         *tally.left_out.entry(left_out).or_default() += 1;
     }

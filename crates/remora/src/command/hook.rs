@@ -105,7 +105,14 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             poked
         }
-        Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
+        Taken::FileAhead(ahead) if wanted.memory.file_context_enabled => {
+            watch(|| ());
+            if let Some(answer) = guarded(dir, || recall::before_file(dir, &ahead, Time::now())) {
+                print(&answer);
+            }
+            Ok(())
+        }
+        Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
     }
 }
 
@@ -113,7 +120,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
 /// its uuid makes it one.
 fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
-    watch(dir.clone(), record.clone(), Arc::clone(&stored));
+    watch(spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
     let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
@@ -123,14 +130,20 @@ fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<St
     Err(spool(dir, record.clone(), &reason))
 }
 
-/// Ends the process when the deadline has passed, whatever the rest of it is waiting for.
-fn watch(dir: DataDir, record: Record, stored: Arc<AtomicBool>) {
-    let watcher = thread::Builder::new().spawn(move || {
-        thread::sleep(DEADLINE);
+fn spool_unless(stored: Arc<AtomicBool>, dir: DataDir, record: Record) -> impl FnOnce() + Send + 'static {
+    move || {
         if !stored.load(Ordering::Acquire) {
             let reason = spool(&dir, record, "the database took too long");
             problems::report(Some(&dir), &reason);
         }
+    }
+}
+
+/// Ends the process when the deadline has passed, whatever the rest of it is waiting for.
+fn watch(at_last: impl FnOnce() + Send + 'static) {
+    let watcher = thread::Builder::new().spawn(move || {
+        thread::sleep(DEADLINE);
+        at_last();
         std::process::exit(0);
     });
     if let Err(error) = watcher {
@@ -154,12 +167,14 @@ fn store(
     Ok(store)
 }
 
-/// What the host is told, if anything. Memory that cannot be read is no reason to disturb it.
+/// What the host is told, if anything.
 fn tell(dir: &DataDir, store: &mut Store, record: &Record, wanted: &Wanted) -> Option<String> {
-    let told = panic::catch_unwind(AssertUnwindSafe(|| {
-        recall::answer(store, record.captured.event(), wanted, record.at)
-    }));
-    match told {
+    guarded(dir, || recall::answer(store, record.captured.event(), wanted, record.at))
+}
+
+/// Memory that cannot be read is no reason to disturb the host.
+fn guarded(dir: &DataDir, answer: impl FnOnce() -> Result<Option<String>, StoreError>) -> Option<String> {
+    match panic::catch_unwind(AssertUnwindSafe(answer)) {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
             problems::report(Some(dir), &format!("nothing was told: {error}"));

@@ -3,7 +3,7 @@ use remora_store::retrievals::Moment;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::output::{self, BOLD, DIM, count, paint, say, talk};
+use crate::output::{self, BOLD, DIM, brief, count, paint, say, talk};
 
 #[derive(Args)]
 pub(crate) struct Retrievals {
@@ -25,6 +25,7 @@ pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
         let what = match told.moment {
             Moment::Start => "at the start of a session".to_owned(),
             Moment::Prompt => format!("with “{}”", told.prompt),
+            Moment::File => format!("before it opened {}", brief(&told.prompt, 120)),
         };
         say(&format!("{} {what}", paint(BOLD, &output::local(told.at))));
         let number = i64::try_from(told.items.len()).unwrap_or(i64::MAX);

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use remora_core::document::{ProjectScope, RecordKind};
 use remora_core::host::Host;
-use remora_core::ids::SessionId;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_search::{Edge, Mode, SearchQuery, Sort, parse_date};
@@ -116,7 +115,12 @@ fn question(store: &Store, arguments: &Search) -> Result<SearchQuery> {
     filters.from = date("--from", arguments.from.as_deref(), Edge::Start, query.now)?;
     filters.until = date("--to", arguments.to.as_deref(), Edge::End, query.now)?;
     filters.host = arguments.host.map(|host| host.name().to_owned());
-    filters.session = arguments.session.as_deref().map(|session| find_session(store, session)).transpose()?;
+    filters.session = arguments
+        .session
+        .as_deref()
+        .map(|session| app::session(store, session))
+        .transpose()?
+        .map(|session| session.id);
     query.limit = usize::from(arguments.limit);
     query.offset = usize::from(arguments.offset);
     query.mode = match arguments.mode {
@@ -139,20 +143,6 @@ fn date(option: &str, text: Option<&str>, edge: Edge, now: Time) -> Result<Optio
         None => Err(CliError::usage(format!("{option}: `{text}` is no date")).hint(format!(
             "such as `{option} 2026-03-01`, `{option} yesterday`, `{option} \"2 weeks ago\"`"
         ))),
-    }
-}
-
-fn find_session(store: &Store, beginning: &str) -> Result<SessionId> {
-    let sessions = store.sessions_named(beginning)?;
-    match sessions.as_slice() {
-        [session] => Ok(session.id),
-        [] => Err(CliError::not_found(format!("no session is known as `{beginning}`"))
-            .hint("see what there is: `remora sessions`")),
-        several => {
-            let ids: Vec<&str> = several.iter().map(|session| session.content_session_id.as_str()).collect();
-            Err(CliError::usage(format!("`{beginning}` is the beginning of {} sessions", several.len()))
-                .hint(format!("give more of it: {}", ids.join(", "))))
-        }
     }
 }
 
@@ -252,7 +242,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect()
 }
 
-fn why(hit: &Hit) -> String {
+pub(super) fn why(hit: &Hit) -> String {
     let why = &hit.why;
     let mut parts = vec![format!("score {:.2}", hit.score)];
     if !hit.part.is_empty() {

@@ -11,7 +11,7 @@ use crate::daemon::Background;
 use crate::support::{World, assert_harmless, run_hook};
 
 /// A session with one turn that changed a file and proved it.
-fn work(world: &World, session: &str, number: usize) {
+pub(crate) fn work(world: &World, session: &str, number: usize) {
     let send = |event: &str, more: Value| {
         let mut message = world.message(event, &more);
         message["session_id"] = json!(session);
@@ -54,7 +54,7 @@ fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
     Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
 }
 
-fn drain(world: &World) {
+pub(crate) fn drain(world: &World) {
     world.text(&["queue", "drain", "--all"]);
 }
 
@@ -218,4 +218,70 @@ fn the_daemon_knows_what_git_calls_changed_for_hooks_that_cannot_ask() {
         store.changed_files(ProjectId(1)).unwrap() == ["kept.rs", "new/"]
     });
     assert!(!project.join(".git/index.lock").exists());
+}
+
+#[test]
+fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
+    let world = World::new();
+    work(&world, "one", 1);
+    work(&world, "two", 2);
+    drain(&world);
+    let prompt = "Why was case 1 rounded too early by the cast?";
+    // Without vectors, so that the figures are the same everywhere.
+    world.text(&["config", "set", "search.embedder", "off"]);
+    insta::with_settings!({ filters => vec![(r"in \d+ ms", "in [N] ms")] }, {
+        let output = world.remora(&["context", "--explain", prompt]);
+        assert!(output.status.success(), "{output:?}");
+        let both = format!("{}---\n{}", world.neutral(&output.stdout), world.neutral(&output.stderr));
+        insta::assert_snapshot!(both);
+    });
+    assert_eq!(world.json(&["retrievals"]), json!([]), "nothing of it counts as told");
+    let told = told_with(&world, "three", prompt).unwrap();
+    let explained = world.json(&["context", "--explain", prompt]);
+    assert_eq!(explained["context"], json!(told), "it is what a session is told");
+    // The same for a session that knows something: what it was told, and what it learned.
+    let verdict = |session: &str, id: &str| {
+        let output = world.remora(&["context", "--explain", prompt, "--session", session, "--json"]);
+        let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let candidates = explained["explanation"]["candidates"].as_array().unwrap().clone();
+        candidates.iter().find(|candidate| candidate["id"] == id).unwrap()["verdict"].clone()
+    };
+    assert_eq!(verdict("three", "1"), "already_told");
+    assert_eq!(verdict("one", "1"), "own_session");
+    let nod = world.remora(&["context", "--explain", "yes please"]);
+    assert_eq!(nod.status.code(), Some(1));
+    assert!(world.neutral(&nod.stderr).contains("Nothing was looked for: the prompt is"), "{nod:?}");
+    let unknown = world.remora(&["context", "--explain", prompt, "--session", "nobody"]);
+    assert!(world.neutral(&unknown.stderr).contains("no session is known as `nobody`"), "{unknown:?}");
+}
+
+#[test]
+fn the_daemon_explains_what_it_finds_by_meaning() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&[
+        "save",
+        "Invoices are sent on the first working day of the month, because the bank closes its books then.",
+    ]);
+    let client = start(&background);
+    background.wait("the vectors", || {
+        let index = world.json(&["index", "status"]);
+        index["vectors"] == index["documents"]
+    });
+    let prompt = "When do customers receive their bills each month?";
+    let explained = world.json(&["context", "--explain", prompt]);
+    let best = &explained["explanation"]["candidates"][0];
+    assert_eq!((&best["id"], &best["verdict"]), (&json!("1"), &json!("told")), "{explained}");
+    assert!(best["why"]["cosine"].is_number() && best["score"].as_f64() >= Some(0.5), "{explained}");
+    assert_eq!(explained["explanation"]["mode"], "hybrid");
+    assert_eq!(world.json(&["retrievals"]), json!([]));
+    // By HTTP as well: of a session or a project, and never without either.
+    let ask = |question: Value| client.post("/api/context/semantic", &question);
+    let project = json!({ "explain": true, "prompt": prompt, "cwd": world.project() });
+    assert_eq!(ask(project).json()["explanation"]["candidates"][0]["verdict"], "told");
+    assert_eq!(ask(json!({ "prompt": prompt })).status, 422);
+    assert_eq!(ask(json!({ "explain": true, "prompt": prompt })).status, 422);
+    let unknown = json!({ "explain": true, "prompt": prompt, "session_id": "nobody" });
+    assert_eq!(ask(unknown).json()["context"], Value::Null);
+    assert_eq!(world.json(&["retrievals"]), json!([]));
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]
 
+mod about_file;
 mod answers;
 mod client;
 mod commands;
