@@ -35,6 +35,7 @@ pub(crate) struct Ranked {
     pub(crate) outline: Outline,
     pub(crate) candidate: Candidate,
     pub(crate) recency: f64,
+    pub(crate) used: f64,
 }
 
 /// Where no text was given, so many records are counted and no more.
@@ -119,8 +120,9 @@ fn one_a_record(
     for mut candidate in candidates {
         let Some(outline) = outlines.get(&candidate.document) else { continue };
         let recency = RECENCY * (-age_in_days(query, outline) / RECENT_DAYS).exp2();
-        candidate.score *= (1.0 + recency) * if outline.superseded { SUPERSEDED } else { 1.0 };
-        let ranked = Ranked { outline: *outline, candidate, recency };
+        let used = outline.feedback.worth(query.now) - 1.0;
+        candidate.score *= (1.0 + recency) * (1.0 + used) * if outline.superseded { SUPERSEDED } else { 1.0 };
+        let ranked = Ranked { outline: *outline, candidate, recency, used };
         best.entry(outline.record)
             .and_modify(|known| {
                 if ranked.candidate.score > known.candidate.score {
@@ -152,7 +154,8 @@ fn top_up(
     for outline in store.outlines(&newest)? {
         let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
         if !is_known && ranking.len() < wanted {
-            ranking.push(Ranked { outline, candidate: Candidate::new(outline.id), recency: 0.0 });
+            let candidate = Candidate::new(outline.id);
+            ranking.push(Ranked { outline, candidate, recency: 0.0, used: 0.0 });
         }
     }
     Ok(())
@@ -204,6 +207,7 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
             file,
+            used: ranked.used,
             rank_score: candidate.score * (1.0 + file),
             waiting: false,
         };
@@ -254,6 +258,7 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, wh
         observation_type: row.kind,
         created_at: row.created_at,
         superseded_by: row.superseded_by,
+        feedback: row.feedback,
         duplicates: Vec::new(),
     }
 }
@@ -275,9 +280,10 @@ fn count(counts: &mut std::collections::BTreeMap<String, usize>, name: &str) {
     *counts.entry(name.to_owned()).or_default() += 1;
 }
 
-/// Whether a record may stand for a turn of a session.
+/// Whether a record may stand for a turn of a session. One that is wrong may not: it would be back where the turn is.
 pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
     outline.record.kind == RecordKind::Observation
+        && !outline.feedback.is_wrong()
         && outline.session.is_some()
         && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
 }

@@ -139,6 +139,7 @@ impl Searcher {
                 && hit.kind != RecordKind::Event
                 && !hit.why.waiting
                 && hit.superseded_by.is_none()
+                && !hit.feedback.is_wrong()
                 && (prompted.notes || hit.kind != RecordKind::Note)
                 && !told.records.contains(&hit.id)
                 && !is_begun(hit)
@@ -147,7 +148,9 @@ impl Searcher {
         let fits = |hit: &Hit| hit.score >= prompted.least_score;
         let mut hits: Vec<Hit> = Vec::new();
         for hit in found.hits.into_iter().filter(|hit| fits(hit) && is_news(hit)) {
-            if hits.len() < prompted.most && !hits.iter().any(|told| says_the_same(told, &hit)) {
+            let is_wanted = hits.len() < prompted.most && !hits.iter().any(|told| says_the_same(told, &hit));
+            // What is wrong must not come back in the words of its turn.
+            if is_wanted && !store.retells_wrong(hit.id)? {
                 hits.push(hit);
             }
         }

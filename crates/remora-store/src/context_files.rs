@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir::lock_file;
-use crate::material::{KNOWN_COLUMNS, read_known};
+use crate::material::{KNOWN, read_known};
 use crate::{Place, Store, StoreError, project, schema};
 
 /// So many of the latest observations say which folders are worked on.
@@ -128,8 +128,8 @@ impl Store {
     /// The latest observations with the files they changed, or else read; the latest first.
     pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS} FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
-             ORDER BY created_at DESC, id DESC LIMIT {LATEST}"
+            "{KNOWN} WHERE o.project_id = ?1 AND o.superseded_by IS NULL
+             ORDER BY o.created_at DESC, o.id DESC LIMIT {LATEST}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([project.0], |row| {

@@ -7,6 +7,7 @@ pub(crate) mod context_files;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod feedback;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod logs;
