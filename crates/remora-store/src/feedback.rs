@@ -178,3 +178,36 @@ impl Store {
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use remora_core::memory::ObservationType;
+    use remora_core::privacy::{Draft, Note};
+
+    use super::*;
+    use crate::{DataDir, SaveFor, locate};
+
+    #[test]
+    fn feedback_goes_with_its_observation_and_never_without_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let draft = Draft {
+            text: "Totals are cents.".to_owned(),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        let place = SaveFor::Directory(locate(temp.path()));
+        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        store.count_fetched(&[id, ObservationId(99)], Time(2));
+        assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
+        let rows = |store: &Store| {
+            let sql = "SELECT count(*) FROM observation_feedback";
+            store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        assert_eq!((store.feedback(id).unwrap().fetched, rows(&store)), (1, 1));
+        store.db.execute("DELETE FROM observations WHERE id = ?1", [id.0]).unwrap();
+        assert_eq!(rows(&store), 0);
+    }
+}

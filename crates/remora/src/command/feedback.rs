@@ -72,10 +72,8 @@ fn find(store: &Store, id: &str) -> Result<ObservationRow> {
         Some(RecordId { kind: RecordKind::Observation, number }) => {
             store.observation(ObservationId(number))?.ok_or_else(|| unknown(id))
         }
-        Some(record) => {
-            Err(CliError::usage(format!("`{id}` is a {}; feedback is for observations", record.kind.name()))
-                .hint("find one: `remora search WORDS --kind observation`"))
-        }
+        Some(_) => Err(CliError::usage(format!("feedback is for observations, and `{id}` is none"))
+            .hint("find one: `remora search WORDS --kind observation`")),
         None => Err(unknown(id)),
     }
 }
