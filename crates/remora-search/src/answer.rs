@@ -24,6 +24,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
     pub(crate) weighed: &'a [Weighed],
     pub(crate) candidates: Vec<Candidate>,
+    pub(crate) outlines: HashMap<DocumentId, Outline>,
     pub(crate) closeness: Closeness,
     pub(crate) plan: Plan,
     pub(crate) more: bool,
@@ -35,7 +36,6 @@ pub(crate) struct Ranked {
     pub(crate) outline: Outline,
     pub(crate) candidate: Candidate,
     pub(crate) recency: f64,
-    pub(crate) used: f64,
 }
 
 /// Where no text was given, so many records are counted and no more.
@@ -72,11 +72,11 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 
 /// The best records, best first, or newest first if that was asked for.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
-    let Answer { question, weighed, mut candidates, closeness, plan, more } = answer;
+    let Answer { question, weighed, mut candidates, outlines, closeness, plan, more } = answer;
     // Among vectors something is always nearest; that is no reason to show it.
     let is_near = |cosine: f32| cosine >= closeness.faint;
     candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
-    let mut ranking = one_a_record(store, query, candidates)?;
+    let mut ranking = one_a_record(query, candidates, &outlines);
     collapse::turns_below_observations(&mut ranking);
     let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let wanted = query.offset + query.limit;
@@ -109,20 +109,17 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
 
 /// Every record at its best document, best first.
 fn one_a_record(
-    store: &Store,
     query: &SearchQuery,
     candidates: Vec<Candidate>,
-) -> Result<Vec<Ranked>, StoreError> {
-    let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
-    let outlines: HashMap<DocumentId, Outline> =
-        store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+    outlines: &HashMap<DocumentId, Outline>,
+) -> Vec<Ranked> {
     let mut best: HashMap<RecordId, Ranked> = HashMap::new();
     for mut candidate in candidates {
         let Some(outline) = outlines.get(&candidate.document) else { continue };
         let recency = RECENCY * (-age_in_days(query, outline) / RECENT_DAYS).exp2();
-        let used = outline.feedback.worth(query.now) - 1.0;
-        candidate.score *= (1.0 + recency) * (1.0 + used) * if outline.superseded { SUPERSEDED } else { 1.0 };
-        let ranked = Ranked { outline: *outline, candidate, recency, used };
+        candidate.score *=
+            (1.0 + recency) * (1.0 + candidate.used) * if outline.superseded { SUPERSEDED } else { 1.0 };
+        let ranked = Ranked { outline: *outline, candidate, recency };
         best.entry(outline.record)
             .and_modify(|known| {
                 if ranked.candidate.score > known.candidate.score {
@@ -135,7 +132,7 @@ fn one_a_record(
     ranking.sort_by(|a, b| {
         b.candidate.score.total_cmp(&a.candidate.score).then(b.outline.id.cmp(&a.outline.id))
     });
-    Ok(ranking)
+    ranking
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of some years")]
@@ -155,7 +152,7 @@ fn top_up(
         let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
         if !is_known && ranking.len() < wanted {
             let candidate = Candidate::new(outline.id);
-            ranking.push(Ranked { outline, candidate, recency: 0.0, used: 0.0 });
+            ranking.push(Ranked { outline, candidate, recency: 0.0 });
         }
     }
     Ok(())
@@ -207,7 +204,7 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
             file,
-            used: ranked.used,
+            used: candidate.used,
             rank_score: candidate.score * (1.0 + file),
             waiting: false,
         };
