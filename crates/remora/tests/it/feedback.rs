@@ -74,7 +74,8 @@ fn what_somebody_calls_wrong_is_told_to_nobody_until_that_is_taken_back() {
     let start = told(&world, "one", "startup");
     assert!(start.is_none_or(|start| !start.contains("banker")), "nor at the start");
     let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
-    assert_eq!(found["hits"][0]["id"], json!(id), "whoever looks for it finds it");
+    let is_found = found["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == json!(id));
+    assert!(is_found, "whoever looks for it finds it: {found}");
     world.text(&["feedback", &id, "wrong", "--undo"]);
     assert!(told_with(&world, "two", PROMPT).is_some());
 }
