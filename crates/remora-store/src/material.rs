@@ -97,7 +97,7 @@ impl Store {
             Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
             Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
         };
-        // Decisions and bugs stay worth knowing longer than the rest; what is pinned or in use stays however old it is.
+        // Decisions and bugs stay worth knowing longer than the rest; what is pinned stays however old it is.
         let sql = format!(
             "{KNOWN} WHERE o.id IN (
                  SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
@@ -108,7 +108,7 @@ impl Store {
                  WHERE type IN ('decision', 'bugfix')
                  UNION
                  SELECT id FROM observation_feedback CROSS JOIN observations ON id = observation_id
-                 WHERE (pinned OR last_used_at IS NOT NULL) AND project_id = ?1 AND superseded_by IS NULL AND {condition}
+                 WHERE pinned AND project_id = ?1 AND superseded_by IS NULL AND {condition}
              ) ORDER BY f.pinned IS 1 DESC, o.created_at DESC, o.id DESC LIMIT 2 * {LATEST}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
