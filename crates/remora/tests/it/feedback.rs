@@ -92,8 +92,9 @@ fn what_is_pinned_is_told_when_there_is_room_for_little() {
             "decision",
         ]);
     }
+    let number: Value = id.parse().unwrap();
     let shown = || world.json(&["context", "--tokens", "150"])["observations"].clone();
-    let is_shown = || shown().as_array().unwrap().iter().any(|shown| shown.to_string() == id);
+    let is_shown = || shown().as_array().unwrap().contains(&number);
     assert!(!is_shown());
     world.text(&["feedback", &id, "pin"]);
     assert!(is_shown());
