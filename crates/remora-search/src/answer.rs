@@ -24,6 +24,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
     pub(crate) weighed: &'a [Weighed],
     pub(crate) candidates: Vec<Candidate>,
+    pub(crate) outlines: HashMap<DocumentId, Outline>,
     pub(crate) closeness: Closeness,
     pub(crate) plan: Plan,
     pub(crate) more: bool,
@@ -71,11 +72,11 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 
 /// The best records, best first, or newest first if that was asked for.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
-    let Answer { question, weighed, mut candidates, closeness, plan, more } = answer;
+    let Answer { question, weighed, mut candidates, outlines, closeness, plan, more } = answer;
     // Among vectors something is always nearest; that is no reason to show it.
     let is_near = |cosine: f32| cosine >= closeness.faint;
     candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
-    let mut ranking = one_a_record(store, query, candidates)?;
+    let mut ranking = one_a_record(query, candidates, &outlines);
     collapse::turns_below_observations(&mut ranking);
     let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let wanted = query.offset + query.limit;
@@ -108,18 +109,16 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
 
 /// Every record at its best document, best first.
 fn one_a_record(
-    store: &Store,
     query: &SearchQuery,
     candidates: Vec<Candidate>,
-) -> Result<Vec<Ranked>, StoreError> {
-    let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
-    let outlines: HashMap<DocumentId, Outline> =
-        store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+    outlines: &HashMap<DocumentId, Outline>,
+) -> Vec<Ranked> {
     let mut best: HashMap<RecordId, Ranked> = HashMap::new();
     for mut candidate in candidates {
         let Some(outline) = outlines.get(&candidate.document) else { continue };
         let recency = RECENCY * (-age_in_days(query, outline) / RECENT_DAYS).exp2();
-        candidate.score *= (1.0 + recency) * if outline.superseded { SUPERSEDED } else { 1.0 };
+        candidate.score *=
+            (1.0 + recency) * (1.0 + candidate.used) * if outline.superseded { SUPERSEDED } else { 1.0 };
         let ranked = Ranked { outline: *outline, candidate, recency };
         best.entry(outline.record)
             .and_modify(|known| {
@@ -133,7 +132,7 @@ fn one_a_record(
     ranking.sort_by(|a, b| {
         b.candidate.score.total_cmp(&a.candidate.score).then(b.outline.id.cmp(&a.outline.id))
     });
-    Ok(ranking)
+    ranking
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of some years")]
@@ -152,7 +151,8 @@ fn top_up(
     for outline in store.outlines(&newest)? {
         let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
         if !is_known && ranking.len() < wanted {
-            ranking.push(Ranked { outline, candidate: Candidate::new(outline.id), recency: 0.0 });
+            let candidate = Candidate::new(outline.id);
+            ranking.push(Ranked { outline, candidate, recency: 0.0 });
         }
     }
     Ok(())
@@ -204,6 +204,7 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
             file,
+            used: candidate.used,
             rank_score: candidate.score * (1.0 + file),
             waiting: false,
         };
@@ -254,6 +255,7 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, wh
         observation_type: row.kind,
         created_at: row.created_at,
         superseded_by: row.superseded_by,
+        feedback: row.feedback,
         duplicates: Vec::new(),
     }
 }
@@ -275,9 +277,10 @@ fn count(counts: &mut std::collections::BTreeMap<String, usize>, name: &str) {
     *counts.entry(name.to_owned()).or_default() += 1;
 }
 
-/// Whether a record may stand for a turn of a session.
+/// Whether a record may stand for a turn of a session. One that is wrong may not: it would be back where the turn is.
 pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
     outline.record.kind == RecordKind::Observation
+        && !outline.feedback.is_wrong()
         && outline.session.is_some()
         && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
 }

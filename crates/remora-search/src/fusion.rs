@@ -25,12 +25,22 @@ pub(crate) struct Candidate {
     pub(crate) lexical_rank: Option<usize>,
     pub(crate) cosine: Option<f32>,
     pub(crate) semantic_rank: Option<usize>,
+    /// What use adds to its rank; 0 without any feedback.
+    pub(crate) used: f64,
     pub(crate) score: f64,
 }
 
 impl Candidate {
     pub(crate) fn new(document: DocumentId) -> Self {
-        Self { document, lexical: None, lexical_rank: None, cosine: None, semantic_rank: None, score: 0.0 }
+        Self {
+            document,
+            lexical: None,
+            lexical_rank: None,
+            cosine: None,
+            semantic_rank: None,
+            used: 0.0,
+            score: 0.0,
+        }
     }
 }
 
@@ -49,17 +59,45 @@ pub(crate) fn fuse(
         (false, _) => (0.0, 0.0),
         _ => (0.5, PLACES_BY_WORDS),
     };
-    for candidate in candidates.iter_mut() {
+    let lexical = places(candidates, |candidate| (candidate.lexical_rank, candidate.lexical));
+    let semantic = places(candidates, |candidate| (candidate.semantic_rank, candidate.cosine.map(f64::from)));
+    for (candidate, (lexical, semantic)) in candidates.iter_mut().zip(lexical.into_iter().zip(semantic)) {
         let by_words = words.units(candidate.lexical.unwrap_or_default());
         let by_meaning = meaning
             .and_then(|meaning| candidate.cosine.map(|cosine| meaning.units(f64::from(cosine))))
             .unwrap_or_default();
-        let places = places_by_words * place(candidate.lexical_rank)
-            + (1.0 - places_by_words) * place(candidate.semantic_rank);
+        let places = places_by_words * place(lexical) + (1.0 - places_by_words) * place(semantic);
         candidate.score = weight * by_words + (1.0 - weight) * by_meaning + PLACES * places;
     }
     to_unit_range(candidates);
     weight
+}
+
+/// The places in one list, as they are when use counts too. Between the first and the second lies more than use may add,
+/// and which of two that fit alike is first is chance; so use has its say before places are worth anything.
+fn places(
+    candidates: &[Candidate],
+    of: impl Fn(&Candidate) -> (Option<usize>, Option<f64>),
+) -> Vec<Option<usize>> {
+    let mut places: Vec<Option<usize>> = candidates.iter().map(|candidate| of(candidate).0).collect();
+    if candidates.iter().all(|candidate| candidate.used.abs() < f64::EPSILON) {
+        return places;
+    }
+    let mut ranked: Vec<(usize, usize, f64)> = (0..)
+        .zip(candidates)
+        .filter_map(|(number, candidate)| match of(candidate) {
+            (Some(rank), Some(score)) => Some((rank, number, score * (1.0 + candidate.used))),
+            _ => None,
+        })
+        .collect();
+    ranked.sort_unstable_by_key(|(rank, ..)| *rank);
+    let ranks: Vec<usize> = ranked.iter().map(|(rank, ..)| *rank).collect();
+    // Stable: whoever fits alike and was used alike stays where it is.
+    ranked.sort_by(|(.., a), (.., b)| b.total_cmp(a));
+    for (rank, (_, number, _)) in ranks.into_iter().zip(ranked) {
+        places[number] = Some(rank);
+    }
+    places
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few hundred")]

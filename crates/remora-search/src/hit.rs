@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::feedback::Feedback;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
@@ -45,6 +46,9 @@ pub struct Hit {
     /// The observation that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<ObservationId>,
+    /// Of what use it has been; left out where nothing became of it.
+    #[serde(skip_serializing_if = "Feedback::is_none")]
+    pub feedback: Feedback,
     /// Records that say the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<RecordId>,
@@ -81,9 +85,11 @@ pub struct Why {
     pub matched: Vec<String>,
     /// How much of the question those are, rare words counting more, from 0 to 1.
     pub coverage: f64,
-    /// What being recent, about a near file, or asked for often before added to its rank.
+    /// What being recent, about a near file, or of use before added to its rank; the last is below 0 for what was told
+    /// in vain, and far below for what is wrong.
     pub recency: f64,
     pub file: f64,
+    pub used: f64,
     /// What decided its place.
     pub rank_score: f64,
     /// Found where it waits to become memory.

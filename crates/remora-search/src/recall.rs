@@ -73,6 +73,8 @@ pub enum Verdict {
     /// What waits is no memory yet.
     Waiting,
     Superseded,
+    /// Somebody called it wrong, or what it was made of.
+    Wrong,
     NotesOff,
     AlreadyTold,
     /// The beginning of a note that is always told: it was, or is about to be.
@@ -151,7 +153,8 @@ impl Searcher {
         if explanation.skipped.is_none() {
             let found = self.search(store, embedder, &question(prompted))?;
             (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
-            explanation.candidates = Judge::new(store, prompted, &notes)?.judge(found.hits);
+            explanation.candidates =
+                Judge::new(store, prompted, &notes)?.judge(found.hits, |id| store.retells_wrong(id))?;
         }
         let told = tell_all(store, prompted, &mut explanation.candidates, &notes)?;
         explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -201,32 +204,40 @@ impl<'a> Judge<'a> {
     }
 
     /// Hits come best first, and what is told of one may leave nothing to tell of the next.
-    fn judge(&self, hits: Vec<Hit>) -> Vec<Candidate> {
+    fn judge(
+        &self,
+        hits: Vec<Hit>,
+        retells_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
+    ) -> Result<Vec<Candidate>, StoreError> {
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
-            let verdict = self.of_itself(&hit).unwrap_or_else(|| {
-                let told = || judged.iter().filter(|other| other.verdict == Verdict::Told);
-                if told().any(|other| says_the_same(&other.hit, &hit)) {
-                    Verdict::SaysTheSame
-                } else if told().count() >= self.prompted.most {
-                    Verdict::Enough
-                } else {
-                    Verdict::Told
-                }
-            });
+            let told = || judged.iter().filter(|other| other.verdict == Verdict::Told);
+            let verdict = if let Some(verdict) = self.of_itself(&hit) {
+                verdict
+            } else if told().any(|other| says_the_same(&other.hit, &hit)) {
+                Verdict::SaysTheSame
+            } else if told().count() >= self.prompted.most {
+                Verdict::Enough
+            } else if retells_wrong(hit.id)? {
+                // What is wrong must not come back in the words of its turn.
+                Verdict::Wrong
+            } else {
+                Verdict::Told
+            };
             judged.push(Candidate { verdict, hit });
         }
-        judged
+        Ok(judged)
     }
 
     /// Why a hit is not told whatever else is.
     fn of_itself(&self, hit: &Hit) -> Option<Verdict> {
         let retold = || hit.session_id.is_some_and(|session| self.told.sessions.contains(&session));
-        let reasons: [(Verdict, &dyn Fn() -> bool); 8] = [
+        let reasons: [(Verdict, &dyn Fn() -> bool); 9] = [
             (Verdict::BelowThreshold, &|| hit.score < self.prompted.least_score),
             (Verdict::OwnSession, &|| hit.session_id == Some(self.prompted.session)),
             (Verdict::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
             (Verdict::Superseded, &|| hit.superseded_by.is_some()),
+            (Verdict::Wrong, &|| hit.feedback.is_wrong()),
             (Verdict::NotesOff, &|| hit.kind == RecordKind::Note && !self.prompted.notes),
             (Verdict::AlreadyTold, &|| self.told.records.contains(&hit.id)),
             (Verdict::ToldAsNote, &|| self.is_begun(hit)),
@@ -413,18 +424,20 @@ mod tests {
             (hit("6", 6, 0.9), Verdict::AlreadyTold),
             (hit("t6", 6, 0.9), Verdict::ToldOtherwise),
             (begun, Verdict::ToldAsNote),
+            (hit("s11", 11, 0.9), Verdict::Wrong),
             (hit("7", 7, 0.5), Verdict::Told),
             (hit("s7", 7, 0.9), Verdict::SaysTheSame),
             (further, Verdict::Told),
             (hit("10", 10, 0.9), Verdict::Enough),
         ];
         let (hits, expected): (Vec<Hit>, Vec<Verdict>) = cases.into_iter().unzip();
-        let judged = judge.judge(hits);
+        let judged = judge.judge(hits, |id| Ok(id.to_string() == "s11")).unwrap();
         let verdicts: Vec<Verdict> = judged.iter().map(|candidate| candidate.verdict).collect();
         assert_eq!(verdicts, expected);
         let without = Prompted { notes: false, ..prompted.clone() };
         let judge = Judge { prompted: &without, notes: &[], told: Told::default() };
-        assert_eq!(judge.judge(vec![hit("n4", 0, 0.9)])[0].verdict, Verdict::NotesOff);
+        let judged = judge.judge(vec![hit("n4", 0, 0.9)], |_| Ok(false)).unwrap();
+        assert_eq!(judged[0].verdict, Verdict::NotesOff);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
-use remora_store::search::Filters;
+use remora_store::search::{Filters, Outline};
 use remora_store::{Store, StoreError};
 
 use crate::answer::{self, Answer};
@@ -81,6 +81,13 @@ impl Searcher {
             lexical::find(store, &question, &query.filters, few.as_ref(), pool)?
         };
         let mut candidates = gather(&words, &meaning);
+        let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
+        let outlines: HashMap<DocumentId, Outline> =
+            store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+        for candidate in &mut candidates {
+            let outline = outlines.get(&candidate.document);
+            candidate.used = outline.map_or(0.0, |outline| outline.feedback.worth(query.now) - 1.0);
+        }
         let lexical_weight = fuse(&mut candidates, meaning.background, closeness);
         let plan = Plan {
             mode: match (meaning.background.is_some(), wants_words) {
@@ -102,7 +109,15 @@ impl Searcher {
         answer::ranked(
             store,
             query,
-            Answer { question: &question, weighed: &words.weighed, candidates, closeness, plan, more },
+            Answer {
+                question: &question,
+                weighed: &words.weighed,
+                candidates,
+                outlines,
+                closeness,
+                plan,
+                more,
+            },
         )
     }
 

@@ -1,5 +1,6 @@
 //! What has not become memory yet, found in the text as it was captured.
 
+use remora_core::feedback::Feedback;
 use remora_core::text::one_line;
 use remora_store::{Store, StoreError};
 
@@ -58,6 +59,7 @@ pub(crate) fn hits(
             observation_type: None,
             created_at: waiting.created_at,
             superseded_by: None,
+            feedback: Feedback::default(),
             duplicates: Vec::new(),
         };
         found.push(Shown { hit, text: waiting.text });

@@ -67,13 +67,15 @@ impl Store {
         file: &ProjectFile,
     ) -> Result<Vec<AboutFile>, StoreError> {
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS}, narrative, (SELECT host FROM sessions AS s WHERE s.id = session_id)
+            "SELECT {KNOWN_COLUMNS}, o.narrative AS narrative,
+                 (SELECT host FROM sessions AS s WHERE s.id = o.session_id) AS host
              FROM (SELECT d.record_id AS found
                    FROM documents_text CROSS JOIN documents AS d ON d.id = documents_text.rowid
                    WHERE documents_text MATCH ?1 AND d.kind = 'observation' AND d.lead = 1 AND d.project_id = ?2
                    ORDER BY documents_text.rowid DESC LIMIT {LOOK})
-             CROSS JOIN observations ON observations.id = found
-             WHERE superseded_by IS NULL AND session_id <> ?3"
+             CROSS JOIN observations AS o ON o.id = found
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE o.superseded_by IS NULL AND o.session_id <> ?3"
         );
         let expression = format!("body : \"{}\"", file.path.replace('"', "\"\""));
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -87,13 +89,16 @@ impl Store {
                 continue;
             }
             let known = read_known(row)?;
+            if known.feedback.is_wrong() {
+                continue;
+            }
             let told = match &mut told {
                 Some(told) => told,
                 // Asked only where there is something to tell.
                 None => told.insert(self.told(session.id)?.records),
             };
             if !told.contains(&RecordId { kind: RecordKind::Observation, number: known.id }) {
-                about.push(AboutFile { known, narrative: row.get(8)?, host: row.get(9)? });
+                about.push(AboutFile { known, narrative: row.get("narrative")?, host: row.get("host")? });
             }
             if about.len() >= ENOUGH {
                 break;

@@ -128,8 +128,9 @@ impl Store {
     /// The latest observations with the files they changed, or else read; the latest first.
     pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS} FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
-             ORDER BY created_at DESC, id DESC LIMIT {LATEST}"
+            "SELECT {KNOWN_COLUMNS} FROM observations AS o
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.project_id = ?1 AND o.superseded_by IS NULL
+             ORDER BY o.created_at DESC, o.id DESC LIMIT {LATEST}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([project.0], |row| {

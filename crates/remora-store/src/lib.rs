@@ -12,6 +12,7 @@ mod connection;
 pub mod context_files;
 pub mod data_dir;
 mod error;
+mod feedback;
 pub mod gate;
 mod hex;
 mod idempotency;

@@ -6,7 +6,7 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, feedback};
 
 /// The latest observations that may be shown; and how far back decisions and bugs are looked for.
 const LATEST: u32 = 300;
@@ -17,8 +17,12 @@ const LATELY: usize = 20;
 const SUMMARIES_EACH: u32 = 6;
 const MOST_FACTS: u32 = 50;
 
-/// What [`read_known`] reads.
-pub(crate) const KNOWN_COLUMNS: &str = "id, created_at, type, title, length(narrative) + length(facts), discovery_tokens, files_modified, files_read";
+/// What [`read_known`] reads, of `observations AS o` and `observation_feedback AS f`.
+pub(crate) const KNOWN_COLUMNS: &str = concat!(
+    "o.id, o.created_at, o.type, o.title, length(o.narrative) + length(o.facts), o.discovery_tokens,
+    o.files_modified, o.files_read, ",
+    feedback::feedback_columns!()
+);
 
 /// Which part of a project's memory is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,20 +96,27 @@ impl Store {
             Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
             Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
         };
-        // Decisions and bugs stay worth knowing longer than the rest.
+        // Decisions and bugs stay worth knowing longer than the rest; what is pinned stays however old it is.
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS} FROM observations WHERE id IN (
+            "SELECT {KNOWN_COLUMNS} FROM observations AS o
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.id IN (
                  SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
                      AND {condition} ORDER BY created_at DESC LIMIT {LATEST})
                  UNION
                  SELECT id FROM (SELECT id, type FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
                      AND {condition} ORDER BY created_at DESC LIMIT {FAR_BACK})
                  WHERE type IN ('decision', 'bugfix')
-             ) ORDER BY created_at DESC, id DESC LIMIT 2 * {LATEST}"
+                 UNION
+                 SELECT id FROM observation_feedback CROSS JOIN observations ON id = observation_id
+                 WHERE pinned AND project_id = ?1 AND superseded_by IS NULL AND {condition}
+             ) ORDER BY f.pinned IS 1 DESC, o.created_at DESC, o.id DESC LIMIT 2 * {LATEST}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params![project.0, session, since], read_known)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let mut known: Vec<Known> = rows.collect::<Result<_, _>>()?;
+        // What is pinned came first only so that the limit does not cut it off.
+        known.sort_by_key(|known| std::cmp::Reverse((known.at, known.id)));
+        Ok(known)
     }
 
     fn past_sessions(
@@ -171,5 +182,6 @@ pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
         tokens: row.get::<_, i64>(4)?.unsigned_abs().div_ceil(4),
         discovery_tokens: row.get::<_, i64>(5)?.unsigned_abs(),
         file: first(&modified).or_else(|| first(&read)),
+        feedback: feedback::read(row, 8)?,
     })
 }

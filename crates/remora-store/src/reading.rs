@@ -1,5 +1,6 @@
 //! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
 
+use remora_core::feedback::Feedback;
 use remora_core::ids::{EventId, FactId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
@@ -7,7 +8,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{Store, StoreError, spool, store};
+use crate::{Store, StoreError, feedback, spool, store};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -102,6 +103,7 @@ pub struct ObservationRow {
     pub provider: String,
     pub model: String,
     pub source_event_ids: Vec<i64>,
+    pub feedback: Feedback,
     #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
 }
@@ -154,10 +156,14 @@ const EVENT: &str =
     ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
     FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
 
-pub(crate) const OBSERVATION: &str = "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
+pub(crate) const OBSERVATION: &str = concat!(
+    "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
     o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
-    o.model, o.source_event_ids, o.created_at, o.project_id
-    FROM observations AS o JOIN projects AS p ON p.id = o.project_id";
+    o.model, o.source_event_ids, o.created_at, o.project_id, ",
+    feedback::feedback_columns!(),
+    " FROM observations AS o JOIN projects AS p ON p.id = o.project_id
+    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id"
+);
 
 pub(crate) const SUMMARY: &str =
     "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
@@ -430,6 +436,7 @@ pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow
         provider: row.get(14)?,
         model: row.get(15)?,
         source_event_ids: list(row, 16)?,
+        feedback: feedback::read(row, 19)?,
         created_at: Time(row.get(17)?),
     })
 }

@@ -6,10 +6,10 @@ use remora_core::context::Noted;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, feedback};
 
 /// When an agent is told something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -108,9 +108,12 @@ pub struct RetrievalRow {
 }
 
 impl Store {
+    /// Writes down what was told, and counts it for those whose being told is a test of their use.
     pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<(), StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        self.writable()?
+        let on_trial = feedback::on_trial(retrieval);
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction
             .prepare_cached(
                 "INSERT INTO memory_retrievals (session_id, moment, prompt, tokens, ms, degraded, items, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -125,6 +128,10 @@ impl Store {
                 serde_json::to_string(&retrieval.items)?,
                 retrieval.at.0,
             ])?;
+        if !on_trial.is_empty() {
+            feedback::count_told(&transaction, &on_trial)?;
+        }
+        transaction.commit()?;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
-use crate::{Batch, StoreError};
+use crate::{Batch, StoreError, feedback};
 
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
@@ -50,6 +50,7 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
     if let Some(summary) = &memory.summary {
         insert_summary(db, batch, project, summary, memory, &sources, now)?;
     }
+    feedback::count_cited(db, batch, project)?;
     index_turn(db, batch)
 }
 

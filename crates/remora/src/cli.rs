@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::command::{
-    completions, config, context, context_files, daemon, demo, doctor, index, logs, notes, pause, queue,
-    retrievals, save, search, sessions, show, status, timeline,
+    completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes, pause,
+    queue, retrievals, save, search, sessions, show, status, timeline,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -44,6 +44,7 @@ enum Command {
     /// What agents were told, when and why.
     Retrievals(retrievals::Retrievals),
     Save(save::Save),
+    Feedback(feedback::Given),
     /// Events that wait to become knowledge: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// What search goes by: how complete it is, and how to make it anew.
@@ -108,6 +109,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::ContextFiles(files) => context_files::run(&app, files).map(done),
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
+        Command::Feedback(given) => feedback::run(&app, given).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),
         Command::Notes(notes) => notes::run(&app, notes).map(done),

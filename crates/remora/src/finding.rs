@@ -65,6 +65,8 @@ pub(crate) struct Why {
     #[serde(default)]
     pub(crate) file: f64,
     #[serde(default)]
+    pub(crate) used: f64,
+    #[serde(default)]
     pub(crate) waiting: bool,
 }
 

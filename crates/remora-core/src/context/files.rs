@@ -81,11 +81,9 @@ impl Section {
     /// What is worth most, told the latest first.
     fn add_known(&mut self, known: &[Known], line: impl Fn(&Known) -> String) {
         let latest = known.iter().map(|known| known.at).max().unwrap_or(Time(0));
-        let mut by_worth: Vec<(f64, &Known)> =
-            known.iter().map(|known| (timeline::worth(known, &[], latest), known)).collect();
-        by_worth.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.id.cmp(&one.id)));
         let mut chosen: Vec<(&Known, String)> = Vec::new();
-        for (_, known) in by_worth {
+        // By what was learned alone: a file of a repository must not change because somebody looked something up.
+        for known in timeline::by_worth(known, |known| timeline::worth(known, &[], latest)) {
             let line = line(known);
             let cost = tokens(&line);
             if cost <= self.left {
@@ -156,6 +154,7 @@ fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feedback::Feedback;
     use crate::memory::ObservationType;
     use crate::privacy::tags;
 
@@ -168,6 +167,7 @@ mod tests {
             tokens: 10,
             discovery_tokens: 0,
             file: Some("src/total.rs".to_owned()),
+            feedback: Feedback::default(),
         }
     }
 

@@ -12,6 +12,7 @@ mod timeline;
 
 use std::fmt::Write;
 
+use crate::feedback::Feedback;
 use crate::memory::ObservationType;
 use crate::time::Time;
 
@@ -64,6 +65,7 @@ pub struct Known {
     pub discovery_tokens: u64,
     /// The file it is mostly about.
     pub file: Option<String>,
+    pub feedback: Feedback,
 }
 
 /// What was made of the material.

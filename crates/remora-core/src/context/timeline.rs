@@ -15,6 +15,10 @@ const DEAR: u64 = 5_000;
 /// After so many days, being recent counts half as much.
 const HALF_LIFE_DAYS: f64 = 14.0;
 
+/// What use adds at most, beside being recent, and what being told in vain takes at most.
+const USED: f64 = 0.6;
+const NEGLECTED: f64 = 0.2;
+
 /// The least a line takes, in tokens: with less left there is no use in looking further.
 const SHORTEST_LINE: u64 = 8;
 
@@ -27,10 +31,7 @@ struct Item<'a> {
 
 /// The lines, and the ids they show.
 pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) -> (String, Vec<i64>) {
-    let mut by_worth: Vec<(f64, &Known)> =
-        known.iter().map(|known| (worth(known, hot, now), known)).collect();
-    by_worth.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.id.cmp(&one.id)));
-    let by_worth = by_worth.into_iter().map(|(_, known)| known);
+    let by_worth = by_worth(known, |known| worth(known, hot, now) + use_worth(known, now)).into_iter();
     let mut chosen = choose(by_worth, budget.saturating_sub(tokens(HEADING)));
     if chosen.is_empty() {
         return (String::new(), Vec::new());
@@ -38,6 +39,17 @@ pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) ->
     let ids = chosen.iter().map(|item| item.known.id).collect();
     chosen.sort_by(|a, b| b.known.at.cmp(&a.known.at).then(b.known.id.cmp(&a.known.id)));
     (lay_out(&chosen), ids)
+}
+
+/// What may be told, what is worth most first. What somebody pinned comes before all, and nobody is told what is wrong.
+pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&Known> {
+    let right = known.iter().filter(|known| !known.feedback.is_wrong());
+    let mut by_worth: Vec<(f64, &Known)> = right.map(|known| (worth(known), known)).collect();
+    by_worth.sort_by(|(a, one), (b, other)| {
+        let pinned = other.feedback.pinned.cmp(&one.feedback.pinned);
+        pinned.then(b.total_cmp(a)).then(other.id.cmp(&one.id))
+    });
+    by_worth.into_iter().map(|(_, known)| known).collect()
 }
 
 /// Takes what is worth most and fits, with the headings it needs. Whole items only; a shorter one may still fit.
@@ -140,4 +152,9 @@ pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
     let days = now.since(known.at).as_secs_f64() / 86_400.0;
     let recent = 1.5 * 0.5_f64.powf(days / HALF_LIFE_DAYS);
     kind + dear + if is_hot { 0.5 } else { 0.0 } + recent
+}
+
+/// What its use adds to that; nothing where nothing became of it.
+fn use_worth(known: &Known, now: Time) -> f64 {
+    USED * known.feedback.use_made(now) - NEGLECTED * known.feedback.neglect()
 }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use remora_core::context::{Known, Material, PastSession, render, tokens};
+use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 
@@ -20,6 +21,7 @@ fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
         tokens: 120,
         discovery_tokens: 800,
         file: (!file.is_empty()).then(|| file.to_owned()),
+        feedback: Feedback::default(),
     }
 }
 
@@ -112,4 +114,33 @@ fn it_reads_like_this() {
     insta::with_settings!({ filters => vec![(r"\d\d:\d\d", "[TIME]")] }, {
         insta::assert_snapshot!(render(&material, 2_000, NOW).unwrap().text);
     });
+}
+
+#[test]
+fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
+    let ids = |change: &dyn Fn(&mut Material)| {
+        let mut material = many(300);
+        material.facts.clear();
+        material.summaries.clear();
+        change(&mut material);
+        render(&material, 500, NOW).unwrap().shown
+    };
+    let with = |feedback: Feedback| ids(&|material| material.observations[299].feedback = feedback);
+    let usual = ids(&|_| {});
+    assert!(!usual.contains(&299), "{usual:?}");
+    assert!(with(Feedback { pinned: true, ..Feedback::default() }).contains(&299));
+    // What is worth least of what is shown is what use can overtake.
+    let last = *usual.last().unwrap();
+    let feedback = Feedback { injected: 40, ..Feedback::default() };
+    let neglected =
+        ids(&|material| material.observations[usize::try_from(last).unwrap()].feedback = feedback);
+    assert!(!neglected.contains(&last), "{neglected:?}");
+    let feedback = Feedback { wrong: 1, ..Feedback::default() };
+    let wrong =
+        ids(&|material| material.observations[usize::try_from(usual[0]).unwrap()].feedback = feedback);
+    assert!(!wrong.contains(&usual[0]), "{wrong:?}");
+    let next = *wrong.iter().find(|id| !usual.contains(id)).expect("another takes its place");
+    let feedback = Feedback { cited: 3, last_used_at: Some(NOW), ..Feedback::default() };
+    let used = ids(&|material| material.observations[usize::try_from(next).unwrap()].feedback = feedback);
+    assert!(used.contains(&next) && !used.contains(&last), "{used:?}");
 }

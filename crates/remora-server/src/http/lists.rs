@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use remora_core::ids::{ObservationId, SessionId};
+use remora_core::time::Time;
 use remora_store::{
     ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow, WhichSession,
 };
@@ -67,7 +68,8 @@ async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<Obs
         items.retain(|item| project.is_none_or(|project| item.project_id == project));
         Ok(items)
     });
-    let items = items.await?;
+    let items: Vec<ObservationRow> = items.await?;
+    count_fetched(&http, &items);
     let total = items.len();
     Ok(Json(Listing {
         items,
@@ -76,6 +78,20 @@ async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<Obs
         offset: 0,
         has_more: false,
     }))
+}
+
+/// Whoever asks for an observation by its id makes use of it. Nobody waits for that to be written down.
+fn count_fetched(http: &Http, items: &[ObservationRow]) {
+    let ids: Vec<ObservationId> = items.iter().map(|item| item.id).collect();
+    let writer = http.shared.writer.clone();
+    tokio::spawn(async move {
+        let counted = writer.call(move |store| {
+            store.count_fetched(&ids, Time::now());
+            Ok(())
+        });
+        // The thread logs what it cannot count, and is gone only when the daemon ends.
+        let _ = counted.await;
+    });
 }
 
 async fn summaries(State(http): State<Arc<Http>>, asked: Asked) -> Answer<SummaryRow> {

@@ -5,6 +5,7 @@
 
 mod context;
 mod error;
+mod feedback;
 mod guard;
 mod health;
 mod ingest;
@@ -65,6 +66,7 @@ fn app(http: Arc<Http>) -> Router {
 fn all() -> Routes {
     Routes::default()
         .merge(context::router())
+        .merge(feedback::router())
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0005_filters.sql"),
     include_str!("0006_context_files.sql"),
     include_str!("0007_notes.sql"),
+    include_str!("0008_feedback.sql"),
 ];
 
 /// The schema this program writes.

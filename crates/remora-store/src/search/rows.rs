@@ -1,11 +1,13 @@
 //! Documents as search shows them.
 
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::feedback::Feedback;
 use remora_core::ids::{DocumentId, ObservationId, ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use rusqlite::Row;
 
+use crate::feedback::{self, COLUMNS};
 use crate::{Store, StoreError};
 
 /// A document with what its record is.
@@ -30,6 +32,7 @@ pub struct DocumentRow {
     pub concepts: Vec<String>,
     pub files: Vec<String>,
     pub superseded_by: Option<ObservationId>,
+    pub feedback: Feedback,
 }
 
 /// Enough of a document to rank it.
@@ -42,6 +45,7 @@ pub struct Outline {
     pub prompt_number: Option<i64>,
     pub created_at: Time,
     pub superseded: bool,
+    pub feedback: Feedback,
 }
 
 /// What a record is counted by.
@@ -73,13 +77,16 @@ pub(super) fn ids(documents: &[DocumentId]) -> String {
 impl Store {
     /// Outlines of the documents with these ids; those that are gone are left out.
     pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
-        let sql = "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
+        let sql = format!(
+            "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
                        WHEN 'observation' THEN (SELECT prompt_number FROM observations WHERE id = d.record_id)
                        WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id) END,
                        d.kind = 'observation'
-                       AND (SELECT superseded_by FROM observations WHERE id = d.record_id) IS NOT NULL
-                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value";
-        let mut statement = self.db.prepare_cached(sql)?;
+                       AND (SELECT superseded_by FROM observations WHERE id = d.record_id) IS NOT NULL, {COLUMNS}
+                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+                   LEFT JOIN observation_feedback AS f ON d.kind = 'observation' AND f.observation_id = d.record_id"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([ids(documents)], |row| {
             let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
             Ok(Outline {
@@ -89,6 +96,7 @@ impl Store {
                 prompt_number: row.get(5)?,
                 created_at: Time(row.get(4)?),
                 superseded: row.get(6)?,
+                feedback: feedback::read(row, 7)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -114,17 +122,20 @@ impl Store {
 
     /// The documents with these ids, in this order; those that are gone are left out.
     pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
-        let sql = "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,
+        let sql = format!(
+            "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,
                        coalesce(o.prompt_number, s.prompt_number, t.prompt_number), d.title, d.body, d.prompt, d.before,
                        d.after, d.created_at, o.type, o.concepts, o.files_read, o.files_modified, s.files_read,
-                       s.files_edited, o.superseded_by
+                       s.files_edited, o.superseded_by, {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
                    LEFT JOIN projects AS p ON p.id = d.project_id
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
                    LEFT JOIN session_summaries AS s ON d.kind = 'summary' AND s.id = d.record_id
                    LEFT JOIN user_prompts AS t ON d.kind = 'turn' AND t.id = d.record_id
-                   ORDER BY wanted.key";
-        let mut statement = self.db.prepare_cached(sql)?;
+                   LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+                   ORDER BY wanted.key"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([ids(documents)], read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -154,6 +165,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
         concepts: list(row, 15)?,
         files,
         superseded_by: row.get::<_, Option<i64>>(20)?.map(ObservationId),
+        feedback: feedback::read(row, 21)?,
     })
 }
 

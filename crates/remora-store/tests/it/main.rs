@@ -4,6 +4,7 @@
 
 mod context_files;
 mod documents;
+mod feedback;
 mod gate;
 mod idempotency;
 mod notes;

@@ -191,6 +191,7 @@ fn outcome(candidate: &Candidate, why: &Explanation) -> String {
             Some(by) => format!("superseded by {by}"),
             None => "superseded".to_owned(),
         },
+        Verdict::Wrong => "called wrong".to_owned(),
         Verdict::NotesOff => "notes are off".to_owned(),
         Verdict::AlreadyTold => "told before".to_owned(),
         Verdict::ToldAsNote => "told as a note".to_owned(),

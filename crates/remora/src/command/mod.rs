@@ -8,6 +8,7 @@ pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod feedback;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod logs;

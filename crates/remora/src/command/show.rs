@@ -1,6 +1,8 @@
 use clap::Args;
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::feedback::Feedback;
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, PromptId, SummaryId};
+use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
 use serde_json::{Value, json};
@@ -29,8 +31,9 @@ enum Found {
 }
 
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
-    let store = app.open()?;
+    let mut store = app.open()?;
     let found: Vec<Found> = arguments.ids.iter().map(|id| find(&store, id)).collect::<Result<_>>()?;
+    store.count_fetched(&observations(&found), Time::now());
     if app.json {
         let records: Vec<Value> = found.iter().map(|found| to_json(&store, found)).collect::<Result<_>>()?;
         return match records.as_slice() {
@@ -45,6 +48,14 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
         print(&store, found)?;
     }
     Ok(())
+}
+
+fn observations(found: &[Found]) -> Vec<ObservationId> {
+    let ids = found.iter().map(|found| match found {
+        Found::Observation(row) => Some(row.id),
+        _ => None,
+    });
+    ids.flatten().collect()
 }
 
 fn find(store: &Store, id: &str) -> Result<Found> {
@@ -159,6 +170,22 @@ fn print_observation(row: &ObservationRow) {
     field("concepts", &observation.concepts.join(", "));
     field("read", &observation.files_read.join(", "));
     field("modified", &observation.files_modified.join(", "));
+    field("use", &of_use(&row.feedback));
+}
+
+/// What became of an observation, in words; empty where that is nothing.
+pub(crate) fn of_use(feedback: &Feedback) -> String {
+    let counted = |count: u32, what: &str| (count > 0).then(|| format!("{what} {count}"));
+    let parts = [
+        feedback.pinned.then(|| "pinned".to_owned()),
+        counted(feedback.injected, "told"),
+        counted(feedback.fetched, "fetched"),
+        counted(feedback.cited, "cited"),
+        counted(feedback.useful, "useful"),
+        counted(feedback.wrong, "wrong"),
+        feedback.last_used_at.map(|at| format!("last used {}", output::local(at))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn print_summary(row: &SummaryRow) {

@@ -19,6 +19,7 @@ mod embedders;
 #[allow(dead_code, reason = "shared with the tests of the observer, which use all of it")]
 mod fake;
 mod faults;
+mod feedback;
 mod hook;
 mod http;
 mod http_guard;

@@ -1,0 +1,204 @@
+//! Of what use an observation has been, and what follows from it: pure functions of a few counters.
+//!
+//! Use breaks ties, it does not decide. Agents mostly use what they are told without a word about it, so being told and
+//! not asked for again is weak evidence: it sinks an observation slowly and never far. What somebody says of it counts
+//! more, and what somebody calls wrong is not told any more.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+/// What use adds to a rank at most, and what being told in vain takes from it at most.
+pub const MOST_LIFT: f64 = 0.1;
+pub const MOST_SINK: f64 = 0.05;
+/// What is called wrong keeps this much of its rank: it can be found, below what is not.
+pub const WRONG: f64 = 0.5;
+
+/// What a use counts for: to look something up is less than to name it in an answer, and a person's word is most.
+const FETCHED: f64 = 1.0;
+const CITED: f64 = 2.0;
+const USEFUL: f64 = 4.0;
+/// So much use is half of all there can be.
+const HALF_USED: f64 = 4.0;
+/// A use makes up for so many times of being told.
+const TOLD_FOR_A_USE: f64 = 5.0;
+/// Being told so often in vain is half of all there can be.
+const HALF_NEGLECTED: f64 = 10.0;
+/// After so many days, what was fetched or cited counts half as much.
+const HALF_LIFE_DAYS: f64 = 60.0;
+
+/// What became of an observation after it was learned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// How often an agent was told of it because it seemed to matter.
+    pub injected: u32,
+    /// How often somebody asked for it by its id.
+    pub fetched: u32,
+    /// In how many turns an agent that was told of it named it in its answer.
+    pub cited: u32,
+    /// How often somebody called it useful, or wrong; the last word holds, so one of them is 0.
+    pub useful: u32,
+    pub wrong: u32,
+    /// It always comes first at the start of a session.
+    pub pinned: bool,
+    pub last_used_at: Option<Time>,
+}
+
+/// What somebody says of an observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Useful,
+    Wrong,
+    Pin,
+    Unpin,
+}
+
+impl Verdict {
+    pub const ALL: [Self; 4] = [Self::Useful, Self::Wrong, Self::Pin, Self::Unpin];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Useful => "useful",
+            Self::Wrong => "wrong",
+            Self::Pin => "pin",
+            Self::Unpin => "unpin",
+        }
+    }
+}
+
+impl FromStr for Verdict {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|verdict| verdict.name() == word);
+        found.ok_or_else(|| "expected useful, wrong, pin or unpin".to_owned())
+    }
+}
+
+impl Feedback {
+    /// Nothing became of it yet.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn is_wrong(&self) -> bool {
+        self.wrong > self.useful
+    }
+
+    /// How much it was used, from 0 to 1. What somebody said of it holds; other use is forgotten with time.
+    pub fn use_made(&self, now: Time) -> f64 {
+        let days = self.last_used_at.map_or(0.0, |at| now.since(at).as_secs_f64() / 86_400.0);
+        let looked_at = FETCHED * f64::from(self.fetched) + CITED * f64::from(self.cited);
+        let weight = USEFUL * f64::from(self.useful) + looked_at * (-days / HALF_LIFE_DAYS).exp2();
+        1.0 - (-weight / HALF_USED).exp2()
+    }
+
+    /// How much it was told in vain, from 0 to 1.
+    pub fn neglect(&self) -> f64 {
+        let uses = f64::from(self.fetched) + f64::from(self.cited) + f64::from(self.useful);
+        let in_vain = (f64::from(self.injected) - TOLD_FOR_A_USE * uses).max(0.0);
+        1.0 - (-in_vain / HALF_NEGLECTED).exp2()
+    }
+
+    /// What its rank is multiplied with: 1 without any feedback.
+    pub fn worth(&self, now: Time) -> f64 {
+        if self.is_wrong() {
+            return WRONG;
+        }
+        1.0 + MOST_LIFT * self.use_made(now) - MOST_SINK * self.neglect()
+    }
+}
+
+/// Words before `#12` that make it something of a forge and not of ours.
+const OF_A_FORGE: [&str; 10] =
+    ["issue", "issues", "pr", "prs", "mr", "request", "fixes", "closes", "resolves", "ticket"];
+
+/// The observations a text names the way they are told: `#12`, with nothing grown to either side of it.
+pub fn cited(text: &str) -> BTreeSet<i64> {
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices('#') {
+        let (before, after) = (&text[..at], &text[at + 1..]);
+        let length = after.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = after.split_at(length);
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '#' | '&' | '/');
+        let is_apart = !before.ends_with(is_part) && !rest.starts_with(is_part);
+        if let (true, false, Ok(number)) = (is_apart, is_of_a_forge(before), number.parse()) {
+            found.insert(number);
+        }
+    }
+    found
+}
+
+fn is_of_a_forge(before: &str) -> bool {
+    let word = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    OF_A_FORGE.iter().any(|of_a_forge| word.eq_ignore_ascii_case(of_a_forge))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Time = Time(1_773_144_000_000);
+
+    fn told(injected: u32) -> Feedback {
+        Feedback { injected, ..Feedback::default() }
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "without feedback nothing may move, not even a little")]
+    fn without_feedback_nothing_moves() {
+        assert_eq!(Feedback::default().worth(NOW), 1.0);
+        assert_eq!(Feedback { pinned: true, ..Feedback::default() }.worth(NOW), 1.0);
+    }
+
+    #[test]
+    fn use_lifts_neglect_sinks_slowly_and_wrong_sinks_at_once() {
+        let fetched = Feedback { fetched: 1, last_used_at: Some(NOW), ..told(3) };
+        let cited = Feedback { cited: 1, ..Feedback { fetched: 0, ..fetched } };
+        let useful =
+            Feedback { useful: 1, last_used_at: Some(NOW.before(Duration::from_hours(24 * 900))), ..told(3) };
+        assert!(1.0 < fetched.worth(NOW) && fetched.worth(NOW) < cited.worth(NOW));
+        assert!(cited.worth(NOW) < useful.worth(NOW), "what somebody said of it holds");
+        let later = NOW.after(Duration::from_hours(24 * 60));
+        assert!(fetched.worth(later) < fetched.worth(NOW) && fetched.worth(later) > 1.0);
+        assert!(told(1).worth(NOW) > 0.99 && told(20).worth(NOW) < 0.97);
+        let wrong = Feedback { wrong: 1, ..told(1) };
+        assert!(wrong.is_wrong() && wrong.worth(NOW) < told(1000).worth(NOW));
+    }
+
+    #[test]
+    fn only_what_is_named_as_we_tell_it_is_cited() {
+        let text = "As #12 says (#15, #16), and again #12. Not owner/repo#17, &#18;, #19a, issue #20, Fixes #21, \
+                    pull request #22, #s23, ##24, # 25 nor #99999999999999999999.\n#26";
+        assert_eq!(cited(text).into_iter().collect::<Vec<_>>(), [12, 15, 16, 26]);
+        assert!(cited("").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn feedback_never_decides_by_itself(
+            injected: u32, fetched: u32, cited: u32, useful: u32, used: Option<i64>, now: i64
+        ) {
+            let feedback = Feedback {
+                injected, fetched, cited, useful, last_used_at: used.map(Time), ..Feedback::default()
+            };
+            let worth = feedback.worth(Time(now));
+            prop_assert!((1.0 - MOST_SINK..=1.0 + MOST_LIFT).contains(&worth), "{worth}");
+        }
+
+        #[test]
+        fn any_text_can_be_looked_through(text in ".{0,80}", number in 0..i64::MAX) {
+            let told = format!("{} #{number}.", text.replace('#', "."));
+            let found = super::cited(&told);
+            prop_assert!(super::cited(&text).len() <= 40 && found.iter().all(|id| *id == number));
+        }
+    }
+}

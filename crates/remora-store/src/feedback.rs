@@ -1,0 +1,213 @@
+//! Of what use observations have been: counted where they are told, asked for, named and judged.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::event::Body;
+use remora_core::feedback::{self, Feedback, Verdict};
+use remora_core::ids::ObservationId;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::retrievals::{Moment, Retrieval};
+use crate::{Batch, Store, StoreError, log, retention};
+
+/// What [`read`] reads, of `observation_feedback AS f`, which may have no row.
+macro_rules! feedback_columns {
+    () => {
+        "f.injected, f.fetched, f.cited, f.useful, f.wrong, ifnull(f.pinned, 0), f.last_used_at"
+    };
+}
+pub(crate) use feedback_columns;
+
+pub(crate) const COLUMNS: &str = feedback_columns!();
+
+pub(crate) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Feedback> {
+    let count = |column| {
+        let count: Option<i64> = row.get(first + column)?;
+        Ok::<_, rusqlite::Error>(u32::try_from(count.unwrap_or_default()).unwrap_or(u32::MAX))
+    };
+    Ok(Feedback {
+        injected: count(0)?,
+        fetched: count(1)?,
+        cited: count(2)?,
+        useful: count(3)?,
+        wrong: count(4)?,
+        pinned: row.get(first + 5)?,
+        last_used_at: row.get::<_, Option<i64>>(first + 6)?.map(Time),
+    })
+}
+
+/// The observations whose being told is a test of their use.
+///
+/// At the start of a session one is told titles because they are recent, whatever the task will be. That nobody asks
+/// for them says nothing about them, so only what was told because it seemed to matter counts.
+pub(crate) fn on_trial(retrieval: &Retrieval) -> Vec<i64> {
+    if retrieval.moment == Moment::Start {
+        return Vec::new();
+    }
+    let records = retrieval.items.iter().filter_map(|item| item.id.parse::<RecordId>().ok());
+    records.filter(|record| record.kind == RecordKind::Observation).map(|record| record.number).collect()
+}
+
+pub(crate) fn count_told(db: &Connection, observations: &[i64]) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO observation_feedback (observation_id, injected)
+         SELECT o.id, 1 FROM json_each(?1) AS told JOIN observations AS o ON o.id = told.value WHERE true
+         ON CONFLICT (observation_id) DO UPDATE SET injected = injected + 1",
+    )?
+    .execute([serde_json::to_string(observations)?])?;
+    Ok(())
+}
+
+/// Counts what the closing messages of a batch name, of what their session was told before: once a turn, however many
+/// messages end it.
+pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Result<(), StoreError> {
+    for event in &batch.events {
+        let Body::TurnEnded { message, .. } = &event.body else { continue };
+        let mut named = feedback::cited(message);
+        if named.is_empty() {
+            continue;
+        }
+        // Messages of a turn are kept one after the other: what came before this one was counted with it.
+        let sql = "SELECT closing_message FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let closing: Option<Option<String>> =
+            db.query_row(sql, [batch.session.0, batch.prompt_number], |row| row.get(0)).optional()?;
+        if let Some((before, _)) = closing.flatten().as_ref().and_then(|all| all.split_once(message.as_str()))
+        {
+            let counted = feedback::cited(before);
+            named.retain(|id| !counted.contains(id));
+        }
+        db.prepare_cached(
+            "INSERT INTO observation_feedback (observation_id, cited, last_used_at)
+             SELECT o.id, 1, ?3 FROM json_each(?1) AS named JOIN observations AS o ON o.id = named.value
+             WHERE o.project_id = ?4 AND EXISTS (
+                 SELECT 1 FROM memory_retrievals AS r, json_each(r.items) AS told
+                 WHERE r.session_id = ?2 AND r.created_at <= ?3 AND told.value ->> 'id' = CAST(o.id AS TEXT))
+             ON CONFLICT (observation_id) DO UPDATE SET cited = cited + 1,
+                 last_used_at = max(ifnull(last_used_at, 0), excluded.last_used_at)",
+        )?
+        .execute(params![serde_json::to_string(&named)?, batch.session.0, event.at.0, project])?;
+    }
+    Ok(())
+}
+
+impl Store {
+    pub fn feedback(&self, observation: ObservationId) -> Result<Feedback, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM observation_feedback AS f WHERE f.observation_id = ?1");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let found = statement.query_row([observation.0], |row| read(row, 0)).optional()?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Somebody asked for these by their ids. What cannot be counted is no reason to show nothing, so it is only logged.
+    pub fn count_fetched(&mut self, observations: &[ObservationId], at: Time) {
+        if let Err(error) = self.try_count_fetched(observations, at) {
+            log::warn(self.dir(), "feedback", &format!("what was looked up was not counted: {error}"));
+        }
+    }
+
+    fn try_count_fetched(&mut self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
+        // A newer program counts for itself.
+        if observations.is_empty() || self.newer_schema().is_some() {
+            return Ok(());
+        }
+        let ids: Vec<i64> = observations.iter().map(|id| id.0).collect();
+        self.writable()?
+            .prepare_cached(
+                "INSERT INTO observation_feedback (observation_id, fetched, last_used_at)
+                 SELECT o.id, 1, ?2 FROM json_each(?1) AS wanted JOIN observations AS o ON o.id = wanted.value
+                 WHERE true
+                 ON CONFLICT (observation_id) DO UPDATE SET fetched = fetched + 1,
+                     last_used_at = max(ifnull(last_used_at, 0), excluded.last_used_at)",
+            )?
+            .execute(params![serde_json::to_string(&ids)?, at.0])?;
+        Ok(())
+    }
+
+    /// Writes down what somebody says of an observation, or with `undo` takes it back once. `None` where there is no such
+    /// observation.
+    pub fn judge(
+        &mut self,
+        observation: ObservationId,
+        verdict: Verdict,
+        undo: bool,
+        at: Time,
+    ) -> Result<Option<Feedback>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let is_there = "SELECT 1 FROM observations WHERE id = ?1";
+        if !transaction.prepare_cached(is_there)?.exists([observation.0])? {
+            return Ok(None);
+        }
+        transaction.execute(
+            "INSERT INTO observation_feedback (observation_id) VALUES (?1) ON CONFLICT DO NOTHING",
+            [observation.0],
+        )?;
+        // It cannot be both: the last word holds.
+        let change = match (verdict, undo) {
+            (Verdict::Useful, false) => "useful = useful + 1, wrong = 0, last_used_at = ?2",
+            (Verdict::Wrong, false) => "wrong = wrong + 1, useful = 0",
+            (Verdict::Useful, true) => "useful = max(useful - 1, 0)",
+            (Verdict::Wrong, true) => "wrong = max(wrong - 1, 0)",
+            (Verdict::Pin, false) | (Verdict::Unpin, true) => "pinned = 1",
+            (Verdict::Unpin, false) | (Verdict::Pin, true) => "pinned = 0",
+        };
+        // Not every change has a time in it.
+        let sql = format!("UPDATE observation_feedback SET {change} WHERE observation_id = ?1 AND ?2 = ?2");
+        transaction.execute(&sql, params![observation.0, at.0])?;
+        let undone = if undo { ", taken back" } else { "" };
+        retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
+        transaction.commit()?;
+        self.feedback(observation).map(Some)
+    }
+
+    /// Whether a turn or a summary tells again what somebody called wrong.
+    pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
+        let from = match record.kind {
+            RecordKind::Turn => {
+                "user_prompts AS r JOIN observations AS o
+                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number"
+            }
+            RecordKind::Summary => {
+                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id"
+            }
+            _ => return Ok(false),
+        };
+        let sql = format!(
+            "SELECT 1 FROM {from} JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE r.id = ?1 AND f.wrong > f.useful"
+        );
+        Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::memory::ObservationType;
+    use remora_core::privacy::{Draft, Note};
+
+    use super::*;
+    use crate::{DataDir, SaveFor, locate};
+
+    #[test]
+    fn feedback_goes_with_its_observation_and_never_without_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let draft = Draft {
+            text: "Totals are cents.".to_owned(),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        let place = SaveFor::Directory(locate(temp.path()));
+        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        store.count_fetched(&[id, ObservationId(99)], Time(2));
+        assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
+        let rows = |store: &Store| {
+            let sql = "SELECT count(*) FROM observation_feedback";
+            store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        assert_eq!((store.feedback(id).unwrap().fetched, rows(&store)), (1, 1));
+        store.db.execute("DELETE FROM observations WHERE id = ?1", [id.0]).unwrap();
+        assert_eq!(rows(&store), 0);
+    }
+}

@@ -1,0 +1,162 @@
+use std::path::Path;
+use std::time::Duration;
+
+use remora_core::feedback::{Feedback, Verdict};
+use remora_core::ids::{ObservationId, ProjectId};
+use remora_core::memory::{Memory, Observation, ObservationType};
+use remora_core::privacy::clean;
+use remora_core::time::Time;
+use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::{Recall, Record, Store};
+
+use crate::support::{World, event, prompt, stop, turn};
+
+fn observation(title: &str) -> Observation {
+    Observation {
+        kind: ObservationType::Change,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: format!("{title}, because."),
+        facts: vec![],
+        concepts: vec![],
+        files_read: vec![],
+        files_modified: vec![],
+        discovery_tokens: 0,
+        tool_name: None,
+    }
+}
+
+/// A message that ends a turn of a session in `project`, and what is made of it.
+fn end_turn(
+    world: &World,
+    store: &mut Store,
+    project: &str,
+    number: usize,
+    message: &str,
+    learned: &[String],
+) {
+    let directory = format!("/nowhere/{project}");
+    let send = |body| {
+        let origin = turn(&format!("{project}{number}"));
+        world.hook(&Record::new(clean(event(project, Path::new(&directory), origin, body)), Time::now()));
+    };
+    send(prompt(&format!("task {number}")));
+    send(stop(message));
+    learn(store, learned);
+}
+
+fn learn(store: &mut Store, titles: &[String]) {
+    let memory = Memory {
+        observations: titles.iter().map(|title| observation(title)).collect(),
+        provider: "test".into(),
+        ..Memory::default()
+    };
+    while let Some(batch) = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap() {
+        store.confirm(&batch, &memory, None, Time::now()).unwrap();
+    }
+}
+
+fn tell(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
+    let session = store.sessions_named(project).unwrap()[0].id;
+    let item = |id: &&str| Item {
+        id: (*id).to_owned(),
+        score: Some(0.8),
+        why: String::new(),
+        version: String::new(),
+    };
+    let items = ids.iter().map(item).collect();
+    let at = Time::now();
+    let retrieval =
+        Retrieval { session, moment, prompt: "x".into(), tokens: 1, ms: 1, degraded: None, items, at };
+    store.log_retrieval(&retrieval).unwrap();
+}
+
+fn feedback(store: &Store, id: i64) -> Feedback {
+    store.feedback(ObservationId(id)).unwrap()
+}
+
+fn project(store: &Store, name: &str) -> ProjectId {
+    store.projects().unwrap().iter().find(|project| project.name == name).unwrap().id
+}
+
+#[test]
+fn what_is_told_because_it_seems_to_matter_is_counted() {
+    let world = World::new();
+    let mut store = world.open();
+    end_turn(&world, &mut store, "app", 1, "done", &["One".into(), "Two".into()]);
+    tell(&mut store, "app", Moment::Prompt, &["1", "s1", "t1", "77", "nonsense"]);
+    tell(&mut store, "app", Moment::Prompt, &["1", "2"]);
+    tell(&mut store, "app", Moment::Start, &["1", "2"]);
+    assert_eq!(feedback(&store, 1), Feedback { injected: 2, ..Feedback::default() });
+    assert_eq!(feedback(&store, 2).injected, 1, "to be on a timeline is no test");
+    assert!(feedback(&store, 77).is_none());
+    // It is in the database and not in the process.
+    assert_eq!(feedback(&world.open(), 1).injected, 2);
+    assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().feedback.injected, 2);
+}
+
+#[test]
+fn what_an_answer_names_is_cited_once_a_turn_if_it_was_told() {
+    let world = World::new();
+    let mut store = world.open();
+    let titles = ["One", "Two", "Three"].map(str::to_owned);
+    end_turn(&world, &mut store, "app", 1, "See #1 and #2.", &titles);
+    end_turn(&world, &mut store, "other", 1, "done", &["Four".to_owned()]);
+    let cited = |store: &Store| [1, 2, 3, 4].map(|id| feedback(store, id).cited);
+    assert_eq!(cited(&store), [0; 4], "nobody was told of them");
+    tell(&mut store, "app", Moment::Prompt, &["1"]);
+    tell(&mut store, "app", Moment::Start, &["3", "4"]);
+    end_turn(&world, &mut store, "app", 2, "By #1, #1 again, #2, issue #3, and #4.", &[]);
+    assert_eq!(cited(&store), [1, 0, 0, 0], "4 is of another project");
+    // The same turn ends again, before and after what it said first was taken in.
+    let again = |message: &str| {
+        let ended = event("app", Path::new("/nowhere/app"), turn("app2"), stop(message));
+        world.hook(&Record::new(clean(ended), Time::now()));
+    };
+    again("As I said: #1, and #3.");
+    again("#3 too.");
+    learn(&mut store, &[]);
+    assert_eq!(cited(&store), [1, 0, 1, 0]);
+    end_turn(&world, &mut store, "app", 3, "#1 holds.", &[]);
+    assert_eq!(cited(&store), [2, 0, 1, 0]);
+    assert!(feedback(&store, 1).last_used_at.is_some() && feedback(&store, 2).last_used_at.is_none());
+}
+
+#[test]
+fn the_last_word_holds_and_can_be_taken_back() {
+    let world = World::new();
+    let mut store = world.open();
+    end_turn(&world, &mut store, "app", 1, "done", &["One".into()]);
+    let mut judge = |verdict, undo| {
+        let judged = store.judge(ObservationId(1), verdict, undo, Time::now()).unwrap().unwrap();
+        (judged.useful, judged.wrong, judged.pinned)
+    };
+    assert_eq!(judge(Verdict::Useful, false), (1, 0, false));
+    assert_eq!(judge(Verdict::Useful, false), (2, 0, false));
+    assert_eq!(judge(Verdict::Wrong, false), (0, 1, false));
+    assert_eq!(judge(Verdict::Wrong, true), (0, 0, false));
+    assert_eq!(judge(Verdict::Wrong, true), (0, 0, false), "there is nothing to take back");
+    assert_eq!(judge(Verdict::Pin, false), (0, 0, true));
+    assert_eq!(judge(Verdict::Useful, false), (1, 0, true));
+    assert_eq!(judge(Verdict::Unpin, false), (1, 0, false));
+}
+
+#[test]
+fn what_is_pinned_is_among_what_a_session_may_be_told_however_old() {
+    let world = World::new();
+    let mut store = world.open();
+    let titles: Vec<String> = (1..=700).map(|number| format!("Change {number}")).collect();
+    end_turn(&world, &mut store, "app", 1, "done", &titles);
+    end_turn(&world, &mut store, "other", 1, "done", &["Elsewhere".to_owned()]);
+    let told = |store: &Store| -> Vec<i64> {
+        let material = store.material(project(store, "app"), Recall::Everything, 0).unwrap();
+        material.observations.iter().map(|known| known.id).collect()
+    };
+    let usual = told(&store);
+    assert!(usual.len() == 300 && !usual.contains(&1), "{}", usual.len());
+    store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
+    store.judge(ObservationId(701), Verdict::Pin, false, Time::now()).unwrap();
+    let now = told(&store);
+    assert_eq!(now[..300], usual[..], "the latest come first as ever");
+    assert_eq!(now[300..], [1], "and nothing of another project");
+}

@@ -1,0 +1,162 @@
+//! What becomes of an observation after it was learned: told, fetched, cited, judged.
+
+use serde_json::{Value, json};
+
+use crate::client::start;
+use crate::context::{told, told_with};
+use crate::daemon::Background;
+use crate::support::World;
+
+const PROMPT: &str = "Which rounding do the invoice totals of the bakery use?";
+
+fn save(world: &World, text: &str) -> String {
+    world.text(&["save", text]).trim().to_owned()
+}
+
+fn feedback(world: &World, id: &str) -> Value {
+    world.json(&["feedback", id])["feedback"].clone()
+}
+
+/// The ids of what was told, in order.
+fn ids(told: &str) -> Vec<&str> {
+    let lines = told.lines().filter_map(|line| line.strip_prefix("- #"));
+    lines.filter_map(|line| line.split(' ').next()).collect()
+}
+
+#[test]
+fn what_was_told_and_then_used_is_told_first_the_next_time() {
+    let world = World::new();
+    let one = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
+    let two = save(&world, "Invoice totals of the bakery use commercial rounding, in cents of the franc.");
+    let before = told_with(&world, "first", PROMPT).unwrap();
+    assert_eq!(ids(&before), [two.as_str(), &one], "{before}");
+    assert_eq!(feedback(&world, &one)["injected"], 1);
+    let shown = world.text(&["show", &one]);
+    assert!(
+        !shown.contains("fetched 1") && shown.contains("told 1"),
+        "as it was before somebody looked: {shown}"
+    );
+    assert_eq!(feedback(&world, &one)["fetched"], 1);
+    assert_eq!(world.json(&["show", &one])["feedback"]["fetched"], 1);
+    let after = told_with(&world, "second", PROMPT).unwrap();
+    assert_eq!(ids(&after), [one.as_str(), &two], "{after}");
+    let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
+    assert_eq!(found["hits"][0]["id"], json!(one));
+    assert!(found["hits"][0]["why"]["used"].as_f64().unwrap() > 0.0, "{found}");
+    let explained = world.text(&["search", "bakery rounding", "--mode", "text", "--explain"]);
+    assert!(explained.contains("used before +"), "{explained}");
+}
+
+#[test]
+fn an_answer_that_names_what_the_session_was_told_cites_it_once() {
+    let world = World::new();
+    let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
+    assert!(told_with(&world, "one", PROMPT).is_some());
+    let message = format!("Banker's rounding, as #{id} says; #{id} has the reason.");
+    for session in ["one", "never-told"] {
+        let mut stop = world.message("Stop", &json!({ "last_assistant_message": message }));
+        stop["session_id"] = json!(session);
+        stop["prompt_id"] = json!(format!("{session} {PROMPT}"));
+        world.hook(&stop);
+    }
+    world.text(&["queue", "drain", "--all"]);
+    let feedback = feedback(&world, &id);
+    assert_eq!((&feedback["cited"], &feedback["injected"]), (&json!(1), &json!(1)), "{feedback}");
+}
+
+#[test]
+fn what_somebody_calls_wrong_is_told_to_nobody_until_that_is_taken_back() {
+    let world = World::new();
+    let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
+    let said = world.text(&["feedback", &id, "wrong"]);
+    assert!(said.contains("wrong 1"), "{said}");
+    assert_eq!(told_with(&world, "one", PROMPT), None);
+    let start = told(&world, "one", "startup");
+    assert!(start.is_none_or(|start| !start.contains("banker")), "nor at the start");
+    let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
+    let is_found = found["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == json!(id));
+    assert!(is_found, "whoever looks for it finds it: {found}");
+    world.text(&["feedback", &id, "wrong", "--undo"]);
+    assert!(told_with(&world, "two", PROMPT).is_some());
+}
+
+#[test]
+fn what_is_pinned_is_told_when_there_is_room_for_little() {
+    let world = World::new();
+    let id = save(&world, "The old harbour office closes at noon.");
+    for number in 0..20 {
+        world.text(&[
+            "save",
+            &format!("Decision {number} is about the ferry to island {number}."),
+            "--type",
+            "decision",
+        ]);
+    }
+    let number: Value = id.parse().unwrap();
+    let shown = || world.json(&["context", "--tokens", "150"])["observations"].clone();
+    let is_shown = || shown().as_array().unwrap().contains(&number);
+    assert!(!is_shown());
+    world.text(&["feedback", &id, "pin"]);
+    assert!(is_shown());
+    world.text(&["feedback", &id, "unpin"]);
+    assert!(!is_shown());
+}
+
+#[test]
+fn feedback_that_cannot_be_given_says_what_to_do() {
+    let world = World::new();
+    let id = save(&world, "The old harbour office closes at noon.");
+    let fails = |directory: &str, arguments: &[&str], code: i32, told: &[&str]| {
+        let output = world.command(arguments).current_dir(world.path(directory)).output().unwrap();
+        let stderr = world.neutral(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+        assert!(told.iter().all(|told| stderr.contains(told)), "{arguments:?}: {stderr}");
+    };
+    fails("project", &["feedback", "77", "useful"], 1, &["no observation is known as `77`", "remora search"]);
+    fails(
+        "project",
+        &["feedback", "s1", "useful"],
+        2,
+        &["feedback is for observations", "--kind observation"],
+    );
+    fails("project", &["feedback", &id, "great"], 2, &["expected useful, wrong, pin or unpin"]);
+    fails("project", &["feedback", &id, "--undo"], 2, &["VERDICT"]);
+    // Another project's memory is not changed by a slip.
+    let hint = format!("remora feedback {id} wrong --project 1");
+    fails("home", &["feedback", &id, "wrong"], 2, &["belongs to another project: project", &hint]);
+    assert_eq!(feedback(&world, &id)["wrong"], 0);
+    let named =
+        world.command(&["feedback", &id, "wrong", "--project", "1"]).current_dir(world.path("home")).output();
+    assert!(named.unwrap().status.success());
+    assert_eq!(feedback(&world, &id)["wrong"], 1);
+}
+
+#[test]
+fn programs_fetch_and_judge_over_http() {
+    let background = Background::new();
+    let world = &background.world;
+    let id = save(world, "The old harbour office closes at noon.");
+    let client = start(&background);
+    let listed = client.list("/api/observations");
+    assert_eq!(listed["items"][0]["feedback"]["fetched"], 0, "{listed}");
+    client.list(&format!("/api/observations?ids={id}"));
+    background.wait("the count", || feedback(world, &id)["fetched"] == 1);
+    let address = format!("/api/observations/{id}/feedback");
+    let judge = |body: Value| {
+        let answer = client.post(&address, &body);
+        (answer.status, answer.json())
+    };
+    let (status, judged) = judge(json!({ "verdict": "wrong" }));
+    assert_eq!((status, &judged["feedback"]["wrong"]), (200, &json!(1)), "{judged}");
+    let (_, judged) = judge(json!({ "verdict": "wrong", "undo": true, "project": world.project() }));
+    assert_eq!(judged["feedback"]["wrong"], 0, "{judged}");
+    let (status, refused) = judge(json!({ "verdict": "splendid" }));
+    assert_eq!(status, 422, "{refused}");
+    assert!(refused["error"]["hint"].as_str().unwrap().contains("\"verdict\": \"useful\""), "{refused}");
+    assert_eq!(client.post("/api/observations/77/feedback", &json!({ "verdict": "pin" })).status, 404);
+    // Whoever names a project changes nothing of another.
+    world.command(&["save", "Elsewhere."]).current_dir(world.path("home")).output().unwrap();
+    let (status, _) = judge(json!({ "verdict": "pin", "project": world.path("home") }));
+    assert_eq!(status, 404);
+    assert_eq!(feedback(world, &id)["pinned"], false);
+}
