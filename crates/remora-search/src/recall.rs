@@ -369,6 +369,7 @@ mod tests {
     fn hit(id: &str, session: i64, score: f64) -> Hit {
         let id: RecordId = id.parse().unwrap();
         Hit {
+            feedback: remora_core::feedback::Feedback::default(),
             id,
             kind: id.kind,
             part: "narrative".to_owned(),
