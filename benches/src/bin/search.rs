@@ -93,7 +93,8 @@ fn ask(client: &mut Client, text: &str, filter: &str) -> Result<Duration> {
     let started = Instant::now();
     let answer = client.get(&format!("/api/search?project=all&q={query}&{filter}"))?;
     let took = started.elapsed();
-    if answer["hits"].as_array().is_none_or(Vec::is_empty) {
+    // Of a small memory a narrow filter may leave nothing.
+    if filter == "mode=hybrid" && answer["hits"].as_array().is_none_or(Vec::is_empty) {
         return Err(format!("nothing found: {query} {filter}").into());
     }
     Ok(took)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_observer::Health;
-use remora_store::{DataDir, StoreError, log, problems};
+use remora_store::{DataDir, Store, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -102,6 +102,10 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         }
         for thread in [writing, reading, searching] {
             let _ = thread.join();
+        }
+        // Connections that are closed at the same moment each leave the write-ahead log to the others.
+        if let Err(error) = Store::open(dir) {
+            problems::report(Some(dir), &format!("daemon: the write-ahead log stays: {error}"));
         }
         end
     })

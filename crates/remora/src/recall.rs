@@ -2,6 +2,8 @@
 
 use std::mem::ManuallyDrop;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use remora_core::context;
@@ -15,11 +17,13 @@ use remora_search::{PREVIEW, Prompted, Searcher, Telling, is_trivial};
 use remora_store::retrievals::{self, Item, Retrieval};
 use remora_store::{DataDir, KnownSession, Recall, Store, StoreError};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client;
 
-/// How long the daemon may take to answer before words have to do. The whole hook has 100 ms.
+/// How long the daemon may take to answer before words are looked up here, and before they have to do. The whole hook has
+/// 100 ms.
+const HEDGE: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_millis(60);
 
 /// The settings that say how much is told.
@@ -149,34 +153,66 @@ fn with_prompt(
     }
     let question =
         json!({ "host": event.session.host, "session_id": event.session.id, "prompt": text, "log": false });
-    if let Some(answer) = client::post(store.dir(), "/api/context/semantic", &question, PATIENCE) {
-        let Some(told) = answer["context"].as_str() else { return Ok(None) };
-        // Written down here, because an answer that came too late was not told.
-        store.log_retrieval(&Retrieval {
+    let asked = Asked::new(store.dir().clone(), question);
+    let mut answer = asked.answer(HEDGE);
+    let mut by_words = None;
+    if answer.is_none() {
+        let prompted = Prompted {
+            text: text.to_owned(),
+            project: session.project,
             session: session.id,
-            moment: retrievals::Moment::Prompt,
-            prompt: one_line(text, PREVIEW),
-            tokens: context::tokens(told),
-            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            degraded: answer["degraded"].as_str().map(str::to_owned),
-            items: Vec::deserialize(&answer["memories"]).unwrap_or_default(),
-            at: now,
-        })?;
-        return Ok(Some(told.to_owned()));
+            most: if wants_memories { usize::from(settings.auto_retrieve_max_results) } else { 0 },
+            least_score: settings.auto_retrieve_min_score,
+            room,
+            notes: wants_notes,
+            now,
+        };
+        by_words = Searcher::new().recall(store, None, &prompted)?;
+        answer = asked.answer(PATIENCE);
     }
-    let prompted = Prompted {
-        text: text.to_owned(),
-        project: session.project,
-        session: session.id,
-        most: if wants_memories { usize::from(settings.auto_retrieve_max_results) } else { 0 },
-        least_score: settings.auto_retrieve_min_score,
-        room,
-        notes: wants_notes,
-        now,
+    let telling = match answer {
+        Some(answer) => answer["context"].as_str().map(|told| Telling {
+            text: told.to_owned(),
+            // Written down here, because an answer that came too late was not told.
+            retrieval: Retrieval {
+                session: session.id,
+                moment: retrievals::Moment::Prompt,
+                prompt: one_line(text, PREVIEW),
+                tokens: context::tokens(told),
+                ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                degraded: answer["degraded"].as_str().map(str::to_owned),
+                items: Vec::deserialize(&answer["memories"]).unwrap_or_default(),
+                at: now,
+            },
+        }),
+        None => by_words,
     };
-    let Some(Telling { text, retrieval }) = Searcher::new().recall(store, None, &prompted)? else {
-        return Ok(None);
-    };
+    let Some(Telling { text, retrieval }) = telling else { return Ok(None) };
     store.log_retrieval(&retrieval)?;
     Ok(Some(text))
+}
+
+/// A question to the daemon, on its way.
+struct Asked {
+    started: Instant,
+    answer: mpsc::Receiver<Option<Value>>,
+}
+
+impl Asked {
+    fn new(dir: DataDir, question: Value) -> Self {
+        let (sender, answer) = mpsc::channel();
+        let ask = move || {
+            // Whoever asked may have ended.
+            let _ = sender.send(client::post(&dir, "/api/context/semantic", &question, PATIENCE));
+        };
+        // Without a thread there is no answer, and words have to do.
+        let _ = thread::Builder::new().spawn(ask);
+        Self { started: Instant::now(), answer }
+    }
+
+    /// The answer, if it is there `within` this of asking.
+    fn answer(&self, within: Duration) -> Option<Value> {
+        let left = within.saturating_sub(self.started.elapsed());
+        self.answer.recv_timeout(left).ok().flatten()
+    }
 }

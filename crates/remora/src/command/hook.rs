@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::Sync;
 use remora_core::time::Time;
@@ -25,6 +26,8 @@ use crate::{app, env, recall, stdin};
 
 /// From the last byte of input; what the database has not taken by then goes to the spool.
 const DEADLINE: Duration = Duration::from_millis(200);
+/// A prompt waits for its hook: what has not been found for it by then is not told.
+const PROMPT_DEADLINE: Duration = Duration::from_millis(90);
 
 /// What was typed behind `hook`.
 pub(crate) struct Arguments {
@@ -106,7 +109,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             poked
         }
         Taken::FileAhead(ahead) if wanted.memory.file_context_enabled => {
-            watch(|| ());
+            watch(PROMPT_DEADLINE, || true);
             if let Some(answer) = guarded(dir, || recall::before_file(dir, &ahead, Time::now())) {
                 print(&answer);
             }
@@ -120,7 +123,11 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
 /// its uuid makes it one.
 fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
-    watch(spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
+    watch(DEADLINE, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
+    if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
+        let stored = Arc::clone(&stored);
+        watch(PROMPT_DEADLINE, move || stored.load(Ordering::Acquire));
+    }
     let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
@@ -130,21 +137,29 @@ fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<St
     Err(spool(dir, record.clone(), &reason))
 }
 
-fn spool_unless(stored: Arc<AtomicBool>, dir: DataDir, record: Record) -> impl FnOnce() + Send + 'static {
+fn spool_unless(
+    stored: Arc<AtomicBool>,
+    dir: DataDir,
+    record: Record,
+) -> impl FnOnce() -> bool + Send + 'static {
     move || {
         if !stored.load(Ordering::Acquire) {
             let reason = spool(&dir, record, "the database took too long");
             problems::report(Some(&dir), &reason);
         }
+        true
     }
 }
 
-/// Ends the process when the deadline has passed, whatever the rest of it is waiting for.
-fn watch(at_last: impl FnOnce() + Send + 'static) {
+/// Ends the process when its time is up, whatever the rest of it is waiting for, unless `ends` finds that it must go on.
+fn watch(time: Duration, ends: impl FnOnce() -> bool + Send + 'static) {
     let watcher = thread::Builder::new().spawn(move || {
-        thread::sleep(DEADLINE);
-        at_last();
-        std::process::exit(0);
+        thread::sleep(time);
+        if ends() {
+            // An answer that is being written is written whole.
+            let _out = std::io::stdout().lock();
+            std::process::exit(0);
+        }
     });
     if let Err(error) = watcher {
         problems::report(None, &format!("no thread to watch the time: {error}"));

@@ -196,6 +196,24 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
 }
 
 #[test]
+fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["save", "The staging database is copied from production every Sunday night by cron."]);
+    start(&background);
+    let pid = background.pid().unwrap().to_string();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    let prompt = "Why is the staging database of Sunday night copied from production by cron?";
+    for (name, session) in [("-STOP", "two"), ("-KILL", "three")] {
+        signal(name);
+        let told = told_with(world, session, prompt).unwrap();
+        assert!(told.contains("The staging database is copied"), "{name}: {told}");
+        let log = world.json(&["retrievals"]);
+        assert!(log[0]["degraded"].is_string(), "{name}: it says what was missing: {log}");
+    }
+}
+
+#[test]
 fn the_daemon_knows_what_git_calls_changed_for_hooks_that_cannot_ask() {
     let background = Background::new();
     let world = &background.world;
