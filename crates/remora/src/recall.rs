@@ -33,6 +33,13 @@ pub(crate) struct Wanted {
     pub(crate) memory: Memory,
 }
 
+impl Wanted {
+    /// How long a prompt or a file waits.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_millis(self.memory.auto_retrieve_ms.into())
+    }
+}
+
 /// The answer to a host, or `None` when there is nothing to tell it. What was told is written down.
 pub(crate) fn answer(
     store: &mut Store,

@@ -155,6 +155,7 @@ impl Default for Context {
 pub struct Memory {
     pub auto_retrieve_enabled: bool,
     pub auto_retrieve_max_results: u8,
+    pub auto_retrieve_ms: u8,
     /// From 0 to 1.
     pub auto_retrieve_min_score: f64,
     pub file_context_enabled: bool,
@@ -196,6 +197,7 @@ impl Default for Memory {
         Self {
             auto_retrieve_enabled: true,
             auto_retrieve_max_results: 4,
+            auto_retrieve_ms: 90,
             auto_retrieve_min_score: 0.5,
             file_context_enabled: true,
             obsidian_context_enabled: true,

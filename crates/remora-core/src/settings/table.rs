@@ -373,6 +373,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings| i64::from(settings.memory.auto_retrieve_max_results).into(),
     ),
     setting(
+        "memory.auto_retrieve_ms",
+        "REMORA_MEMORY_AUTO_RETRIEVE_MS",
+        "how many milliseconds a prompt or a file waits for what is known about it; what was not found by then is not told",
+        |settings, given| given.whole(10, 200).map(|ms| settings.memory.auto_retrieve_ms = ms),
+        |settings| i64::from(settings.memory.auto_retrieve_ms).into(),
+    ),
+    setting(
         "memory.auto_retrieve_min_score",
         "REMORA_MEMORY_AUTO_RETRIEVE_MIN_SCORE",
         "how well a memory must fit to be told, from 0 to 1",

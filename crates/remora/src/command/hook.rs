@@ -26,8 +26,6 @@ use crate::{app, env, recall, stdin};
 
 /// From the last byte of input; what the database has not taken by then goes to the spool.
 const DEADLINE: Duration = Duration::from_millis(200);
-/// A prompt waits for its hook: what has not been found for it by then is not told.
-const PROMPT_DEADLINE: Duration = Duration::from_millis(90);
 
 /// What was typed behind `hook`.
 pub(crate) struct Arguments {
@@ -100,7 +98,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
-            let mut store = deliver(dir, sync, &record)?;
+            let mut store = deliver(dir, sync, &record, wanted.patience())?;
             // First, so that the daemon hears of the event even if there is no time left to answer.
             let poked = poke(dir, autostart);
             if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
@@ -109,7 +107,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             poked
         }
         Taken::FileAhead(ahead) if wanted.memory.file_context_enabled => {
-            watch(PROMPT_DEADLINE, || true);
+            watch(wanted.patience(), || true);
             if let Some(answer) = guarded(dir, || recall::before_file(dir, &ahead, Time::now())) {
                 print(&answer);
             }
@@ -121,12 +119,18 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
 
 /// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
 /// its uuid makes it one.
-fn deliver(dir: &DataDir, sync: Sync, record: &Record) -> Result<ManuallyDrop<Store>, String> {
+fn deliver(
+    dir: &DataDir,
+    sync: Sync,
+    record: &Record,
+    patience: Duration,
+) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
     watch(DEADLINE, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
+    // What is stored needs no more time than the user gives it for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
         let stored = Arc::clone(&stored);
-        watch(PROMPT_DEADLINE, move || stored.load(Ordering::Acquire));
+        watch(patience, move || stored.load(Ordering::Acquire));
     }
     let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
     let reason = match attempt {
