@@ -100,12 +100,17 @@ impl Finder {
             self.note_use(Some(Instant::now()));
         }
         let state = Arc::clone(&self.state);
-        let found = self.thread.call(move |store| match asked {
-            Asked::Nobody => find(&state.searcher, store, None),
-            Asked::Elsewhere(made) => find(&state.searcher, store, Some(&mut Prepared(made))),
-            Asked::Here => {
-                let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-                find(&state.searcher, store, Some(embedder.get_or_insert_with(Embedder::new)))
+        let found = self.thread.call(move |store| {
+            if needs_memory && state.searcher.resident_bytes() == 0 {
+                store.widen_cache()?;
+            }
+            match asked {
+                Asked::Nobody => find(&state.searcher, store, None),
+                Asked::Elsewhere(made) => find(&state.searcher, store, Some(&mut Prepared(made))),
+                Asked::Here => {
+                    let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
+                    find(&state.searcher, store, Some(embedder.get_or_insert_with(Embedder::new)))
+                }
             }
         });
         let found = found.await;
@@ -124,10 +129,10 @@ impl Finder {
     pub(crate) async fn unload(&self) -> Result<(), StoreError> {
         self.note_use(None);
         let state = Arc::clone(&self.state);
-        let unload = move |_: &mut Store| {
+        let unload = move |store: &mut Store| {
             *state.embedder.lock().unwrap_or_else(PoisonError::into_inner) = None;
             state.searcher.unload_idle(Duration::ZERO);
-            Ok(())
+            store.shrink_cache()
         };
         self.thread.call(unload).await
     }

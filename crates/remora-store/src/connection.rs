@@ -27,6 +27,7 @@ pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 /// How much of the file a process that stays keeps in memory. Mapping the file would be faster still, but then all
 /// that was ever touched counts as the daemon's memory.
 const CACHE_KIB: i64 = 16 << 10;
+const LARGEST_CACHE_KIB: i64 = 96 << 10;
 
 /// For a hook: an existing database, little patience, no work on closing. No statement runs here: the first
 /// one reads the whole schema, and that belongs into the hook's one transaction.
@@ -66,6 +67,11 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
     // A search alone uses a dozen statements; they are long, and preparing one costs as much as running it.
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// A tenth of the file, within limits: most of what a search reads is read again by the next.
+pub(crate) fn widen_cache(connection: &Connection, file_kib: i64) -> Result<(), rusqlite::Error> {
+    connection.pragma_update(None, "cache_size", -(file_kib / 10).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
 }
 
 /// For a file that nobody else knows yet; whoever builds it brings it to the disk in the end.

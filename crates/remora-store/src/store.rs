@@ -159,6 +159,18 @@ impl Store {
         Ok(())
     }
 
+    /// Keeps more of a large file in memory, for somebody who searches all of it.
+    pub fn widen_cache(&self) -> Result<(), StoreError> {
+        let sql = "SELECT page_count * page_size / 1024 FROM pragma_page_count(), pragma_page_size()";
+        let file_kib: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
+        Ok(connection::widen_cache(&self.db, file_kib)?)
+    }
+
+    /// Gives back what is kept of the file in memory.
+    pub fn shrink_cache(&self) -> Result<(), StoreError> {
+        Ok(self.db.execute_batch("PRAGMA shrink_memory")?)
+    }
+
     /// Empties the write-ahead log, for a process that is about to end.
     pub fn empty_wal(&self) -> Result<(), StoreError> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
