@@ -58,15 +58,14 @@ fn measure(observations: u64) -> Result<()> {
 
 fn starts(data: &Path) -> Result<String> {
     let mut times = Vec::with_capacity(RUNS);
+    let mut told = 0;
     for run in 0..RUNS {
         let start = message(&format!("start-{run}"), "SessionStart", &json!({ "source": "startup" }));
         let (took, answer) = ask(data, &start)?;
-        if answer.is_empty() {
-            return Err("a session was told nothing".into());
-        }
+        told += usize::from(!answer.is_empty());
         times.push(took);
     }
-    Ok(percentiles(times))
+    Ok(format!("{}; {told} of {RUNS} were told something", percentiles(times)))
 }
 
 fn prompts(data: &Path, name: &str, random: &mut Random) -> Result<String> {

@@ -52,6 +52,8 @@ pub struct SearchQuery {
     pub offset: usize,
     /// Files the asker works on; memories about them count a little more.
     pub near_files: Vec<String>,
+    /// Whether what has not become memory yet is looked through as well.
+    pub with_waiting: bool,
     /// What counts as today.
     pub now: Time,
 }
@@ -66,6 +68,7 @@ impl SearchQuery {
             limit: 20,
             offset: 0,
             near_files: Vec::new(),
+            with_waiting: true,
             now: Time::now(),
         }
     }

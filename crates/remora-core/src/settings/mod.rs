@@ -197,7 +197,7 @@ impl Default for Memory {
         Self {
             auto_retrieve_enabled: true,
             auto_retrieve_max_results: 4,
-            auto_retrieve_ms: 90,
+            auto_retrieve_ms: 80,
             auto_retrieve_min_score: 0.5,
             file_context_enabled: true,
             obsidian_context_enabled: true,
