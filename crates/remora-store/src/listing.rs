@@ -132,7 +132,9 @@ impl Store {
     /// What came after `cursor`, at most `most` rows of each kind.
     pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
         let rows = |id: &str| format!("WHERE {id} > ?1 ORDER BY {id} LIMIT ?2");
-        Ok(News {
+        // All as of one moment: what was stored together is seen together.
+        let moment = self.db.unchecked_transaction()?;
+        let news = News {
             prompts: self.rows(&format!("{PROMPT} {}", rows("id")), &[&cursor.prompt, &most], read_prompt)?,
             observations: self.rows(
                 &format!("{OBSERVATION} {}", rows("o.id")),
@@ -144,7 +146,9 @@ impl Store {
                 &[&cursor.summary, &most],
                 read_summary,
             )?,
-        })
+        };
+        moment.finish()?;
+        Ok(news)
     }
 
     pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
