@@ -92,7 +92,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     ranking.truncate(wanted + SPARE);
     let asked = Asked { query, question, weighed, closeness };
     let mut hits = hits(store, asked, &ranking)?;
-    if query.with_waiting && plan.mode != Mode::Semantic {
+    if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
         total += waiting.len();
         waiting::insert(&mut hits, waiting, query.sort);

@@ -7,7 +7,8 @@ use remora_core::ids::DocumentId;
 use remora_store::search::{Columns, Filters, Found};
 use remora_store::{Store, StoreError};
 
-use crate::syntax::{Question, Term, quoted};
+use crate::operators::quoted;
+use crate::syntax::{Question, Term};
 
 /// How much a word counts by where it stands: what a document says itself before what stands beside it.
 const COLUMNS: Columns = Columns { title: 2.0, body: 2.0, prompt: 0.5, before: 1.0, after: 0.5 };
@@ -77,12 +78,13 @@ pub(crate) fn find(
     most: usize,
 ) -> Result<Lexical, StoreError> {
     let weighed = weigh(store, question)?;
-    if let Some(expression) = &question.expression {
-        let mut found = store.matching(expression, COLUMNS, filters, few, DocumentId(0), most)?;
-        if let Some(unwanted) = &question.unwanted {
-            remove_records(store, unwanted, filters, &mut found)?;
+    if let Some(operators) = &question.operators {
+        let mut found =
+            store.matching(&operators.expression(), COLUMNS, filters, few, DocumentId(0), most)?;
+        if let Some(unwanted) = operators.unwanted() {
+            remove_records(store, &unwanted, filters, &mut found)?;
         }
-        if !found.is_empty() {
+        if operators.is_meant || !found.is_empty() {
             return Ok(Lexical { found, weighed, strict: true });
         }
     }

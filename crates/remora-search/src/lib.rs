@@ -16,6 +16,7 @@ mod fusion;
 mod hit;
 mod indexing;
 mod lexical;
+mod operators;
 mod preferences;
 mod query;
 mod recall;

@@ -52,8 +52,8 @@ pub struct SearchQuery {
     pub offset: usize,
     /// Files the asker works on; memories about them count a little more.
     pub near_files: Vec<String>,
-    /// Whether what has not become memory yet is looked through as well.
-    pub with_waiting: bool,
+    /// Whether it is a prompt: prose without operators, asked of what is memory already.
+    pub is_prompt: bool,
     /// What counts as today.
     pub now: Time,
 }
@@ -68,7 +68,7 @@ impl SearchQuery {
             limit: 20,
             offset: 0,
             near_files: Vec::new(),
-            with_waiting: true,
+            is_prompt: false,
             now: Time::now(),
         }
     }

@@ -187,8 +187,7 @@ fn question(prompted: &Prompted) -> SearchQuery {
     let mut query = SearchQuery::new(ProjectScope::One(prompted.project), &prompted.text);
     query.limit = prompted.most * CANDIDATES;
     query.now = prompted.now;
-    // It is no memory yet, and a prompt has no time to look through it.
-    query.with_waiting = false;
+    query.is_prompt = true;
     query
 }
 

@@ -44,7 +44,8 @@ impl Searcher {
         embedder: Option<&mut dyn Embed>,
         query: &SearchQuery,
     ) -> Result<Results, StoreError> {
-        let question = Question::read(&query.text);
+        let read = if query.is_prompt { Question::prose } else { Question::read };
+        let question = read(&query.text);
         if question.is_empty() {
             return answer::by_date(store, query);
         }

@@ -24,12 +24,13 @@ pub(crate) fn hits(
     weighed: &[Weighed],
     lexical_weight: f64,
 ) -> Result<Vec<Shown>, StoreError> {
+    let meant = question.operators.as_ref().filter(|operators| operators.is_meant);
     let mut found = Vec::new();
     for waiting in store.waiting(&query.filters)? {
         // Most of it has none of the words; that is seen before the text is taken apart.
         let folded = fold(&waiting.text);
         let may_match = weighed.iter().any(|term| folded.contains(beginning(&term.term.stem)));
-        if !may_match {
+        if !may_match || meant.is_some_and(|operators| !operators.allow(&waiting.text)) {
             continue;
         }
         let matched = matched(&[&waiting.text], weighed, &question.pieces);

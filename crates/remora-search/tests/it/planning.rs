@@ -24,6 +24,8 @@ fn the_moment_a_hook_returns_its_text_is_found() {
         assert_eq!((results.hits[0].kind, results.hits[0].id.to_string()), (kind, id.to_owned()));
         assert!(results.hits[0].why.waiting);
     }
+    assert_eq!(world.search(&world.query("app", "zebra NOT table")).hits.len(), 0);
+    assert_eq!(world.search(&world.query("app", "zebra NOT chair")).hits.len(), 1);
 }
 
 #[test]
@@ -153,5 +155,33 @@ fn everybody_is_asked_only_when_that_was_said() {
         assert_eq!(world.search(&query).facets.projects.len(), 2);
         query.text.clear();
         assert_eq!(world.search(&query).hits.len(), 2);
+    }
+}
+
+#[test]
+fn operators_say_what_may_be_an_answer() {
+    let mut world = World::new();
+    let titles = [
+        ("Sessions of user auth", "The session of a user auth lasts an hour."),
+        ("Tokens of user auth", "A user auth by JWT is deprecated since spring."),
+        ("Signing keys", "JWT are signed, and the user signs the auth form."),
+        ("Colours", "The dark theme has its own palette."),
+    ];
+    let observations = titles.map(|(title, narrative)| observation(title, narrative));
+    let memory = Memory { observations: observations.to_vec(), ..Memory::default() };
+    world.turn("app", "go on", "done", &memory, Time::now());
+    world.index();
+    for mode in [Mode::Text, Mode::Hybrid] {
+        let mut found = |text: &str| {
+            let mut query = world.query("app", text);
+            query.mode = mode;
+            world.search(&query).hits.into_iter().map(|hit| hit.title).collect::<Vec<_>>()
+        };
+        let golden = r#""user auth" AND (JWT OR session) NOT deprecated"#;
+        assert_eq!(found(golden), ["Sessions of user auth"], "{mode:?}");
+        // What they exclude is not let in because nothing else is there.
+        assert_eq!(found(r#""user auth" AND JWT NOT deprecated"#), [""; 0], "{mode:?}");
+        // A message with quotes that finds nothing as it stands is plain text.
+        assert!(found(r#"panicked at "palette missing" (dark theme)"#).contains(&"Colours".to_owned()));
     }
 }

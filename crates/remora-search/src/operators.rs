@@ -1,0 +1,336 @@
+//! Quotes, parentheses, `title:` and upper-case AND, OR and NOT: what an answer has to contain. What does not parse is
+//! plain text. Everything a user wrote reaches the index between quotes, so that no text can be an error there.
+
+use std::fmt::Write as _;
+
+use crate::words::{fold, is_stop_word, words};
+
+const MOST_TERMS: usize = 32;
+const DEEPEST: usize = 12;
+/// Fields of a document that can be asked for by name.
+const FIELDS: [&str; 5] = ["title", "body", "prompt", "before", "after"];
+/// What a document says itself: a word that must or must not be there is not meant of its neighbours.
+const OWN: &str = "title body";
+
+/// The operators of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Operators {
+    tree: Tree,
+    /// Whether AND, OR or NOT were written: then nothing but what they allow is an answer. Quotes and parentheses may
+    /// come with an error message that somebody pasted.
+    pub(crate) is_meant: bool,
+}
+
+impl Operators {
+    /// `None` for text that has no operators, or whose operators make no sense.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let tokens = tokens(text)?;
+        let is_syntax = |token: &Token| !matches!(token, Token::Text { phrase: false, prefix: false, .. });
+        let terms = tokens.iter().filter(|token| matches!(token, Token::Text { .. })).count();
+        if !tokens.iter().any(is_syntax) || terms == 0 || terms > MOST_TERMS {
+            return None;
+        }
+        let mut parser = Parser { tokens: &tokens, at: 0 };
+        let tree = parser.any(0)?;
+        let is_meant = tokens.iter().any(|token| matches!(token, Token::And | Token::Or | Token::Not));
+        (parser.at == tokens.len()).then_some(Self { tree, is_meant })
+    }
+
+    /// What they say, as an FTS5 expression.
+    pub(crate) fn expression(&self) -> String {
+        self.tree.sql()
+    }
+
+    /// What no part of an answer may contain, as an FTS5 expression.
+    pub(crate) fn unwanted(&self) -> Option<String> {
+        match &self.tree {
+            Tree::Without(_, unwanted) => Some(unwanted.sql()),
+            _ => None,
+        }
+    }
+
+    /// What is looked for, as plain text.
+    pub(crate) fn wanted_words(&self) -> String {
+        self.tree.wanted_words()
+    }
+
+    /// Whether they hold for a text that is in no index.
+    pub(crate) fn allow(&self, text: &str) -> bool {
+        let stems: Vec<String> = words(text).into_iter().map(|word| word.stem).collect();
+        self.tree.holds(&stems)
+    }
+}
+
+/// A text as FTS5 reads it literally.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\"").replace('\0', " "))
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Tree {
+    Text { text: String, prefix: bool },
+    Field(&'static str, Box<Tree>),
+    All(Vec<Tree>),
+    Any(Vec<Tree>),
+    Without(Box<Tree>, Box<Tree>),
+}
+
+impl Tree {
+    fn sql(&self) -> String {
+        self.sql_in(OWN)
+    }
+
+    fn sql_in(&self, fields: &str) -> String {
+        let list = |trees: &[Tree], between: &str| {
+            let all: Vec<String> = trees.iter().map(|tree| tree.sql_in(fields)).collect();
+            format!("({})", all.join(between))
+        };
+        match self {
+            Self::Text { text, prefix } => {
+                let star = if *prefix { "*" } else { "" };
+                format!("{{{fields}}} : {}{star}", quoted(text))
+            }
+            Self::Field(field, tree) => tree.sql_in(field),
+            Self::All(trees) => list(trees, " AND "),
+            Self::Any(trees) => list(trees, " OR "),
+            Self::Without(wanted, unwanted) => {
+                format!("({} NOT {})", wanted.sql_in(fields), unwanted.sql_in(fields))
+            }
+        }
+    }
+
+    /// What is looked for, as plain text.
+    fn wanted_words(&self) -> String {
+        match self {
+            Self::Text { text, .. } => text.clone(),
+            Self::Field(_, tree) | Self::Without(tree, _) => tree.wanted_words(),
+            Self::All(trees) | Self::Any(trees) => {
+                let mut words = String::new();
+                for tree in trees {
+                    let _ = write!(words, "{} ", tree.wanted_words());
+                }
+                words
+            }
+        }
+    }
+
+    fn holds(&self, stems: &[String]) -> bool {
+        match self {
+            Self::Text { text, prefix } => {
+                let wanted: Vec<String> = words(text).into_iter().map(|word| word.stem).collect();
+                let is_word = |(at, stem): (usize, &String)| {
+                    let is_last = at + 1 == wanted.len();
+                    if *prefix && is_last { stem.starts_with(&wanted[at]) } else { *stem == wanted[at] }
+                };
+                stems.windows(wanted.len().max(1)).any(|some| some.iter().enumerate().all(is_word))
+            }
+            // What waits has no title and no neighbours.
+            Self::Field(field, tree) => matches!(*field, "body" | "prompt") && tree.holds(stems),
+            Self::All(trees) => trees.iter().all(|tree| tree.holds(stems)),
+            Self::Any(trees) => trees.iter().any(|tree| tree.holds(stems)),
+            Self::Without(wanted, unwanted) => wanted.holds(stems) && !unwanted.holds(stems),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Token {
+    Open,
+    Close,
+    And,
+    Or,
+    Not,
+    Field(&'static str),
+    Text { text: String, phrase: bool, prefix: bool },
+}
+
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '(' | ')' => {
+                tokens.push(if first == '(' { Token::Open } else { Token::Close });
+                rest = &rest[1..];
+            }
+            '"' => {
+                let (phrase, after) = rest[1..].split_once('"')?;
+                let prefix = after.starts_with('*');
+                if !words(phrase).is_empty() {
+                    tokens.push(Token::Text { text: phrase.to_owned(), phrase: true, prefix });
+                }
+                rest = if prefix { &after[1..] } else { after };
+            }
+            _ => {
+                let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"'));
+                let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+                rest = after;
+                token(word, &mut tokens);
+            }
+        }
+        rest = rest.trim_start();
+    }
+    Some(tokens)
+}
+
+fn token(word: &str, tokens: &mut Vec<Token>) {
+    match word {
+        "AND" => return tokens.push(Token::And),
+        "OR" => return tokens.push(Token::Or),
+        "NOT" => return tokens.push(Token::Not),
+        _ => {}
+    }
+    let mut word = word;
+    if let Some((name, rest)) = word.split_once(':')
+        && let Some(field) = FIELDS.into_iter().find(|field| *field == name)
+    {
+        tokens.push(Token::Field(field));
+        word = rest;
+    }
+    let prefix = word.ends_with('*');
+    let text = word.trim_end_matches('*');
+    let is_noise = !prefix && is_stop_word(&fold(text));
+    if !words(text).is_empty() && !is_noise {
+        tokens.push(Token::Text { text: text.to_owned(), phrase: false, prefix });
+    }
+}
+
+struct Parser<'a> {
+    tokens: &'a [Token],
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn next_is(&self, token: &Token) -> bool {
+        self.tokens.get(self.at) == Some(token)
+    }
+
+    fn take(&mut self, token: &Token) -> bool {
+        let taken = self.next_is(token);
+        self.at += usize::from(taken);
+        taken
+    }
+
+    fn any(&mut self, depth: usize) -> Option<Tree> {
+        let mut trees = vec![self.all(depth)?];
+        while self.take(&Token::Or) {
+            trees.push(self.all(depth)?);
+        }
+        Some(if trees.len() == 1 { trees.remove(0) } else { Tree::Any(trees) })
+    }
+
+    /// Words beside each other all have to be there, with or without AND between them.
+    fn all(&mut self, depth: usize) -> Option<Tree> {
+        let mut trees = vec![self.one(depth)?];
+        let mut unwanted = Vec::new();
+        while self.at < self.tokens.len() && !self.next_is(&Token::Or) && !self.next_is(&Token::Close) {
+            let joined = self.take(&Token::And);
+            if self.take(&Token::Not) {
+                unwanted.push(self.one(depth)?);
+            } else if joined || !self.next_is(&Token::And) {
+                trees.push(self.one(depth)?);
+            } else {
+                return None;
+            }
+        }
+        let wanted = if trees.len() == 1 { trees.remove(0) } else { Tree::All(trees) };
+        Some(match unwanted.len() {
+            0 => wanted,
+            1 => Tree::Without(Box::new(wanted), Box::new(unwanted.remove(0))),
+            _ => Tree::Without(Box::new(wanted), Box::new(Tree::Any(unwanted))),
+        })
+    }
+
+    fn one(&mut self, depth: usize) -> Option<Tree> {
+        if depth >= DEEPEST {
+            return None;
+        }
+        let token = self.tokens.get(self.at)?;
+        self.at += 1;
+        match token {
+            Token::Open => {
+                let tree = self.any(depth + 1)?;
+                self.take(&Token::Close).then_some(tree)
+            }
+            Token::Field(field) => Some(Tree::Field(field, Box::new(self.one(depth + 1)?))),
+            Token::Text { text, prefix, .. } => Some(Tree::Text { text: text.clone(), prefix: *prefix }),
+            Token::Close | Token::And | Token::Or | Token::Not => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expression(text: &str) -> Option<String> {
+        Operators::read(text).map(|operators| operators.expression())
+    }
+
+    #[test]
+    fn operators_become_an_expression() {
+        for (text, expected) in [
+            (
+                r#""user auth" AND (JWT OR session) NOT deprecated"#,
+                r#"((@"user auth" AND (@"JWT" OR @"session")) NOT @"deprecated")"#,
+            ),
+            ("auth*", r#"@"auth"*"#),
+            ("title:login", r#"{title} : "login""#),
+            (
+                "title:(login OR logout) NOT a_b NOT c",
+                r#"(({title} : "login" OR {title} : "logout") NOT (@"a_b" OR @"c"))"#,
+            ),
+            ("JWT OR \"say \" cheese", r#"(@"JWT" OR (@"say " AND @"cheese"))"#),
+        ] {
+            let expected = expected.replace('@', "{title body} : ");
+            assert_eq!(expression(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_plain_text() {
+        for text in [
+            "how do tokens expire",
+            "\"open",
+            "(a",
+            "a)",
+            "AND",
+            "NOT a",
+            "a OR",
+            "a AND OR b",
+            "()",
+            "title:",
+            "and or",
+        ] {
+            assert_eq!(expression(text), None, "{text}");
+        }
+        let deep = format!("{}a{}", "(".repeat(500), ")".repeat(500));
+        assert_eq!(expression(&deep), None);
+    }
+
+    #[test]
+    fn operators_are_meant_and_quotes_may_be_pasted() {
+        let is_meant = |text: &str| Operators::read(text).is_some_and(|operators| operators.is_meant);
+        assert!(is_meant("JWT NOT cookie") && is_meant("(JWT OR cookie) auth"));
+        assert!(!is_meant("thread 'main' panicked: \"disk full\" (os error 2)"));
+        assert!(!is_meant("what does \"x AND y\" mean"));
+        assert!(!is_meant("NOT"));
+    }
+
+    #[test]
+    fn they_hold_for_a_text_as_they_do_in_the_index() {
+        let golden =
+            Operators::read(r#""user auth" AND (JWT OR sess*) NOT title:deprecated NOT old"#).unwrap();
+        for (text, allowed) in [
+            ("The user's auth", false),
+            ("User auth: a session", true),
+            ("a JWT for user auth", true),
+            ("a JWT for the auth of users", false),
+            ("a JWT for user auth, deprecated", true),
+            ("a JWT for user auth, which is old", false),
+            ("", false),
+        ] {
+            assert_eq!(golden.allow(text), allowed, "{text}");
+        }
+    }
+}
