@@ -149,11 +149,12 @@ impl Store {
         Ok(self.db.pragma_update(None, "wal_autocheckpoint", connection::LONG_WAL_PAGES)?)
     }
 
-    /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, whose event is
-    /// safe already: when others are at work the next one tries again.
+    /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, which are done then:
+    /// it waits for nobody, and when others are at work the next one tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
         if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
+            self.db.busy_timeout(Duration::ZERO)?;
             self.empty_wal()?;
         }
         Ok(())

@@ -104,7 +104,11 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
                 print(&answer);
             }
-            poked
+            // A daemon that listens does it itself, when nobody waits.
+            if poked != Ok(Poked::Heard) {
+                tidy(dir, &store);
+            }
+            poked.map(drop)
         }
         Taken::FileAhead(ahead) if wanted.memory.file_context_enabled => {
             watch(wanted.patience(), || true);
@@ -180,10 +184,13 @@ fn store(
     let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
     store.enqueue(record)?;
     stored.store(true, Ordering::Release);
+    Ok(store)
+}
+
+fn tidy(dir: &DataDir, store: &Store) {
     if let Err(error) = store.empty_large_wal() {
         problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
     }
-    Ok(store)
 }
 
 /// What the host is told, if anything.
@@ -208,13 +215,24 @@ fn print(answer: &str) {
     let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
 }
 
+/// What came of telling the daemon that there is work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Poked {
+    Heard,
+    /// There was none; one may be starting.
+    Absent,
+}
+
 /// Tells the daemon, or starts one. The event is safe whatever comes of it.
-pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<(), String> {
+pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
     let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
-    if control::send(dir, &message).is_ok() || !autostart {
-        return Ok(());
+    if control::send(dir, &message).is_ok() {
+        return Ok(Poked::Heard);
     }
-    launch::start_if_due(dir).map_err(|error| format!("the daemon cannot be started: {error}"))
+    if autostart {
+        launch::start_if_due(dir).map_err(|error| format!("the daemon cannot be started: {error}"))?;
+    }
+    Ok(Poked::Absent)
 }
 
 /// Says what happened, for the log.

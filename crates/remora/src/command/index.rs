@@ -14,7 +14,7 @@ use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
 
-use super::hook;
+use super::hook::{self, Poked};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, paint, say, talk};
@@ -185,7 +185,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
         if state.to_embed == 0 {
             break;
         }
-        if presence::find(&app.dir)?.is_some() && hook::poke(&app.dir, false).is_ok() {
+        if presence::find(&app.dir)?.is_some() && hook::poke(&app.dir, false) == Ok(Poked::Heard) {
             if let Some(trouble) = embedder_health(app, &settings).and_then(|health| health.trouble) {
                 return Err(no_vectors(&trouble.reason));
             }

@@ -214,6 +214,22 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
 }
 
 #[test]
+fn a_log_that_cannot_be_emptied_now_delays_no_answer() {
+    let world = World::new();
+    world.text(&["save", "The staging database is copied from production every Sunday night by cron."]);
+    let open = || rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    let (reader, writer) = (open(), open());
+    reader.execute_batch("BEGIN; SELECT count(*) FROM projects").unwrap();
+    writer.execute_batch("INSERT INTO meta VALUES ('large', zeroblob(1000000))").unwrap();
+    let told = told_with(&world, "two", "Why is the staging database of Sunday night copied by cron?");
+    assert!(told.is_some_and(|told| told.contains("The staging database is copied")));
+    reader.execute_batch("COMMIT").unwrap();
+    told_with(&world, "two", "Thanks a lot for that");
+    let log = std::fs::metadata(world.data().join("remora.db-wal")).unwrap();
+    assert!(log.len() < 1_000_000, "the next one empties it: {}", log.len());
+}
+
+#[test]
 fn the_daemon_knows_what_git_calls_changed_for_hooks_that_cannot_ask() {
     let background = Background::new();
     let world = &background.world;
