@@ -8,9 +8,12 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{Store, StoreError, feedback};
 
-/// The latest observations that may be shown; and how far back decisions and bugs are looked for.
-const LATEST: u32 = 300;
+/// Of so many what is shown is chosen: the latest, the latest decisions and bugs, how far back these are looked for,
+/// and what is pinned. No host takes half as many lines.
+const LATEST: u32 = 200;
+const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
+const PINNED: u32 = 100;
 /// Files of so many of the latest observations are what the work is about.
 const LATELY: usize = 20;
 /// Several summaries belong to one session.
@@ -103,18 +106,18 @@ impl Store {
                  SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
                      AND {condition} ORDER BY created_at DESC LIMIT {LATEST})
                  UNION
-                 SELECT id FROM (SELECT id, type FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
-                     AND {condition} ORDER BY created_at DESC LIMIT {FAR_BACK})
-                 WHERE type IN ('decision', 'bugfix')
+                 SELECT id FROM (SELECT id FROM (SELECT id, type FROM observations WHERE project_id = ?1
+                     AND superseded_by IS NULL AND {condition} ORDER BY created_at DESC LIMIT {FAR_BACK})
+                     WHERE type IN ('decision', 'bugfix') LIMIT {LASTING})
                  UNION
-                 SELECT id FROM observation_feedback CROSS JOIN observations ON id = observation_id
-                 WHERE pinned AND project_id = ?1 AND superseded_by IS NULL AND {condition}
-             ) ORDER BY f.pinned IS 1 DESC, o.created_at DESC, o.id DESC LIMIT 2 * {LATEST}"
+                 SELECT id FROM (SELECT id FROM observation_feedback CROSS JOIN observations ON id = observation_id
+                     WHERE pinned AND project_id = ?1 AND superseded_by IS NULL AND {condition}
+                     ORDER BY created_at DESC LIMIT {PINNED})
+             )"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params![project.0, session, since], read_known)?;
         let mut known: Vec<Known> = rows.collect::<Result<_, _>>()?;
-        // What is pinned came first only so that the limit does not cut it off.
         known.sort_by_key(|known| std::cmp::Reverse((known.at, known.id)));
         Ok(known)
     }

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0006_context_files.sql"),
     include_str!("0007_notes.sql"),
     include_str!("0008_feedback.sql"),
+    include_str!("0009_latest.sql"),
 ];
 
 /// The schema this program writes.

@@ -153,10 +153,10 @@ fn what_is_pinned_is_among_what_a_session_may_be_told_however_old() {
         material.observations.iter().map(|known| known.id).collect()
     };
     let usual = told(&store);
-    assert!(usual.len() == 300 && !usual.contains(&1), "{}", usual.len());
+    assert!(usual.len() == 200 && !usual.contains(&1), "{}", usual.len());
     store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
     store.judge(ObservationId(701), Verdict::Pin, false, Time::now()).unwrap();
     let now = told(&store);
-    assert_eq!(now[..300], usual[..], "the latest come first as ever");
-    assert_eq!(now[300..], [1], "and nothing of another project");
+    assert_eq!(now[..200], usual[..], "the latest come first as ever");
+    assert_eq!(now[200..], [1], "and nothing of another project");
 }
