@@ -11,8 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use remora_bench::process::{Cost, programs, run, run_with_input};
-use remora_bench::{Result, memory, ms};
-use remora_store::DataDir;
+use remora_bench::{Result, ms};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -20,7 +19,8 @@ const RUNS: usize = 400;
 
 fn main() -> Result<()> {
     let directory = programs()?;
-    let bench = Bench { remora: directory.join("remora"), empty: directory.join("empty") };
+    let program = |name: &str| directory.join(name);
+    let bench = Bench { remora: program("remora"), empty: program("empty"), fill: program("fill") };
     let mut report = Report::default();
 
     let fresh = tempfile::tempdir()?;
@@ -60,6 +60,7 @@ fn main() -> Result<()> {
 struct Bench {
     remora: PathBuf,
     empty: PathBuf,
+    fill: PathBuf,
 }
 
 impl Bench {
@@ -105,7 +106,11 @@ impl Bench {
             run_with_input(&mut self.hook(data), message(number).to_string().as_bytes())?;
         }
         if observations > 0 {
-            memory::fill(&DataDir::new(data.to_owned()), observations)?;
+            // Not here: see `fill`.
+            let status = Command::new(&self.fill).arg(data).arg(observations.to_string()).status()?;
+            if !status.success() {
+                return Err(format!("fill: {status}").into());
+            }
         }
         let cases = [
             ("Read", "Read of a known file", "file"),

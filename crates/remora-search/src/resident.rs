@@ -69,6 +69,20 @@ impl Resident {
         Ok(())
     }
 
+    /// Brings up to date what a scope needs, if it was asked for something before: by the same model, most likely.
+    pub(crate) fn refresh(&mut self, store: &Store, scope: ProjectScope) -> Result<(), StoreError> {
+        if self.partitions.is_empty() {
+            return Ok(());
+        }
+        let (model, dimensions) = (self.model.clone(), self.dimensions);
+        self.load(store, scope, &model, dimensions)
+    }
+
+    /// Whether what is here was made by this model.
+    pub(crate) fn holds(&self, model: &str, dimensions: usize) -> bool {
+        !self.partitions.is_empty() && self.model == model && self.dimensions == dimensions
+    }
+
     /// Gives up what nobody asked for in a while.
     pub(crate) fn unload_idle(&mut self, idle: Duration) {
         self.partitions.retain(|_, partition| partition.used.elapsed() < idle);

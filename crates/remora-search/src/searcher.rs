@@ -1,7 +1,7 @@
 //! From a question to an answer: which arms are asked, and what may come of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
@@ -10,7 +10,7 @@ use remora_store::{Store, StoreError};
 
 use crate::answer::{self, Answer};
 use crate::closeness::Closeness;
-use crate::embed::{Embed, Embeddings, Purpose};
+use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 use crate::fusion::{Candidate, fuse};
 use crate::hit::{Plan, PlannedWord, Results};
 use crate::lexical::{self, Lexical};
@@ -52,25 +52,40 @@ impl Searcher {
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
-        let mut asked = None;
-        // Words are looked up while the question is embedded.
-        let (words, few) = std::thread::scope(|scope| {
-            let embedding = embedder
-                .filter(|_| wants_meaning)
-                .map(|embedder| scope.spawn(|| embedder.embed(&[&query.text], Purpose::Question)));
-            let words = by_words(store, &question, query, pool);
-            asked = embedding.and_then(|embedding| embedding.join().ok());
-            words
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        if wants_meaning {
+            resident.refresh(store, query.filters.scope)?;
+        }
+        let few = OnceLock::new();
+        let near = |embedded: &Embeddings| nearest_here(&resident, &question, query, embedded, &few, pool);
+        // Words are looked up while the question is embedded and compared with what is in memory.
+        let (words, asked) = std::thread::scope(|scope| {
+            let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
+                scope.spawn(|| {
+                    let embedded = embedder.embed(&[&query.text], Purpose::Question)?;
+                    let nearest = near(&embedded);
+                    Ok::<_, EmbedError>((embedded, nearest))
+                })
+            });
+            let words = by_words(store, &question, query, pool, &few)?;
+            Ok::<_, StoreError>((words, asking.and_then(|asking| asking.join().ok())))
         })?;
-        let (embedded, mut no_vectors) = match asked {
-            Some(Ok(embedded)) => (Some(embedded), None),
+        let (asked, mut no_vectors) = match asked {
+            Some(Ok(asked)) => (Some(asked), None),
             Some(Err(error)) => (None, Some(error.to_string())),
             None => (None, wants_meaning.then(|| "there is no embedder".to_owned())),
         };
-        let closeness = embedded.as_ref().map_or(Closeness::BUILTIN, |embedded| embedded.closeness);
+        let few = few.get().and_then(Option::as_ref);
+        let closeness = asked.as_ref().map_or(Closeness::BUILTIN, |(embedded, _)| embedded.closeness);
         let mut meaning = Meaning::default();
-        if let Some(embedded) = &embedded {
-            meaning = self.meaning(store, &query.filters, (&words, few.as_ref()), embedded, pool)?;
+        if let Some((embedded, nearest)) = &asked
+            && let Some(vector) = embedded.vectors.first()
+        {
+            if !resident.holds(&embedded.model, vector.len()) {
+                resident.load(store, query.filters.scope, &embedded.model, vector.len())?;
+            }
+            let look = Look { resident: &resident, filters: &query.filters, few, vector, most: pool };
+            meaning = by_meaning(store, &look, &words, nearest.clone())?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -79,7 +94,7 @@ impl Searcher {
         let words = if wants_words || meaning.background.is_some() {
             words
         } else {
-            lexical::find(store, &question, &query.filters, few.as_ref(), pool)?
+            lexical::find(store, &question, &query.filters, few, pool)?
         };
         let mut candidates = gather(&words, &meaning);
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
@@ -122,35 +137,6 @@ impl Searcher {
         )
     }
 
-    /// What is near in meaning, and how near those are that words found.
-    fn meaning(
-        &self,
-        store: &Store,
-        filters: &Filters,
-        (words, few): (&Lexical, Option<&HashSet<DocumentId>>),
-        embedded: &Embeddings,
-        pool: usize,
-    ) -> Result<Meaning, StoreError> {
-        let Some(vector) = embedded.vectors.first() else { return Ok(Meaning::default()) };
-        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
-        resident.load(store, filters.scope, &embedded.model, vector.len())?;
-        let Some(background) = resident.background(filters.scope, vector) else {
-            return Ok(Meaning::default());
-        };
-        // Operators say what may be an answer; meaning only orders it.
-        let nearest =
-            if words.strict { Vec::new() } else { nearest(&resident, store, filters, few, vector, pool)? };
-        let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
-        let others: Vec<DocumentId> = words
-            .found
-            .iter()
-            .map(|found| found.document)
-            .filter(|document| !known.contains(document))
-            .collect();
-        let also = resident.cosines(filters.scope, vector, &others);
-        Ok(Meaning { nearest, also, background: Some(background) })
-    }
-
     /// Gives up vectors that nobody needed for `idle`. For a daemon, now and then.
     pub fn unload_idle(&self, idle: Duration) {
         self.resident.lock().unwrap_or_else(PoisonError::into_inner).unload_idle(idle);
@@ -170,51 +156,111 @@ struct Meaning {
     background: Option<Background>,
 }
 
-/// What words find while the question is embedded, and what passes where few documents do.
+/// What words find. What passes where few documents do is said first: somebody waits for it.
 fn by_words(
     store: &Store,
     question: &Question,
     query: &SearchQuery,
     pool: usize,
-) -> Result<(Lexical, Option<HashSet<DocumentId>>), StoreError> {
-    let few = store.few_passing(&query.filters)?;
-    let words = if query.mode == Mode::Semantic {
-        Lexical { weighed: lexical::weigh(store, question)?, ..Lexical::default() }
-    } else {
-        lexical::find(store, question, &query.filters, few.as_ref(), pool)?
-    };
-    Ok((words, few))
+    few: &OnceLock<Option<HashSet<DocumentId>>>,
+) -> Result<Lexical, StoreError> {
+    let passing = store.few_passing(&query.filters);
+    let few = few.get_or_init(|| passing.as_ref().cloned().unwrap_or_default());
+    passing?;
+    if query.mode == Mode::Semantic {
+        return Ok(Lexical { weighed: lexical::weigh(store, question)?, ..Lexical::default() });
+    }
+    lexical::find(store, question, &query.filters, few.as_ref(), pool)
 }
 
-/// The nearest documents that pass the filters.
+/// The nearest of what is in memory, while words are looked up; nothing where nobody wants them, or where they are not
+/// here yet.
+fn nearest_here(
+    resident: &Resident,
+    question: &Question,
+    query: &SearchQuery,
+    embedded: &Embeddings,
+    few: &OnceLock<Option<HashSet<DocumentId>>>,
+    most: usize,
+) -> Option<Vec<Near>> {
+    let is_meant = question.operators.as_ref().is_some_and(|operators| operators.is_meant);
+    let vector = embedded.vectors.first()?;
+    if is_meant || !resident.holds(&embedded.model, vector.len()) {
+        return None;
+    }
+    Some(Look { resident, filters: &query.filters, few: few.wait().as_ref(), vector, most }.nearest())
+}
+
+/// What is near in meaning, and how near those are that words found.
+fn by_meaning(
+    store: &Store,
+    look: &Look<'_>,
+    words: &Lexical,
+    nearest: Option<Vec<Near>>,
+) -> Result<Meaning, StoreError> {
+    let Look { resident, filters, vector, .. } = *look;
+    let Some(background) = resident.background(filters.scope, vector) else {
+        return Ok(Meaning::default());
+    };
+    // Operators say what may be an answer; meaning only orders it.
+    let nearest = if words.strict {
+        Vec::new()
+    } else {
+        look.passing(store, nearest.unwrap_or_else(|| look.nearest()))?
+    };
+    let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
+    let others: Vec<DocumentId> =
+        words.found.iter().map(|found| found.document).filter(|document| !known.contains(document)).collect();
+    let also = resident.cosines(filters.scope, vector, &others);
+    Ok(Meaning { nearest, also, background: Some(background) })
+}
+
+/// A look for the nearest that pass the filters.
 ///
 /// Filters are SQL, vectors are in memory. Mostly enough of the nearest pass; when they do not, the filters are so
 /// narrow that it is better to ask for all that pass and to compare those.
-fn nearest(
-    resident: &Resident,
-    store: &Store,
-    filters: &Filters,
-    few: Option<&HashSet<DocumentId>>,
-    vector: &[f32],
+struct Look<'a> {
+    resident: &'a Resident,
+    filters: &'a Filters,
+    /// All that pass, where these are few.
+    few: Option<&'a HashSet<DocumentId>>,
+    vector: &'a [f32],
     most: usize,
-) -> Result<Vec<Near>, StoreError> {
-    if let Some(few) = few {
-        let few: Vec<DocumentId> = few.iter().copied().collect();
-        return Ok(resident.nearest_of(filters.scope, vector, most, &few));
+}
+
+impl Look<'_> {
+    /// The nearest, of which some may not pass.
+    fn nearest(&self) -> Vec<Near> {
+        match self.few {
+            Some(few) => {
+                let few: Vec<DocumentId> = few.iter().copied().collect();
+                self.resident.nearest_of(self.filters.scope, self.vector, self.most, &few)
+            }
+            None => self.resident.nearest(self.filters.scope, self.vector, self.first()),
+        }
     }
-    if !filters.is_narrow() {
-        return Ok(resident.nearest(filters.scope, vector, most));
+
+    fn first(&self) -> usize {
+        if self.filters.is_narrow() { FIRST_LOOK.max(self.most) } else { self.most }
     }
-    let first = resident.nearest(filters.scope, vector, FIRST_LOOK.max(most));
-    let is_all = first.len() < FIRST_LOOK.max(most);
-    let documents: Vec<DocumentId> = first.iter().map(|near| near.document).collect();
-    let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
-    let mut passed: Vec<Near> = first.into_iter().filter(|near| pass.contains(&near.document)).collect();
-    if is_all || passed.len() >= most / 8 {
-        passed.truncate(most);
-        return Ok(passed);
+
+    /// Those of the nearest that pass.
+    fn passing(&self, store: &Store, nearest: Vec<Near>) -> Result<Vec<Near>, StoreError> {
+        if self.few.is_some() || !self.filters.is_narrow() {
+            return Ok(nearest);
+        }
+        let is_all = nearest.len() < self.first();
+        let documents: Vec<DocumentId> = nearest.iter().map(|near| near.document).collect();
+        let pass: HashSet<DocumentId> = store.passing(&documents, self.filters)?.into_iter().collect();
+        let mut passed: Vec<Near> =
+            nearest.into_iter().filter(|near| pass.contains(&near.document)).collect();
+        if is_all || passed.len() >= self.most / 8 {
+            passed.truncate(self.most);
+            return Ok(passed);
+        }
+        let all = store.all_passing(self.filters)?;
+        Ok(self.resident.nearest_of(self.filters.scope, self.vector, self.most, &all))
     }
-    Ok(resident.nearest_of(filters.scope, vector, most, &store.all_passing(filters)?))
 }
 
 fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
