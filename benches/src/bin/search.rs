@@ -15,6 +15,8 @@ use remora_embed::Embedder;
 use remora_store::DataDir;
 
 const QUESTIONS: usize = 200;
+/// Longer than any pause between questions here.
+const IDLE: Duration = Duration::from_secs(10);
 /// With the marks of start and end, 14 tokens.
 const WORDS: usize = 12;
 
@@ -56,7 +58,8 @@ fn measure(observations: u64) -> Result<()> {
         std::fs::metadata(dir.database())?.len() >> 20,
         load(),
     )?;
-    let daemon = Daemon::start(&directory.path().join("data"), &[])?;
+    let idle = IDLE.as_secs().to_string();
+    let daemon = Daemon::start(&directory.path().join("data"), &[("REMORA_SEARCH_IDLE_SECONDS", &idle)])?;
     let mut client = daemon.connect()?;
     let mut random = Random(7);
     let before = megabytes(daemon.pid, "VmRSS")?;
@@ -77,6 +80,10 @@ fn measure(observations: u64) -> Result<()> {
         }
         writeln!(out, "  {name}: {}", percentiles(times))?;
     }
+    let used = megabytes(daemon.pid, "RssAnon")?;
+    std::thread::sleep(IDLE + Duration::from_secs(5));
+    let unloaded = megabytes(daemon.pid, "RssAnon")?;
+    writeln!(out, "  anonymous memory: {used:.0} MB in use, {unloaded:.0} MB after unloading")?;
     let mut embedder = Embedder::new();
     let alone = (0..QUESTIONS).map(|_| {
         let text = random.words(WORDS);

@@ -17,7 +17,7 @@ const MOST_TERMS: usize = 8;
 /// Above this many documents a word is common: looked for only when there is no other.
 const COMMON: usize = 3_000;
 /// All terms together may match as many documents, because each of them has to be scored.
-const MOST_MATCHES: usize = 8_000;
+const MOST_MATCHES: usize = 4_000;
 /// Where nothing but common words was asked for, they are looked for among as many of the newest documents.
 const NEWEST: usize = 20_000;
 /// How many documents one string inside words may bring.
@@ -45,12 +45,46 @@ pub(crate) struct Lexical {
     pub(crate) strict: bool,
 }
 
+/// Words known to be common: to count them takes longest, and they stay so.
+#[derive(Debug, Default)]
+pub(crate) struct CommonWords {
+    words: HashSet<String>,
+    /// How many documents there were.
+    documents: usize,
+}
+
+impl CommonWords {
+    /// Forgets them when the memory is no longer the same by a tenth.
+    fn follow(&mut self, documents: usize) {
+        if documents.abs_diff(self.documents) > self.documents / 10 {
+            self.words.clear();
+            self.documents = documents;
+        }
+    }
+
+    fn frequency(&mut self, store: &Store, word: &str) -> Result<usize, StoreError> {
+        if self.words.contains(word) {
+            return Ok(COMMON + 1);
+        }
+        let frequency = store.frequency(&quoted(word), COMMON + 1)?;
+        if frequency > COMMON {
+            self.words.insert(word.to_owned());
+        }
+        Ok(frequency)
+    }
+}
+
 /// How rare every term is.
-pub(crate) fn weigh(store: &Store, question: &Question) -> Result<Vec<Weighed>, StoreError> {
+pub(crate) fn weigh(
+    store: &Store,
+    question: &Question,
+    common: &mut CommonWords,
+) -> Result<Vec<Weighed>, StoreError> {
     let documents = store.about_documents()?;
+    common.follow(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
-        let frequency = store.frequency(&quoted(&term.word), COMMON + 1)?;
+        let frequency = common.frequency(store, &term.word)?;
         let idf = idf(documents, frequency);
         weighed.push(Weighed { term: term.clone(), idf, rarity: rarity(documents, frequency), frequency });
     }
@@ -75,9 +109,10 @@ pub(crate) fn find(
     question: &Question,
     filters: &Filters,
     few: Option<&HashSet<DocumentId>>,
+    common: &mut CommonWords,
     most: usize,
 ) -> Result<Lexical, StoreError> {
-    let weighed = weigh(store, question)?;
+    let weighed = weigh(store, question, common)?;
     if let Some(operators) = &question.operators {
         let mut found =
             store.matching(&operators.expression(), COLUMNS, filters, few, DocumentId(0), most)?;

@@ -1,7 +1,7 @@
 //! From a question to an answer: which arms are asked, and what may come of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
@@ -13,7 +13,7 @@ use crate::closeness::Closeness;
 use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 use crate::fusion::{Candidate, fuse};
 use crate::hit::{Plan, PlannedWord, Results};
-use crate::lexical::{self, Lexical};
+use crate::lexical::{self, CommonWords, Lexical};
 use crate::query::{Mode, SearchQuery};
 use crate::resident::{Background, Near, Resident};
 use crate::syntax::Question;
@@ -29,7 +29,14 @@ const FIRST_LOOK: usize = 500;
 /// Searches, and keeps the vectors it needs for it in memory.
 #[derive(Debug, Default)]
 pub struct Searcher {
-    resident: Mutex<Resident>,
+    kept: Mutex<Kept>,
+}
+
+/// What the next question is answered faster with.
+#[derive(Debug, Default)]
+struct Kept {
+    resident: Resident,
+    common: CommonWords,
 }
 
 impl Searcher {
@@ -52,12 +59,13 @@ impl Searcher {
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
-        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
+        let Kept { resident, common } = &mut *kept;
         if wants_meaning {
             resident.refresh(store, query.filters.scope)?;
         }
         let few = OnceLock::new();
-        let near = |embedded: &Embeddings| nearest_here(&resident, &question, query, embedded, &few, pool);
+        let near = |embedded: &Embeddings| nearest_here(resident, &question, query, embedded, &few, pool);
         // Words are looked up while the question is embedded and compared with what is in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
@@ -67,7 +75,7 @@ impl Searcher {
                     Ok::<_, EmbedError>((embedded, nearest))
                 })
             });
-            let words = by_words(store, &question, query, pool, &few)?;
+            let words = by_words(store, &question, query, pool, &few, common)?;
             Ok::<_, StoreError>((words, asking.and_then(|asking| asking.join().ok())))
         })?;
         let (asked, mut no_vectors) = match asked {
@@ -84,7 +92,7 @@ impl Searcher {
             if !resident.holds(&embedded.model, vector.len()) {
                 resident.load(store, query.filters.scope, &embedded.model, vector.len())?;
             }
-            let look = Look { resident: &resident, filters: &query.filters, few, vector, most: pool };
+            let look = Look { resident, filters: &query.filters, few, vector, most: pool };
             meaning = by_meaning(store, &look, &words, nearest.clone())?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
@@ -94,7 +102,7 @@ impl Searcher {
         let words = if wants_words || meaning.background.is_some() {
             words
         } else {
-            lexical::find(store, &question, &query.filters, few, pool)?
+            lexical::find(store, &question, &query.filters, few, common, pool)?
         };
         let mut candidates = gather(&words, &meaning);
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
@@ -139,12 +147,16 @@ impl Searcher {
 
     /// Gives up vectors that nobody needed for `idle`. For a daemon, now and then.
     pub fn unload_idle(&self, idle: Duration) {
-        self.resident.lock().unwrap_or_else(PoisonError::into_inner).unload_idle(idle);
+        self.kept().resident.unload_idle(idle);
     }
 
     /// How much memory the vectors take.
     pub fn resident_bytes(&self) -> usize {
-        self.resident.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+        self.kept().resident.bytes()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,14 +175,15 @@ fn by_words(
     query: &SearchQuery,
     pool: usize,
     few: &OnceLock<Option<HashSet<DocumentId>>>,
+    common: &mut CommonWords,
 ) -> Result<Lexical, StoreError> {
     let passing = store.few_passing(&query.filters);
     let few = few.get_or_init(|| passing.as_ref().cloned().unwrap_or_default());
     passing?;
     if query.mode == Mode::Semantic {
-        return Ok(Lexical { weighed: lexical::weigh(store, question)?, ..Lexical::default() });
+        return Ok(Lexical { weighed: lexical::weigh(store, question, common)?, ..Lexical::default() });
     }
-    lexical::find(store, question, &query.filters, few.as_ref(), pool)
+    lexical::find(store, question, &query.filters, few.as_ref(), common, pool)
 }
 
 /// The nearest of what is in memory, while words are looked up; nothing where nobody wants them, or where they are not

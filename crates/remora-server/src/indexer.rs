@@ -21,8 +21,6 @@ use tokio::sync::{oneshot, watch};
 use crate::embedders::Chosen;
 use crate::shared::Shared;
 
-/// After so long without a need for it, the model is given up.
-const IDLE: Duration = Duration::from_mins(5);
 /// After an error of the store, before it is tried again.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// The least time before an embedder that failed is asked again: its own clock says when.
@@ -46,7 +44,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             _ = stop.changed() => return,
         };
         shared.tell_embedder_health();
-        let unload = indexer.give_up_idle().await;
+        let unload = indexer.give_up_idle(Duration::from_secs(wanted.idle_seconds.into())).await;
         let wait = [retry, unload].into_iter().flatten().min();
         tokio::select! {
             _ = news.changed() => {}
@@ -150,8 +148,9 @@ impl Indexer {
         }
     }
 
-    /// Gives up what nobody needed for long; says when to look again.
-    async fn give_up_idle(&mut self) -> Option<Duration> {
+    /// Gives up what nobody needed for so long; says when to look again.
+    async fn give_up_idle(&mut self, idle: Duration) -> Option<Duration> {
+        let left = |unused| idle.saturating_sub(unused);
         let own = self.workshop.as_ref().map(|workshop| left(workshop.last_used.elapsed()));
         if own == Some(Duration::ZERO) {
             self.workshop = None;
@@ -163,10 +162,6 @@ impl Indexer {
         }
         [own, search].into_iter().flatten().filter(|left| !left.is_zero()).min()
     }
-}
-
-fn left(idle: Duration) -> Duration {
-    IDLE.saturating_sub(idle)
 }
 
 type Made = Result<(String, Vec<Embedded>), EmbedError>;

@@ -222,6 +222,8 @@ pub struct Search {
     pub max_age_days: u32,
     /// Whether turns are found beside what was learned from them.
     pub index_turns: bool,
+    /// How long the model and the vectors stay in memory after the last question.
+    pub idle_seconds: u32,
 }
 
 /// Who makes the vectors that search by meaning needs.
@@ -271,6 +273,7 @@ impl Default for Search {
             embedder_api_key: Secret::default(),
             max_age_days: 0,
             index_turns: true,
+            idle_seconds: 300,
         }
     }
 }

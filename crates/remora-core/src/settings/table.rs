@@ -483,6 +483,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings| settings.search.index_turns.into(),
     ),
     setting(
+        "search.idle_seconds",
+        "REMORA_SEARCH_IDLE_SECONDS",
+        "how many seconds after the last question the daemon keeps the model and the vectors in memory",
+        |settings, given| given.whole(1, 86_400).map(|seconds| settings.search.idle_seconds = seconds),
+        |settings| i64::from(settings.search.idle_seconds).into(),
+    ),
+    setting(
         "retention.usage_days",
         "REMORA_RETENTION_USAGE_DAYS",
         "for how many days it is known what models were asked and what it cost, and what agents were told",
