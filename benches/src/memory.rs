@@ -42,6 +42,8 @@ pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
          INSERT INTO documents_text (documents_text) VALUES ('optimize');
          PRAGMA wal_checkpoint(TRUNCATE);",
     )?;
+    // Or the disk is busy while something else is measured.
+    std::fs::File::open(dir.database())?.sync_all()?;
     Ok(())
 }
 

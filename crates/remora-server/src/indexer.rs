@@ -18,6 +18,7 @@ use remora_store::search::Embedded;
 use remora_store::{Store, StoreError, log, problems};
 use tokio::sync::{oneshot, watch};
 
+use crate::allocator;
 use crate::embedders::Chosen;
 use crate::shared::Shared;
 
@@ -159,6 +160,9 @@ impl Indexer {
         if search == Some(Duration::ZERO) {
             // It fails when the daemon is ending, and then all of it goes.
             let _ = self.shared.finder.unload().await;
+        }
+        if [own, search].contains(&Some(Duration::ZERO)) {
+            allocator::give_back();
         }
         [own, search].into_iter().flatten().filter(|left| !left.is_zero()).min()
     }

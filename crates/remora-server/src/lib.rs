@@ -5,6 +5,7 @@
 //! This crate knows no SQL and no host's wire format.
 
 pub mod activity;
+mod allocator;
 mod context_files;
 pub mod control;
 pub mod daemon;
