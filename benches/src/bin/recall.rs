@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use remora_bench::daemon::{Daemon, remora};
 use remora_bench::memory::{Random, fill};
 use remora_bench::process::{programs, run_with_input, signal};
-use remora_bench::{Result, load, ms, percentiles};
+use remora_bench::{Result, load, percentiles};
 use remora_store::DataDir;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const RUNS: usize = 200;
+/// Nobody types faster.
+const TYPING: Duration = Duration::from_millis(200);
 
 fn main() -> Result<()> {
     let mut sizes: Vec<u64> =
@@ -37,47 +39,51 @@ fn measure(observations: u64) -> Result<()> {
     ask(&data, &message("first", "SessionStart", &json!({ "source": "startup" })))?;
     fill(&DataDir::new(data.clone()), observations)?;
     writeln!(out, "{observations} observations; load {}", load())?;
-    let mut empty: Vec<Duration> = (0..RUNS)
-        .map(|_| Ok(run_with_input(&mut Command::new(programs()?.join("empty")), b"")?.wall))
-        .collect::<Result<_>>()?;
-    empty.sort();
-    writeln!(out, "  an empty process: {}", ms(empty[RUNS / 2]))?;
     writeln!(out, "  SessionStart: {}", starts(&data)?)?;
     let mut random = Random(11);
-    writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &mut random)?)?;
+    let at_once = Duration::ZERO;
+    writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &mut random, at_once)?)?;
+    // Those were of as many sessions, all of which the daemon takes in now.
     let daemon = Daemon::start(&data, &[])?;
     // The first question brings the model and the vectors.
     let words = random.words(12).replace(' ', "%20");
     daemon.connect()?.get(&format!("/api/search?project=all&mode=hybrid&q={words}"))?;
-    writeln!(out, "  prompt, the daemon runs: {}", prompts(&data, "runs", &mut random)?)?;
+    writeln!(out, "  prompt, the daemon is at work: {}", prompts(&data, "works", &mut random, at_once)?)?;
+    std::thread::sleep(Duration::from_secs(5));
+    writeln!(out, "  prompt, the daemon runs: {}", prompts(&data, "runs", &mut random, TYPING)?)?;
     signal(daemon.pid, Signal::STOP)?;
-    writeln!(out, "  prompt, the daemon hangs: {}", prompts(&data, "hangs", &mut random)?)?;
+    writeln!(out, "  prompt, the daemon hangs: {}", prompts(&data, "hangs", &mut random, at_once)?)?;
     signal(daemon.pid, Signal::CONT)?;
     Ok(())
 }
 
 fn starts(data: &Path) -> Result<String> {
-    let mut times = Vec::with_capacity(RUNS);
-    let mut told = 0;
-    for run in 0..RUNS {
-        let start = message(&format!("start-{run}"), "SessionStart", &json!({ "source": "startup" }));
-        let (took, answer) = ask(data, &start)?;
-        told += usize::from(!answer.is_empty());
-        times.push(took);
-    }
-    Ok(format!("{}; {told} of {RUNS} were told something", percentiles(times)))
+    measured(data, Duration::ZERO, |run| {
+        message(&format!("start-{run}"), "SessionStart", &json!({ "source": "startup" }))
+    })
 }
 
-fn prompts(data: &Path, name: &str, random: &mut Random) -> Result<String> {
-    let mut times = Vec::with_capacity(RUNS);
+fn prompts(data: &Path, name: &str, random: &mut Random, pause: Duration) -> Result<String> {
+    measured(data, pause, |run| {
+        let prompt = json!({ "prompt_id": format!("{name}-{run}"), "prompt": random.words(12) });
+        message(&format!("{name}-{run}"), "UserPromptSubmit", &prompt)
+    })
+}
+
+/// Hooks and empty processes in turns: on a machine that others use, an empty process takes its time, too.
+fn measured(data: &Path, pause: Duration, mut message: impl FnMut(usize) -> Value) -> Result<String> {
+    let empty = programs()?.join("empty");
+    let (mut times, mut empties) = (Vec::with_capacity(RUNS), Vec::with_capacity(RUNS));
     let mut told = 0;
     for run in 0..RUNS {
-        let prompt = json!({ "prompt_id": format!("{name}-{run}"), "prompt": random.words(12) });
-        let (took, answer) = ask(data, &message(&format!("{name}-{run}"), "UserPromptSubmit", &prompt))?;
+        empties.push(run_with_input(&mut Command::new(&empty), b"")?.wall);
+        let (took, answer) = ask(data, &message(run))?;
         told += usize::from(!answer.is_empty());
         times.push(took);
+        std::thread::sleep(pause);
     }
-    Ok(format!("{}; {told} of {RUNS} were told something", percentiles(times)))
+    let (hooks, empties) = (percentiles(times), percentiles(empties));
+    Ok(format!("{hooks} (an empty process: {empties}); {told} of {RUNS} were told something"))
 }
 
 fn message(session: &str, event: &str, more: &Value) -> Value {

@@ -12,7 +12,8 @@ use remora_search::{
     is_trivial,
 };
 use remora_store::{Store, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 use crate::embedders::{Chosen, Embedders};
 use crate::store_thread::StoreThread;
@@ -21,6 +22,8 @@ use crate::store_thread::StoreThread;
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How long somebody waits whose prompt is on its way to an agent.
 const HURRY: Duration = Duration::from_millis(40);
+/// How long work that nobody waits for stands back for an answer.
+const COURTESY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub struct Finder {
@@ -29,6 +32,8 @@ pub struct Finder {
     state: Arc<State>,
     /// When the model was needed last, while it is there. Apart from the model, which is held while it works.
     last_used: Mutex<Option<Instant>>,
+    /// How many questions are being answered.
+    answering: watch::Sender<usize>,
     /// Somebody searched, and there is something to be given up later.
     pub(crate) used: Notify,
 }
@@ -51,7 +56,20 @@ struct State {
 
 impl Finder {
     pub(crate) fn new(thread: StoreThread, embedders: Arc<Embedders>) -> Self {
-        Self { thread, embedders, state: Arc::default(), last_used: Mutex::default(), used: Notify::new() }
+        Self {
+            thread,
+            embedders,
+            state: Arc::default(),
+            last_used: Mutex::default(),
+            answering: watch::Sender::default(),
+            used: Notify::new(),
+        }
+    }
+
+    /// Stands back while somebody waits for an answer, though not for ever: with two processors, a search on one of them
+    /// and anything else on the other are both slow.
+    pub(crate) async fn give_way(&self) {
+        let _ = timeout(COURTESY, self.answering.subscribe().wait_for(|count| *count == 0)).await;
     }
 
     /// Answers a question by these settings.
@@ -95,6 +113,7 @@ impl Finder {
         asked: Asked,
         find: impl FnOnce(&Searcher, &Store, Option<&mut dyn Embed>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let _answering = Answering::new(&self.answering);
         let needs_memory = !matches!(asked, Asked::Nobody);
         if needs_memory {
             self.note_use(Some(Instant::now()));
@@ -142,6 +161,22 @@ impl Finder {
     }
 }
 
+/// Counts as long as it lives.
+struct Answering<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Answering<'a> {
+    fn new(count: &'a watch::Sender<usize>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count)
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use remora_core::document::ProjectScope;
@@ -184,5 +219,20 @@ mod tests {
             assert_eq!((finder.idle_for(), finder.state.searcher.resident_bytes()), (None, 0));
             assert!(finder.state.embedder.lock().unwrap().is_none());
         }
+    }
+
+    #[tokio::test]
+    async fn work_stands_back_for_an_answer_but_not_for_ever() {
+        let temp = tempfile::tempdir().unwrap();
+        let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "searcher").unwrap();
+        let finder = Finder::new(thread, Arc::default());
+        let (first, second) = (Answering::new(&finder.answering), Answering::new(&finder.answering));
+        finder.give_way().await;
+        let mut waiting = std::pin::pin!(finder.give_way());
+        assert!(timeout(Duration::from_millis(10), &mut waiting).await.is_err());
+        drop(first);
+        assert!(timeout(Duration::from_millis(10), &mut waiting).await.is_err());
+        drop(second);
+        waiting.await;
     }
 }

@@ -87,6 +87,7 @@ impl Indexer {
                 Chosen::Builtin => MODEL.to_owned(),
                 Chosen::Remote(remote) => remote.vectors_name().await?,
             };
+            self.shared.finder.give_way().await;
             let next = move |store: &mut Store| IndexBatch::next(store, &model, with_turns);
             let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
             // A daemon at work does not end for want of events.

@@ -17,6 +17,8 @@ const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// What is due and yet not to be had, because another process works on it, is asked for again after this.
 const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+/// Hooks that wait for the database look every three milliseconds or sooner.
+const BETWEEN_TURNS: Duration = Duration::from_millis(3);
 /// How often a claim shows that somebody is at work on it.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
@@ -84,17 +86,21 @@ impl Worker {
                 store.reclaim_stale(Time::now())
             })
             .await?;
-        // One turn at a time, so that whoever else writes gets in between.
+        // One turn at a time, so that hooks get in between.
         while !*stop.borrow() {
             if self.calls.len() >= self.parallel {
                 return Ok(LONGEST_SLEEP);
             }
+            self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
             let next = self.shared.writer.call(move |store| observer.next(store, Time::now())).await?;
             match next {
                 Next::Nothing => break,
                 Next::Waits => {}
-                Next::Settled(_) => self.shared.announce_news(),
+                Next::Settled(_) => {
+                    self.shared.announce_news();
+                    tokio::time::sleep(BETWEEN_TURNS).await;
+                }
                 Next::Ask(task) => {
                     let call = reflect(Arc::clone(&self.shared), *task);
                     self.calls.spawn(call);

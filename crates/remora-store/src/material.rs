@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::{Store, StoreError, feedback};
 
 /// Of so many what is shown is chosen: the latest, the latest decisions and bugs, how far back these are looked for,
-/// and what is pinned. No host takes half as many lines.
+/// and what is pinned. No host takes as many lines.
 const LATEST: u32 = 200;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;

@@ -99,11 +99,11 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
             let mut store = deliver(dir, sync, &record, wanted.patience())?;
-            // First, so that the daemon hears of the event even if there is no time left to answer.
-            let poked = poke(dir, autostart);
             if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
                 print(&answer);
             }
+            // Last, so that the daemon answers before it works. Should there be no time left, the next hook tells it.
+            let poked = poke(dir, autostart);
             // A daemon that listens does it itself, when nobody waits.
             if poked != Ok(Poked::Heard) {
                 tidy(dir, &store);
