@@ -3,8 +3,8 @@
 //! Neither arm is better everywhere: names and numbers are found by words, paraphrases by meaning. Their scores cannot
 //! be added as they are, so each is told in units of its own spread: how far a document stands out from those the
 //! question has nothing to do with. The arm in which something stands out further has more to say, question by
-//! question, without anybody choosing. The rest is the places in both lists, because what both put first is rarely
-//! wrong.
+//! question, without anybody choosing: by its units, and by how much they weigh. The rest is the places in both lists,
+//! because what both put first is rarely wrong.
 
 use remora_core::ids::DocumentId;
 
@@ -12,10 +12,13 @@ use crate::closeness::Closeness;
 use crate::resident::Background;
 
 /// What the first places in both lists are worth together, in units of spread, and the share of it that is the words'.
-const PLACES: f64 = 20.0;
+const PLACES: f64 = 25.0;
 const PLACES_BY_WORDS: f64 = 0.4;
 /// How slowly places lose their worth: small, so that the first few count and the rest do not.
-const FLATTENING: f64 = 3.0;
+const FLATTENING: f64 = 4.0;
+/// What words weigh when the best of both arms stand out alike, and how much more when theirs does by the whole.
+const WEIGHT: f64 = 0.4;
+const LEANING: f64 = 2.0;
 
 /// A document one of the arms found.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +56,10 @@ pub(crate) fn fuse(
     let words = Spread::of_words(candidates);
     let meaning = background.map(|background| Spread::of_meaning(background, closeness));
     let has_words = candidates.iter().any(|candidate| candidate.lexical.is_some());
-    // Both count alike, unless there is only one.
     let (weight, places_by_words) = match (has_words, meaning) {
         (_, None) => (1.0, 1.0),
         (false, _) => (0.0, 0.0),
-        _ => (0.5, PLACES_BY_WORDS),
+        (true, Some(meaning)) => (weight_of_words(candidates, words, meaning), PLACES_BY_WORDS),
     };
     let lexical = places(candidates, |candidate| (candidate.lexical_rank, candidate.lexical));
     let semantic = places(candidates, |candidate| (candidate.semantic_rank, candidate.cosine.map(f64::from)));
@@ -71,6 +73,16 @@ pub(crate) fn fuse(
     }
     to_unit_range(candidates);
     weight
+}
+
+/// More where the best that words found stands out further than the best by meaning.
+fn weight_of_words(candidates: &[Candidate], words: Spread, meaning: Spread) -> f64 {
+    let best =
+        |units: &dyn Fn(&Candidate) -> Option<f64>| candidates.iter().filter_map(units).fold(0.0, f64::max);
+    let by_words = best(&|candidate| candidate.lexical.map(|score| words.units(score)));
+    let by_meaning = best(&|candidate| candidate.cosine.map(|cosine| meaning.units(f64::from(cosine))));
+    let share = if by_words + by_meaning > 0.0 { by_words / (by_words + by_meaning) } else { 0.5 };
+    (WEIGHT + LEANING * (share - 0.5)).clamp(0.05, 0.95)
 }
 
 /// The places in one list, as they are when use counts too. Between the first and the second lies more than use may add,
