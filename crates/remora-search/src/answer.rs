@@ -98,7 +98,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         waiting::insert(&mut hits, waiting, query.sort);
     }
     total -= collapse::duplicates(&mut hits);
-    let mut facets = facets(store, &facet_documents)?;
+    // An agent is told memories, not how many of which kind there are.
+    let mut facets = if query.is_prompt { Facets::default() } else { facets(store, &facet_documents)? };
     for hit in hits.iter().filter(|hit| hit.why.waiting) {
         count(&mut facets.kinds, hit.kind.name());
         hit.project.iter().for_each(|project| count(&mut facets.projects, project));

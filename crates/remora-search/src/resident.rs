@@ -38,6 +38,8 @@ struct Partition {
     scales: Vec<f32>,
     /// All of them, one after the other, each padded for the scan.
     values: Vec<i8>,
+    /// Whether the documents are in order, as they are unless vectors were made anew.
+    is_sorted: bool,
     /// The newest vector of the store that was read.
     last: Option<i64>,
     used: Instant,
@@ -142,6 +144,14 @@ impl Resident {
         let wanted = Ids::new(documents);
         let mut found = Vec::with_capacity(documents.len());
         for partition in self.in_scope(scope) {
+            // To look for a few is quicker than to look at all.
+            if partition.is_sorted && documents.len() < partition.documents.len() / 16 {
+                found.extend(documents.iter().filter_map(|document| {
+                    let index = partition.documents.binary_search(document).ok()?;
+                    Some(Near { document: *document, cosine: partition.cosine(query, index) })
+                }));
+                continue;
+            }
             for (index, document) in partition.documents.iter().enumerate() {
                 if wanted.contains(*document) {
                     found.push(Near { document: *document, cosine: partition.cosine(query, index) });
@@ -201,7 +211,7 @@ impl Ids {
 impl Partition {
     fn new(dimensions: usize) -> Self {
         let (documents, scales, values) = (Vec::new(), Vec::new(), Vec::new());
-        Self { dimensions, documents, scales, values, last: None, used: Instant::now() }
+        Self { dimensions, documents, scales, values, is_sorted: true, last: None, used: Instant::now() }
     }
 
     fn refresh(&mut self, store: &Store, project: Option<ProjectId>, model: &str) -> Result<(), StoreError> {
@@ -218,6 +228,7 @@ impl Partition {
             if self.documents.len() == self.documents.capacity() {
                 self.reserve(self.documents.len() / 16 + 256);
             }
+            self.is_sorted &= self.documents.last().is_none_or(|last| *last < document);
             self.documents.push(document);
             self.scales.push(scale);
             self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
@@ -243,5 +254,30 @@ impl Partition {
 
     fn bytes(&self) -> usize {
         self.documents.capacity() * (size_of::<DocumentId>() + size_of::<f32>() + stride(self.dimensions))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_documents_are_found_alike_in_order_and_out_of_order() {
+        let dimensions = 4;
+        let mut partition = Partition::new(dimensions);
+        for number in 0..200_i16 {
+            partition.documents.push(DocumentId(i64::from(number) * 3));
+            partition.scales.push(1.0 / (f32::from(number) + 1.0));
+            let values = [number % 7, number % 5, number % 3, 1];
+            partition.values.extend(values.map(|value| i8::try_from(value).unwrap()));
+            partition.values.resize(partition.documents.len() * stride(dimensions), 0);
+        }
+        let mut resident = Resident { partitions: HashMap::from([(None, partition)]), ..Resident::default() };
+        let wanted = [DocumentId(0), DocumentId(30), DocumentId(31), DocumentId(597), DocumentId(9_000)];
+        let query = [0.5, 0.25, -0.5, 1.0];
+        let in_order = resident.nearest_of(ProjectScope::All, &query, 10, &wanted);
+        assert_eq!(in_order.len(), 3);
+        resident.partitions.get_mut(&None).unwrap().is_sorted = false;
+        assert_eq!(resident.nearest_of(ProjectScope::All, &query, 10, &wanted), in_order);
     }
 }

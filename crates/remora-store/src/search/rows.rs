@@ -79,11 +79,11 @@ impl Store {
     pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
-                       WHEN 'observation' THEN (SELECT prompt_number FROM observations WHERE id = d.record_id)
+                       WHEN 'observation' THEN o.prompt_number
                        WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id) END,
-                       d.kind = 'observation'
-                       AND (SELECT superseded_by FROM observations WHERE id = d.record_id) IS NOT NULL, {COLUMNS}
+                       o.superseded_by IS NOT NULL, {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+                   LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
                    LEFT JOIN observation_feedback AS f ON d.kind = 'observation' AND f.observation_id = d.record_id"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
