@@ -173,8 +173,23 @@ fn what_few_records_name_is_what_passes_one_by_one() {
             ..Filters::new(ProjectScope::All)
         });
     }
-    for path in files.into_iter().chain(["auth", "session.rs", "o-a", "b", "%", "日本語", "100%_", "nowhere"])
-    {
+    let parts = [
+        "auth",
+        "session.rs",
+        "o-a",
+        "b",
+        "%",
+        "日本語",
+        "100%_",
+        "nowhere",
+        "/auth/",
+        "rc/auth/o-a",
+        "uth/session.r",
+        "s/日本語.m",
+        "c/100%_do",
+        "c/aut",
+    ];
+    for path in files.into_iter().chain(parts) {
         let one = || vec![path.to_owned()];
         filters.push(Filters { files: one(), ..Filters::new(ProjectScope::All) });
         filters.push(Filters { files_read: one(), ..Filters::new(ProjectScope::All) });
