@@ -26,6 +26,52 @@ struct Case {
     embedding: Vec<f32>,
 }
 
+/// The matrix products of the model's six layers, as anybody would write them down.
+struct Product {
+    tokens: usize,
+    input: Vec<f32>,
+    weights: Vec<f32>,
+}
+
+impl Product {
+    const WIDE: usize = 4 * DIMENSIONS;
+
+    fn new(tokens: usize) -> Self {
+        Self {
+            tokens,
+            input: vec![0.5; tokens * Self::WIDE],
+            weights: vec![0.25; 6 * 12 * DIMENSIONS * DIMENSIONS],
+        }
+    }
+
+    fn run(&self) -> f32 {
+        let mut sum = 0.0;
+        for layer in self.weights.chunks_exact(12 * DIMENSIONS * DIMENSIONS) {
+            // Query, key, value and output; then up to four times the width, and down again.
+            let (square, rest) = layer.split_at(4 * DIMENSIONS * DIMENSIONS);
+            for weights in square.chunks_exact(DIMENSIONS * DIMENSIONS) {
+                sum += self.multiply(weights, DIMENSIONS, DIMENSIONS);
+            }
+            let (up, down) = rest.split_at(rest.len() / 2);
+            sum += self.multiply(up, DIMENSIONS, Self::WIDE) + self.multiply(down, Self::WIDE, DIMENSIONS);
+        }
+        sum
+    }
+
+    fn multiply(&self, weights: &[f32], inner: usize, columns: usize) -> f32 {
+        let mut output = vec![0.0; self.tokens * columns];
+        for (row, output) in output.chunks_exact_mut(columns).enumerate() {
+            let input = &self.input[row * inner..][..inner];
+            for (value, weights) in input.iter().zip(weights.chunks_exact(columns)) {
+                for (output, weight) in output.iter_mut().zip(weights) {
+                    *output += value * weight;
+                }
+            }
+        }
+        black_box(&output)[0]
+    }
+}
+
 fn main() -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\nembedding a text")?;
@@ -39,6 +85,10 @@ fn main() -> Result<()> {
         let time = time(runs, || embedder.embed(&long, count));
         writeln!(out, "  {count:>3} tokens                {time}")?;
     }
+    let product = Product::new(16);
+    let plain = time(20, || product.run());
+    writeln!(out, "  (the products of 16 tokens, plainly in f32: {plain})")?;
+    drop(product);
     writeln!(out, "  resident memory           {:>5} MB, {} MB before", resident()? / 1024, before / 1024)?;
 
     let reference: Reference = serde_json::from_str(include_str!(
