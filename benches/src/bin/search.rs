@@ -38,13 +38,32 @@ fn main() -> Result<()> {
     if sizes.is_empty() {
         sizes = vec![10_000, 100_000];
     }
+    let mut before: Option<Used> = None;
     for size in sizes {
-        measure(size)?;
+        let used = measure(size)?;
+        if let Some(before) = before {
+            writeln!(std::io::stdout(), "each further vector: {:.0} bytes", used.a_vector_since(&before))?;
+        }
+        before = Some(used);
     }
     Ok(())
 }
 
-fn measure(observations: u64) -> Result<()> {
+/// The daemon's memory after all questions.
+struct Used {
+    vectors: u64,
+    megabytes: f64,
+}
+
+impl Used {
+    #[expect(clippy::cast_precision_loss, reason = "some millions")]
+    fn a_vector_since(&self, before: &Self) -> f64 {
+        let vectors = self.vectors.saturating_sub(before.vectors) as f64;
+        (self.megabytes - before.megabytes) * 1024.0 * 1024.0 / vectors
+    }
+}
+
+fn measure(observations: u64) -> Result<Used> {
     let mut out = std::io::stdout().lock();
     let directory = tempfile::tempdir()?;
     let dir = DataDir::new(directory.path().join("data"));
@@ -80,10 +99,13 @@ fn measure(observations: u64) -> Result<()> {
         }
         writeln!(out, "  {name}: {}", percentiles(times))?;
     }
-    let used = megabytes(daemon.pid, "RssAnon")?;
+    let (all, used) = (megabytes(daemon.pid, "VmRSS")?, megabytes(daemon.pid, "RssAnon")?);
     std::thread::sleep(IDLE + Duration::from_secs(5));
     let unloaded = megabytes(daemon.pid, "RssAnon")?;
-    writeln!(out, "  anonymous memory: {used:.0} MB in use, {unloaded:.0} MB after unloading")?;
+    writeln!(
+        out,
+        "  the daemon has {all:.0} MB in use, {used:.0} MB of it anonymous; {unloaded:.0} MB of that after unloading"
+    )?;
     let mut embedder = Embedder::new();
     let alone = (0..QUESTIONS).map(|_| {
         let text = random.words(WORDS);
@@ -92,7 +114,7 @@ fn measure(observations: u64) -> Result<()> {
         started.elapsed()
     });
     writeln!(out, "  (embedding the question alone: {})", percentiles(alone.collect()))?;
-    Ok(())
+    Ok(Used { vectors: observations * 4, megabytes: all })
 }
 
 fn ask(client: &mut Client, text: &str, filter: &str) -> Result<Duration> {
