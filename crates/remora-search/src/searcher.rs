@@ -1,7 +1,7 @@
 //! From a question to an answer: which arms are asked, and what may come of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
@@ -64,8 +64,9 @@ impl Searcher {
         if wants_meaning {
             resident.refresh(store, query.filters.scope)?;
         }
-        let few = OnceLock::new();
-        let near = |embedded: &Embeddings| nearest_here(resident, &question, query, embedded, &few, pool);
+        let few = store.few_passing(&query.filters)?;
+        let few = few.as_ref();
+        let near = |embedded: &Embeddings| nearest_here(resident, &question, query, embedded, few, pool);
         // Words are looked up while the question is embedded and compared with what is in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
@@ -75,7 +76,7 @@ impl Searcher {
                     Ok::<_, EmbedError>((embedded, nearest))
                 })
             });
-            let words = by_words(store, &question, query, pool, &few, common)?;
+            let words = by_words(store, &question, query, few, common, pool)?;
             Ok::<_, StoreError>((words, asking.and_then(|asking| asking.join().ok())))
         })?;
         let (asked, mut no_vectors) = match asked {
@@ -83,17 +84,16 @@ impl Searcher {
             Some(Err(error)) => (None, Some(error.to_string())),
             None => (None, wants_meaning.then(|| "there is no embedder".to_owned())),
         };
-        let few = few.get().and_then(Option::as_ref);
         let closeness = asked.as_ref().map_or(Closeness::BUILTIN, |(embedded, _)| embedded.closeness);
         let mut meaning = Meaning::default();
-        if let Some((embedded, nearest)) = &asked
+        if let Some((embedded, nearest)) = asked
             && let Some(vector) = embedded.vectors.first()
         {
             if !resident.holds(&embedded.model, vector.len()) {
                 resident.load(store, query.filters.scope, &embedded.model, vector.len())?;
             }
             let look = Look { resident, filters: &query.filters, few, vector, most: pool };
-            meaning = by_meaning(store, &look, &words, nearest.clone())?;
+            meaning = by_meaning(store, &look, &words, nearest)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -168,22 +168,19 @@ struct Meaning {
     background: Option<Background>,
 }
 
-/// What words find. What passes where few documents do is said first: somebody waits for it.
+/// What words find.
 fn by_words(
     store: &Store,
     question: &Question,
     query: &SearchQuery,
-    pool: usize,
-    few: &OnceLock<Option<HashSet<DocumentId>>>,
+    few: Option<&HashSet<DocumentId>>,
     common: &mut CommonWords,
+    pool: usize,
 ) -> Result<Lexical, StoreError> {
-    let passing = store.few_passing(&query.filters);
-    let few = few.get_or_init(|| passing.as_ref().cloned().unwrap_or_default());
-    passing?;
     if query.mode == Mode::Semantic {
         return Ok(Lexical { weighed: lexical::weigh(store, question, common)?, ..Lexical::default() });
     }
-    lexical::find(store, question, &query.filters, few.as_ref(), common, pool)
+    lexical::find(store, question, &query.filters, few, common, pool)
 }
 
 /// The nearest of what is in memory, while words are looked up; nothing where nobody wants them, or where they are not
@@ -193,7 +190,7 @@ fn nearest_here(
     question: &Question,
     query: &SearchQuery,
     embedded: &Embeddings,
-    few: &OnceLock<Option<HashSet<DocumentId>>>,
+    few: Option<&HashSet<DocumentId>>,
     most: usize,
 ) -> Option<Vec<Near>> {
     let is_meant = question.operators.as_ref().is_some_and(|operators| operators.is_meant);
@@ -201,7 +198,7 @@ fn nearest_here(
     if is_meant || !resident.holds(&embedded.model, vector.len()) {
         return None;
     }
-    Some(Look { resident, filters: &query.filters, few: few.wait().as_ref(), vector, most }.nearest())
+    Some(Look { resident, filters: &query.filters, few, vector, most }.nearest())
 }
 
 /// What is near in meaning, and how near those are that words found.

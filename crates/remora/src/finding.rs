@@ -81,6 +81,8 @@ pub(crate) struct Facets {
 #[derive(Deserialize)]
 pub(crate) struct Plan {
     pub(crate) mode: String,
+    /// Whether operators were followed.
+    pub(crate) syntax: bool,
     pub(crate) no_vectors: Option<String>,
 }
 

@@ -98,12 +98,16 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     };
     match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
         Taken::Record(record) => {
-            let mut store = deliver(dir, sync, &record, wanted.patience())?;
-            if let Some(answer) = tell(dir, &mut store, &record, &wanted) {
+            let mut delivered = deliver(dir, sync, &record, wanted.patience());
+            if let Ok(store) = &mut delivered
+                && let Some(answer) = tell(dir, store, &record, &wanted)
+            {
                 print(&answer);
             }
-            // Last, so that the daemon answers before it works. Should there be no time left, the next hook tells it.
+            // Last, so that the daemon answers before it works. Should there be no time left, the next hook tells it. It
+            // hears of the spool, too: after an update it is the daemon that brings the database up to date.
             let poked = poke(dir, autostart);
+            let store = delivered?;
             // A daemon that listens does it itself, when nobody waits.
             if poked != Ok(Poked::Heard) {
                 tidy(dir, &store);

@@ -328,6 +328,11 @@ fn nothing(store: &Store, query: &SearchQuery, page: &Page, arguments: &Search) 
         next.push("`--all` for every project");
     }
     let by_meaning = match (&page.plan.no_vectors, arguments.mode) {
+        // By meaning, too, operators say what may be an answer.
+        _ if page.plan.syntax => {
+            next.push("no AND or NOT");
+            String::new()
+        }
         (None, _) | (_, Way::Text) => String::new(),
         (Some(_), Way::Auto) => {
             next.push("`--mode hybrid` to search by meaning too");
