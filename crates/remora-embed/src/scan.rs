@@ -1,10 +1,12 @@
 //! The nearest of many stored vectors, by comparing with every one of them: exact, without an index to maintain, and
 //! as fast as memory is read.
 
-use crate::wide::{Kernel, widest};
+use crate::wide::{Kernel, soon, widest};
 
 /// Vectors in memory are padded to a multiple of this with zeros, so that the innermost loop has no remainder.
 const LANES: usize = 32;
+/// So many bytes ahead of the comparison memory is asked for: four vectors of the model in the program.
+const AHEAD: usize = 1_536;
 
 /// How many bytes a vector of so many numbers takes among those of a [`Scan`].
 pub const fn stride(dimensions: usize) -> usize {
@@ -28,6 +30,25 @@ impl Query {
             vector.iter().map(|value| (value / scale).round_ties_even() as i16).collect();
         values.resize(stride(vector.len()), 0);
         Self { scale, values }
+    }
+
+    /// The same for one vector as a [`Scan`] finds: `values` are padded to the [`stride`] of the query.
+    pub fn score(&self, values: &[i8], scale: f32) -> f32 {
+        widest(One { query: self, values }) * self.scale * scale
+    }
+}
+
+struct One<'a> {
+    query: &'a Query,
+    values: &'a [i8],
+}
+
+impl Kernel for One<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> f32 {
+        product(self.query.values.as_chunks().0, self.values.as_chunks().0)
     }
 }
 
@@ -111,6 +132,7 @@ impl<Keep: Fn(usize) -> bool> Kernel for Part<'_, Keep> {
             if !(self.keep)(index) {
                 continue;
             }
+            soon(values.as_flattened(), AHEAD);
             let score = product(query, values) * self.query.scale * scale;
             if score <= least {
                 continue;

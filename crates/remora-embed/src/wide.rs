@@ -38,6 +38,25 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<true>()
 }
 
+/// Says that what lies so many bytes behind these will be read soon. Processors find out themselves, but only within a
+/// page of memory, and that is ten vectors.
+#[inline(always)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "there is no stable way to say it")
+)]
+pub(crate) fn soon(bytes: &[i8], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes.len()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        #[expect(unsafe_code, reason = "it takes a pointer")]
+        // SAFETY: the address is a hint and may lie anywhere.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(ahead + line));
+        }
+    }
+}
+
 #[inline(always)]
 pub(crate) fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }

@@ -141,6 +141,7 @@ impl Resident {
 
     /// How near these documents are, those that have a vector.
     pub(crate) fn cosines(&self, scope: ProjectScope, query: &[f32], documents: &[DocumentId]) -> Vec<Near> {
+        let query = Query::new(query);
         let wanted = Ids::new(documents);
         let mut found = Vec::with_capacity(documents.len());
         for partition in self.in_scope(scope) {
@@ -148,13 +149,13 @@ impl Resident {
             if partition.is_sorted && documents.len() < partition.documents.len() / 16 {
                 found.extend(documents.iter().filter_map(|document| {
                     let index = partition.documents.binary_search(document).ok()?;
-                    Some(Near { document: *document, cosine: partition.cosine(query, index) })
+                    Some(Near { document: *document, cosine: partition.cosine(&query, index) })
                 }));
                 continue;
             }
             for (index, document) in partition.documents.iter().enumerate() {
                 if wanted.contains(*document) {
-                    found.push(Near { document: *document, cosine: partition.cosine(query, index) });
+                    found.push(Near { document: *document, cosine: partition.cosine(&query, index) });
                 }
             }
         }
@@ -164,12 +165,13 @@ impl Resident {
     /// How near documents are that have nothing to do with the question: most of them.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     pub(crate) fn background(&self, scope: ProjectScope, query: &[f32]) -> Option<Background> {
+        let query = Query::new(query);
         let count: usize = self.in_scope(scope).map(|partition| partition.documents.len()).sum();
         let step = count.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE);
         for partition in self.in_scope(scope) {
             sample.extend(
-                (0..partition.documents.len()).step_by(step).map(|index| partition.cosine(query, index)),
+                (0..partition.documents.len()).step_by(step).map(|index| partition.cosine(&query, index)),
             );
         }
         if sample.is_empty() {
@@ -246,10 +248,9 @@ impl Partition {
         self.values.reserve_exact(more * stride(self.dimensions));
     }
 
-    fn cosine(&self, query: &[f32], index: usize) -> f32 {
-        let values = &self.values[index * stride(self.dimensions)..];
-        self.scales[index]
-            * query.iter().zip(values).map(|(query, value)| query * f32::from(*value)).sum::<f32>()
+    fn cosine(&self, query: &Query, index: usize) -> f32 {
+        let stride = stride(self.dimensions);
+        query.score(&self.values[index * stride..][..stride], self.scales[index])
     }
 
     fn bytes(&self) -> usize {

@@ -89,6 +89,8 @@ proptest! {
             // Two that are equally near may come in either order.
             prop_assert!((score - expected).abs() < 1e-4, "{} instead of {}", score, expected);
             prop_assert!(keep(*index));
+            let vector = &values[index * stride(dimensions)..][..stride(dimensions)];
+            prop_assert_eq!(query.score(vector, scales[*index]).to_bits(), score.to_bits());
         }
     }
 
