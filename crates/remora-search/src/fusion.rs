@@ -12,13 +12,13 @@ use crate::closeness::Closeness;
 use crate::resident::Background;
 
 /// What the first places in both lists are worth together, in units of spread, and the share of it that is the words'.
-const PLACES: f64 = 25.0;
+const PLACES: f64 = 15.0;
 const PLACES_BY_WORDS: f64 = 0.4;
 /// How slowly places lose their worth: small, so that the first few count and the rest do not.
-const FLATTENING: f64 = 4.0;
+const FLATTENING: f64 = 3.0;
 /// What words weigh when the best of both arms stand out alike, and how much more when theirs does by the whole.
 const WEIGHT: f64 = 0.4;
-const LEANING: f64 = 2.0;
+const LEANING: f64 = 1.5;
 
 /// A document one of the arms found.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,14 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use remora_core::document::RecordId;
 use remora_core::ids::DocumentId;
-use remora_store::search::{Columns, Filters, Found};
+use remora_store::search::{Filters, Found, Weights};
 use remora_store::{Store, StoreError};
 
 use crate::operators::quoted;
 use crate::syntax::{Question, Term};
 
-/// How much a word counts by where it stands: what a document says itself before what stands beside it.
-const COLUMNS: Columns = Columns { title: 2.0, body: 2.0, prompt: 0.5, before: 1.0, after: 0.5 };
+/// What a document says itself before what stands beside it, and what is said in some sixty words before what is said
+/// among many.
+const WEIGHTS: Weights =
+    Weights { title: 2.0, body: 2.0, prompt: 0.5, before: 1.0, after: 0.5, short: 400.0 };
 /// So many terms are looked for, the rarest; the others say little and cost much.
 const MOST_TERMS: usize = 8;
 /// Above this many documents a word is common: looked for only when there is no other.
@@ -115,7 +117,7 @@ pub(crate) fn find(
     let weighed = weigh(store, question, common)?;
     if let Some(operators) = &question.operators {
         let mut found =
-            store.matching(&operators.expression(), COLUMNS, filters, few, DocumentId(0), most)?;
+            store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
         if let Some(unwanted) = operators.unwanted() {
             remove_records(store, &unwanted, filters, &mut found)?;
         }
@@ -127,7 +129,7 @@ pub(crate) fn find(
         Some(Plain { expression, common }) => {
             let newest = store.about_documents()?.saturating_sub(NEWEST);
             let after = if common { i64::try_from(newest).unwrap_or_default() } else { 0 };
-            store.matching(&expression, COLUMNS, filters, few, DocumentId(after), most)?
+            store.matching(&expression, WEIGHTS, filters, few, DocumentId(after), most)?
         }
         None => Vec::new(),
     };
@@ -144,7 +146,7 @@ fn remove_records(
     filters: &Filters,
     found: &mut Vec<Found>,
 ) -> Result<(), StoreError> {
-    let matching = store.matching(unwanted, COLUMNS, filters, None, DocumentId(0), MOST_UNWANTED)?;
+    let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MOST_UNWANTED)?;
     let records_of = |found: &[Found]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
         let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
         Ok(store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())

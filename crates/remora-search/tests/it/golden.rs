@@ -171,3 +171,28 @@ fn a_score_means_the_same_with_a_single_memory() {
     assert!(score("how do I resize images in the background") < 0.5);
     assert!(score("write a haiku about autumn") < 0.3);
 }
+
+#[test]
+fn what_is_said_in_a_few_words_comes_before_what_is_said_among_many() {
+    let mut world = World::new();
+    world.observe("app", observation("Winter timetable", "The ferry leaves an hour later in winter."));
+    let chance = [
+        "the ferry was painted",
+        "winter tyres",
+        "a timetable on the wall",
+        "one hour of rain",
+        "who leaves last",
+    ];
+    let long: Vec<String> = chance
+        .iter()
+        .map(|chance| format!("We looked at the harbour, {chance}, and cranes. ").repeat(8))
+        .collect();
+    world.observe("app", observation("Notes of the day", &long.concat()));
+    for number in 0..20 {
+        let narrative = "We looked at the harbour and its cranes. ".repeat(40);
+        world.observe("app", observation(&format!("Crane {number}"), &narrative));
+    }
+    let first =
+        world.first("app", "which hour does the ferry leave in winter, timetable", Mode::Text).unwrap();
+    assert_eq!(first.title, "Winter timetable");
+}

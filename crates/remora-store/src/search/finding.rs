@@ -1,6 +1,6 @@
 //! Documents by their text, and by nothing but filters.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
@@ -10,17 +10,26 @@ use rusqlite::{ToSql, params_from_iter};
 use super::filters::{Conditions, Contained, Filters, containing};
 use crate::{Store, StoreError};
 
-/// How much each column of a document counts.
+/// How much a word counts by where it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Columns {
+pub struct Weights {
     pub title: f64,
     pub body: f64,
     pub prompt: f64,
     pub before: f64,
     pub after: f64,
+    /// What has more bytes than these is long: a long text contains many a word by chance. Each word counts less by the
+    /// root of how many times longer it is.
+    pub short: f64,
 }
 
-/// A document that matches, with SQLite's BM25: more is better.
+impl Weights {
+    fn of_length(self, bytes: f64) -> f64 {
+        (self.short / bytes.max(self.short)).sqrt()
+    }
+}
+
+/// A document that matches, with SQLite's BM25, less for a long one: more is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     pub document: DocumentId,
@@ -57,35 +66,36 @@ impl Store {
     pub fn matching(
         &self,
         expression: &str,
-        columns: Columns,
+        weights: Weights,
         filters: &Filters,
         few: Option<&HashSet<DocumentId>>,
         after: DocumentId,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
-        let weights = [columns.title, columns.body, columns.prompt, columns.before, columns.after];
-        let mut values: Vec<Value> = weights.into_iter().map(Value::from).collect();
+        let columns = [weights.title, weights.body, weights.prompt, weights.before, weights.after];
+        let mut values: Vec<Value> = columns.into_iter().map(Value::from).collect();
         values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
         let sql = "SELECT rowid, -bm25(documents_text, ?, ?, ?, ?, ?) FROM documents_text
                    WHERE documents_text MATCH ? AND rowid > ?";
         let mut matches = self.found(sql, &values)?;
-        matches.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
         if let Some(few) = few {
             matches.retain(|found| few.contains(&found.document));
-            matches.truncate(most);
-            return Ok(matches);
         }
+        sort(&mut matches);
         // The index alone is much quicker than the index with a look at every document, so the best are looked at first,
         // and mostly enough of them pass.
         let mut best = Vec::new();
         for look in matches.chunks(LOOK.max(most)) {
             let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
-            let pass: HashSet<DocumentId> = self.passing(&documents, filters)?.into_iter().collect();
-            best.extend(look.iter().filter(|found| pass.contains(&found.document)));
+            let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
+            best.extend(look.iter().filter_map(|&Found { document, score }| {
+                Some(Found { document, score: score * weights.of_length(*bytes.get(&document)?) })
+            }));
             if best.len() >= most.min(ENOUGH) {
                 break;
             }
         }
+        sort(&mut best);
         best.truncate(most);
         Ok(best)
     }
@@ -171,14 +181,25 @@ impl Store {
         documents: &[DocumentId],
         filters: &Filters,
     ) -> Result<Vec<DocumentId>, StoreError> {
+        Ok(self.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
+    }
+
+    /// Those of `documents` that pass, and how much text each of them has.
+    fn passing_with_bytes(
+        &self,
+        documents: &[DocumentId],
+        filters: &Filters,
+    ) -> Result<impl Iterator<Item = (DocumentId, f64)>, StoreError> {
         let conditions = Conditions::new(filters);
+        // Of a text only its length is read, not the pages it goes on.
         let sql = format!(
-            "SELECT d.id, 0.0 FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value WHERE true{}",
+            "SELECT d.id, octet_length(d.title) + octet_length(d.body)
+             FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value WHERE true{}",
             conditions.sql()
         );
         let mut values = vec![Value::from(super::rows::ids(documents))];
         values.extend(conditions.values);
-        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+        Ok(self.found(&sql, &values)?.into_iter().map(|found| (found.document, found.score)))
     }
 
     /// Every document that passes, where filters name concepts or files that few records have: then it is better to
@@ -250,6 +271,11 @@ impl Store {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Best first.
+fn sort(found: &mut [Found]) {
+    found.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
 }
 
 fn limit(most: usize) -> Value {

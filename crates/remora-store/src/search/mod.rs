@@ -11,7 +11,7 @@ mod vectors;
 mod waiting;
 
 pub use filters::Filters;
-pub use finding::{Columns, Found};
+pub use finding::{Found, Weights};
 pub use rows::{Counted, DocumentRow, Outline};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};

@@ -3,7 +3,7 @@ use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::Store;
-use remora_store::search::{Columns, DocumentRow, Filters};
+use remora_store::search::{DocumentRow, Filters, Weights};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -63,9 +63,9 @@ fn names(store: &Store) -> Vec<String> {
 }
 
 fn matching(store: &Store, expression: &str) -> usize {
-    let columns = Columns { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0 };
+    let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
     let filters = Filters::new(ProjectScope::All);
-    store.matching(expression, columns, &filters, None, DocumentId(0), 100).unwrap().len()
+    store.matching(expression, weights, &filters, None, DocumentId(0), 100).unwrap().len()
 }
 
 const EXPECTED: [&str; 10] = [
