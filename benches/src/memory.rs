@@ -14,8 +14,11 @@ use crate::Result;
 
 const TYPES: [&str; 6] = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
+/// Turns the store has of its own come before these.
+const FIRST_TURN: i64 = 1_000_000;
+
 /// Fills a project with what confirming turns would have left behind: the project of the store's first session, or one
-/// of its own. Four documents and vectors an observation.
+/// of its own. Four documents and vectors an observation: its narrative, two facts, and the turn it was made of.
 pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
     Store::open(dir)?.use_embedding_model(MODEL)?;
     let db = Connection::open(dir.database())?;
@@ -49,6 +52,7 @@ pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
 
 fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Result<()> {
     let id = i64::try_from(number)? + 1;
+    let turn = FIRST_TURN + id;
     // A year of them, up to now.
     let year = 365 * 86_400_000;
     let at = Time::now().0 - year + year / i64::try_from(all)? * id;
@@ -60,25 +64,56 @@ fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Resu
         "INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
              facts, concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider,
              model, created_at)
-         VALUES (?1, randomblob(16), 1, 1, 1, ?2, ?3, '', ?4, '[]', ?5, '[]', ?7, 900, ?1, '[]', 'x', '', ?6)",
+         VALUES (?1, randomblob(16), 1, 1, ?8, ?2, ?3, '', ?4, '[]', ?5, '[]', ?7, 900, ?1, '[]', 'x', '', ?6)",
     )?
-    .execute(params![id, kind, title, narrative, json!([concept]).to_string(), at, json!([file]).to_string()])?;
-    for part in ["narrative", "fact_1", "fact_2", "fact_3"] {
-        let lead = part == "narrative";
-        let body = if lead {
-            format!("{narrative}\n{}\n{file}", concept.replace('-', " "))
-        } else {
-            random.words(12)
-        };
-        // A narrative knows what was asked and what stood beside it.
-        let [prompt, before, after] =
-            [10, 40, 40].map(|count| if lead { random.words(count) } else { String::new() });
+    .execute(params![
+        id,
+        kind,
+        title,
+        narrative,
+        json!([concept]).to_string(),
+        at,
+        json!([file]).to_string(),
+        turn
+    ])?;
+    // A narrative knows what was asked and what stood beside it.
+    let beside = [10, 40, 40].map(|count| random.words(count));
+    let [prompt, closing] = [20, 40].map(|count| random.words(count));
+    db.prepare_cached(
+        "INSERT INTO user_prompts (id, session_id, prompt_number, text, closing_message, created_at)
+         VALUES (?1, 1, ?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![turn, prompt, closing, at])?;
+    let narrative = format!("{narrative}\n{}\n{file}", concept.replace('-', " "));
+    let none = ["", "", ""];
+    let [prompt_words, before, after] = &beside;
+    let documents = [
+        ("observation", id, "narrative", &*narrative, [prompt_words.as_str(), before, after]),
+        ("observation", id, "fact_1", &random.words(12), none),
+        ("observation", id, "fact_2", &random.words(12), none),
+        ("turn", turn, "turn", &format!("{prompt}\n{closing}"), none),
+    ];
+    for (record, number, part, body, [prompt, before, after]) in documents {
+        let is_observation = record == "observation";
+        let is_lead = part != "fact_1" && part != "fact_2";
         db.prepare_cached(
             "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, embedded, type, title, body,
                  prompt, before, after)
-             VALUES ('observation', ?1, ?2, ?3, 1, 1, ?4, 1, ?10, ?5, ?6, ?7, ?8, ?9)",
+             VALUES (?1, ?2, ?3, ?4, 1, 1, ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
-        .execute(params![id, part, lead, at, title, body, prompt, before, after, kind])?;
+        .execute(params![
+            record,
+            number,
+            part,
+            is_lead,
+            at,
+            is_observation.then_some(kind),
+            if is_observation { &*title } else { "" },
+            body,
+            prompt,
+            before,
+            after
+        ])?;
         let document = db.last_insert_rowid();
         let vector = StoredVector::new(&random.direction());
         let values: Vec<u8> = vector.values.iter().map(|value| value.cast_unsigned()).collect();

@@ -13,6 +13,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
+use crate::search::filling;
 use crate::{Call, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
@@ -317,9 +318,11 @@ impl Store {
         )
     }
 
-    /// Gives failed events up; their traces stay. Says how many.
+    /// Gives failed events up; their traces stay, and what the user asked is found as before. Says how many.
     pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
-        self.change_failed(which, "queue drop", "DELETE FROM pending_messages")
+        let dropped = self.change_failed(which, "queue drop", "DELETE FROM pending_messages")?;
+        self.fill_for(Duration::from_secs(1));
+        Ok(dropped)
     }
 
     fn change_failed(&mut self, which: Which<'_>, action: &str, change: &str) -> Result<usize, StoreError> {
@@ -335,6 +338,8 @@ impl Store {
             }
         }
         if changed > 0 {
+            // A turn of which nothing waits any more is to have a document.
+            filling::look_again(&transaction)?;
             retention::audit(&transaction, action, &format!("{changed} events"))?;
         }
         transaction.commit()?;

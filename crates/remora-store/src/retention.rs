@@ -9,6 +9,7 @@ use remora_core::time::Time;
 use rusqlite::Connection;
 
 use crate::data_dir::is_absent;
+use crate::search::filling;
 use crate::{Store, StoreError};
 
 /// Backups of before a migration; one of the latest is what somebody may want to go back to.
@@ -42,6 +43,9 @@ impl Store {
             "DELETE FROM pending_messages WHERE status = 'failed' AND created_at < ?1",
             [before(retention.failed_days)],
         )?;
+        if failed > 0 {
+            filling::look_again(db)?;
+        }
         let backups = self.prune_backups()?;
         Ok(Pruned { usage, retrievals, audit, failed, backups })
     }

@@ -36,13 +36,10 @@ impl Store {
         let mut all = Vec::new();
         let wanted = |kind| filters.kinds.is_empty() || filters.kinds.contains(&kind);
         if wanted(RecordKind::Turn) {
-            self.read_waiting(PROMPTS, filters, &mut all, |row| {
-                let closing: Option<String> = row.get(7)?;
-                Ok([row.get::<_, String>(6)?, closing.unwrap_or_default()].join("\n"))
-            })?;
+            self.read_waiting(&PROMPTS, filters, &mut all)?;
         }
         if wanted(RecordKind::Event) {
-            self.read_waiting(EVENTS, filters, &mut all, |row| Ok(plain_text(&row.get::<_, String>(6)?)))?;
+            self.read_waiting(&EVENTS, filters, &mut all)?;
         }
         all.sort_by_key(|waiting| std::cmp::Reverse(waiting.created_at));
         Ok(all)
@@ -50,30 +47,34 @@ impl Store {
 
     fn read_waiting(
         &self,
-        sql: &str,
+        source: &Source,
         filters: &Filters,
         all: &mut Vec<Waiting>,
-        text: impl Fn(&Row<'_>) -> rusqlite::Result<String>,
     ) -> Result<(), StoreError> {
         let own = Filters { kinds: Vec::new(), scope: ProjectScope::All, ..filters.clone() };
         let mut conditions = Conditions::beside_scope(&own);
         if let ProjectScope::One(project) = filters.scope {
             conditions.one("d.project_id = ?", project.0);
         }
-        let sql = format!("{sql}{} ORDER BY d.id DESC LIMIT {MOST}", conditions.sql());
+        let Source { kind, rows, table, text, read } = source;
+        // Texts are read last, of those that are wanted: they are most of it.
+        let sql = format!(
+            "SELECT d.id, d.project_id, d.name, d.session_id, d.prompt_number, d.created_at, {text}
+             FROM (SELECT * FROM ({rows}) AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST}) AS d
+             CROSS JOIN {table} AS t ON t.id = d.id ORDER BY d.id DESC",
+            conditions.sql()
+        );
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&conditions.values))?;
         let mut bytes = 0;
         while let Some(row) = rows.next()? {
-            let text = text(row)?;
+            let text = read(row)?;
             bytes += text.len();
             if bytes > MOST_BYTES {
                 break;
             }
-            let kind: String = row.get(8)?;
-            let kind = RecordKind::from_name(&kind).unwrap_or(RecordKind::Event);
             all.push(Waiting {
-                record: RecordId { kind, number: row.get(0)? },
+                record: RecordId { kind: *kind, number: row.get(0)? },
                 project: ProjectId(row.get(1)?),
                 project_name: row.get(2)?,
                 session: SessionId(row.get(3)?),
@@ -86,23 +87,43 @@ impl Store {
     }
 }
 
-/// Shaped like documents, so that the same conditions hold.
-const PROMPTS: &str = "SELECT d.id, d.project_id, d.name, d.session_id, d.prompt_number, d.created_at, d.text, d.closing, 'turn'
-    FROM (SELECT q.id, s.project_id, p.name, q.session_id, q.prompt_number, q.created_at, q.text,
-              q.closing_message AS closing
-          FROM (SELECT * FROM user_prompts ORDER BY id DESC LIMIT 2000) AS q
-          JOIN sessions AS s ON s.id = q.session_id JOIN projects AS p ON p.id = s.project_id
-          WHERE NOT EXISTS (SELECT 1 FROM documents WHERE kind = 'turn' AND record_id = q.id)) AS d
-    WHERE true";
+/// Where something waits. `rows` are shaped like documents, so that the same conditions hold.
+struct Source {
+    kind: RecordKind,
+    rows: &'static str,
+    /// Where the text is, by the same ids.
+    table: &'static str,
+    text: &'static str,
+    /// Makes one text of it, the columns from the seventh.
+    read: fn(&Row<'_>) -> rusqlite::Result<String>,
+}
+
+/// A prompt has no document as long as its turn is in the queue.
+const PROMPTS: Source = Source {
+    kind: RecordKind::Turn,
+    rows: "SELECT q.id, s.project_id, p.name, q.session_id, q.prompt_number, q.created_at
+           FROM (SELECT DISTINCT session_id, prompt_number FROM pending_messages INDEXED BY pending_messages_by_turn) AS m
+           CROSS JOIN user_prompts AS q ON q.session_id = m.session_id AND q.prompt_number = m.prompt_number
+           JOIN sessions AS s ON s.id = q.session_id JOIN projects AS p ON p.id = s.project_id
+           WHERE NOT EXISTS (SELECT 1 FROM documents WHERE kind = 'turn' AND record_id = q.id)",
+    table: "user_prompts",
+    text: "t.text, ifnull(t.closing_message, '')",
+    read: |row| Ok([row.get::<_, String>(6)?, row.get(7)?].join("\n")),
+};
 
 /// The prompt's own event says nothing that the prompt does not.
-const EVENTS: &str =
-    "SELECT d.id, d.project_id, d.name, d.session_id, d.prompt_number, d.created_at, d.payload, '', 'event'
-    FROM (SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at, m.payload
-          FROM (SELECT * FROM pending_messages ORDER BY id DESC LIMIT 2000) AS m
-          JOIN sessions AS s ON s.id = m.session_id JOIN projects AS p ON p.id = s.project_id
-          WHERE m.kind NOT IN ('prompt_submitted', 'session_started', 'session_ended')) AS d
-    WHERE true";
+const EVENTS: Source = Source {
+    kind: RecordKind::Event,
+    rows: "SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at
+           FROM (SELECT id, session_id, prompt_number, created_at
+                 FROM pending_messages INDEXED BY pending_messages_by_turn ORDER BY id DESC LIMIT 2000) AS m
+           JOIN sessions AS s ON s.id = m.session_id JOIN projects AS p ON p.id = s.project_id
+           WHERE (SELECT kind FROM pending_messages WHERE id = m.id)
+               NOT IN ('prompt_submitted', 'session_started', 'session_ended')",
+    table: "pending_messages",
+    text: "t.payload",
+    read: |row| Ok(plain_text(&row.get::<_, String>(6)?)),
+};
 
 /// Every string in a JSON document, one a line.
 fn plain_text(json: &str) -> String {

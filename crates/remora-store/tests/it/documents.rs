@@ -2,8 +2,8 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
-use remora_store::Store;
 use remora_store::search::{DocumentRow, Filters, Weights};
+use remora_store::{Failure, Store, Which};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -141,6 +141,24 @@ fn what_goes_on_is_read_from_where_it_waits() {
     assert!(found[1].starts_with("why is the zebra striped"), "{found:?}");
     let nobody = ProjectScope::One(remora_core::ids::ProjectId(99));
     assert_eq!(texts(nobody).len(), 0);
+}
+
+#[test]
+fn what_nothing_could_be_made_of_is_still_found() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
+    world.hook(&record_with("a", turn("p"), stop("camouflage")));
+    let mut store = world.open();
+    let mut now = Time::now();
+    while store.counts().unwrap().failed == 0 {
+        let batch = store.claim("me", 100, Duration::ZERO, now).unwrap().unwrap();
+        store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+        now = now.after(Duration::from_mins(1));
+    }
+    let waiting = |store: &Store| store.waiting(&Filters::new(ProjectScope::All)).unwrap().len();
+    assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (2, 0));
+    store.drop_failed(Which::All).unwrap();
+    assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (0, 1), "in the document of its turn");
 }
 
 #[test]
