@@ -19,7 +19,7 @@ const MOST_TERMS: usize = 8;
 /// Above this many documents a word is common: looked for only when there is no other.
 const COMMON: usize = 3_000;
 /// All terms together may match as many documents, because each of them has to be scored.
-const MOST_MATCHES: usize = 3_000;
+const MOST_MATCHES: usize = 2_000;
 /// Where nothing but common words was asked for, they are looked for among as many of the newest documents.
 const NEWEST: usize = 20_000;
 /// How many documents one string inside words may bring.

@@ -17,6 +17,7 @@ mod hit;
 mod indexing;
 mod lexical;
 mod operators;
+mod pages;
 mod preferences;
 mod query;
 mod recall;

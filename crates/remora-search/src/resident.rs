@@ -8,6 +8,8 @@ use remora_core::ids::{DocumentId, ProjectId};
 use remora_embed::{Query, Scan, stride};
 use remora_store::{Store, StoreError};
 
+use crate::pages;
+
 /// A document and how near it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
@@ -246,6 +248,7 @@ impl Partition {
         self.documents.reserve_exact(more);
         self.scales.reserve_exact(more);
         self.values.reserve_exact(more * stride(self.dimensions));
+        pages::prefer_large(&mut self.values);
     }
 
     fn cosine(&self, query: &Query, index: usize) -> f32 {

@@ -72,7 +72,7 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
 /// A part of the file, within limits: most of what a search reads is read again by the next. It grows by some 50 bytes a
 /// document; a larger part would be little faster, because the system keeps the file in memory, too.
 pub(crate) fn widen_cache(connection: &Connection, file_kib: i64) -> Result<(), rusqlite::Error> {
-    connection.pragma_update(None, "cache_size", -(file_kib / 40).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
+    connection.pragma_update(None, "cache_size", -(file_kib / 50).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
 }
 
 /// For a file that nobody else knows yet; whoever builds it brings it to the disk in the end.
