@@ -177,12 +177,15 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
         index["vectors"] == index["documents"]
     });
     let prompt = "When do customers receive their bills each month?";
-    let told = told_with(world, "two", prompt).unwrap();
+    // A machine may be too busy for one prompt, not for every one.
+    let sessions = ["two", "two again", "two at last"];
+    let told = sessions.iter().find_map(|session| Some((session, told_with(world, session, prompt)?)));
+    let (session, told) = told.unwrap();
     assert!(told.contains("Invoices are sent on the first working day"), "{told}");
     let log = world.json(&["retrievals"]);
     assert_eq!((&log[0]["prompt"], &log[0]["degraded"]), (&json!(prompt), &Value::Null), "{log}");
     // The same for programs, and never twice.
-    let asked = json!({ "session_id": "two", "host": "claude-code", "prompt": prompt });
+    let asked = json!({ "session_id": session, "host": "claude-code", "prompt": prompt });
     assert_eq!(client.post("/api/context/semantic", &asked).json()["context"], Value::Null);
     // An answer that nobody handed on was not told.
     assert_eq!(told_with(world, "three", "yes please"), None);
