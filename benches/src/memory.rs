@@ -24,7 +24,7 @@ pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
     let db = Connection::open(dir.database())?;
     let mut random = Random(1);
     db.execute_batch(
-        "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000;
+        "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; PRAGMA wal_autocheckpoint = 20000;
          INSERT INTO projects (uuid, key, name, root, created_at)
          SELECT randomblob(16), 'k', 'bench', '/bench', 0 WHERE NOT EXISTS (SELECT 1 FROM projects);
          INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at)
