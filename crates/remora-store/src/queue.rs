@@ -4,6 +4,7 @@
 //! payloads in one transaction; `release` gives it back. A claim whose owner died is reclaimed. Nothing that
 //! fails is thrown away: after its last attempt an event stays, failed, with the reason.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use remora_core::event::Body;
@@ -13,7 +14,6 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
-use crate::search::filling;
 use crate::{Call, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
@@ -311,38 +311,54 @@ impl Store {
 
     /// Tries failed events again, as if for the first time; those named, or all. Says how many.
     pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
-        self.change_failed(
-            which,
-            "queue retry",
-            "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL",
-        )
+        let again =
+            "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
+        self.change_failed("queue retry", which, |db, condition, value| {
+            Ok(db.execute(&format!("{again} WHERE status = 'failed' AND {condition}"), [value])?)
+        })
     }
 
     /// Gives failed events up; their traces stay, and what the user asked is found as before. Says how many.
     pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
-        let dropped = self.change_failed(which, "queue drop", "DELETE FROM pending_messages")?;
-        self.fill_for(Duration::from_secs(1));
-        Ok(dropped)
+        self.change_failed("queue drop", which, give_up)
     }
 
-    fn change_failed(&mut self, which: Which<'_>, action: &str, change: &str) -> Result<usize, StoreError> {
+    fn change_failed(
+        &mut self,
+        action: &str,
+        which: Which<'_>,
+        change: impl Fn(&Connection, &str, i64) -> Result<usize, StoreError>,
+    ) -> Result<usize, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changed = 0;
         match which {
-            Which::All => changed = transaction.execute(&format!("{change} WHERE status = 'failed'"), [])?,
+            Which::All => changed = change(&transaction, "id > ?1", 0)?,
             Which::Events(ids) => {
                 for id in ids {
-                    let sql = format!("{change} WHERE status = 'failed' AND id = ?1");
-                    changed += transaction.execute(&sql, [id.0])?;
+                    changed += change(&transaction, "id = ?1", id.0)?;
                 }
             }
         }
         if changed > 0 {
-            // A turn of which nothing waits any more is to have a document.
-            filling::look_again(&transaction)?;
             retention::audit(&transaction, action, &format!("{changed} events"))?;
         }
         transaction.commit()?;
         Ok(changed)
     }
+}
+
+/// Removes failed events for which a condition on `?1` holds. Prompts are found where their turn waits, or by its
+/// document; so the turns get theirs now. Says how many events there were.
+pub(crate) fn give_up(db: &Connection, condition: &str, value: i64) -> Result<usize, StoreError> {
+    let sql = format!(
+        "DELETE FROM pending_messages WHERE status = 'failed' AND {condition} RETURNING session_id, prompt_number"
+    );
+    let mut statement = db.prepare(&sql)?;
+    let rows = statement.query_map([value], |row| Ok((SessionId(row.get(0)?), row.get(1)?)))?;
+    let given_up: Vec<(SessionId, i64)> = rows.collect::<Result<_, _>>()?;
+    let turns: BTreeSet<&(SessionId, i64)> = given_up.iter().collect();
+    for (session, prompt_number) in turns {
+        writing::index_turn(db, *session, *prompt_number)?;
+    }
+    Ok(given_up.len())
 }

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use crate::data_dir::is_absent;
-use crate::search::filling;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, queue};
 
 /// Backups of before a migration; one of the latest is what somebody may want to go back to.
 const MOST_BACKUPS: usize = 3;
@@ -39,13 +38,9 @@ impl Store {
             .execute("DELETE FROM memory_retrievals WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
         // The trace stays; only what was to be learned from it is given up.
-        let failed = db.execute(
-            "DELETE FROM pending_messages WHERE status = 'failed' AND created_at < ?1",
-            [before(retention.failed_days)],
-        )?;
-        if failed > 0 {
-            filling::look_again(db)?;
-        }
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let failed = queue::give_up(&transaction, "created_at < ?1", before(retention.failed_days))?;
+        transaction.commit()?;
         let backups = self.prune_backups()?;
         Ok(Pruned { usage, retrievals, audit, failed, backups })
     }

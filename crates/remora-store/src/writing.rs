@@ -51,16 +51,14 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
         insert_summary(db, batch, project, summary, memory, &sources, now)?;
     }
     feedback::count_cited(db, batch, project)?;
-    index_turn(db, batch)
+    index_turn(db, batch.session, batch.prompt_number)
 }
 
 /// The turn itself becomes findable, too. A turn that ends twice is indexed twice, the second time with all of it.
-fn index_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+pub(crate) fn index_turn(db: &Connection, session: SessionId, prompt_number: i64) -> Result<(), StoreError> {
     let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
-    let prompt = db
-        .prepare_cached(sql)?
-        .query_row([batch.session.0, batch.prompt_number], |row| row.get(0))
-        .optional()?;
+    let prompt =
+        db.prepare_cached(sql)?.query_row([session.0, prompt_number], |row| row.get(0)).optional()?;
     if let Some(number) = prompt {
         documents::write(db, RecordId { kind: RecordKind::Turn, number })?;
     }

@@ -54,9 +54,9 @@ impl Store {
     /// Throws all documents and vectors away; `fill_documents` and the embedder make them again.
     pub fn clear_documents(&mut self) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        look_again(&transaction)?;
         transaction.execute_batch(
-            "UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
+             UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
              DELETE FROM vectors;
              DELETE FROM documents;
              INSERT INTO documents_text (documents_text) VALUES ('rebuild');
@@ -65,12 +65,6 @@ impl Store {
         transaction.commit()?;
         Ok(())
     }
-}
-
-/// Says that some records may have no documents.
-pub(crate) fn look_again(db: &Connection) -> Result<(), StoreError> {
-    db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01')", [])?;
-    Ok(())
 }
 
 /// Some records without a document. A turn counts when none of its events wait any more.

@@ -2,7 +2,7 @@
 //! have no vector yet. How a question becomes an expression, and answers a ranking, is `remora-search`'s.
 
 pub(crate) mod documents;
-pub(crate) mod filling;
+mod filling;
 mod filters;
 mod finding;
 mod rows;
