@@ -56,14 +56,18 @@ fn find_tag(text: &str, bracket: &str, tag: &str) -> Option<usize> {
     loop {
         let at = from + text[from..].find(bracket)?;
         let name = at + bracket.len();
-        let named = text.get(name..name + tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
-        let ends = text[(name + tag.len()).min(text.len())..]
-            .starts_with(|c: char| c == '>' || c.is_ascii_whitespace());
-        if named && ends {
+        if starts_with_tag(&text[name..], tag) {
             return Some(at);
         }
         from = name;
     }
+}
+
+/// Whether `text` starts with this tag's whole name. The name may end inside a character of `text`.
+fn starts_with_tag(text: &str, tag: &str) -> bool {
+    text.split_at_checked(tag.len()).is_some_and(|(name, rest)| {
+        name.eq_ignore_ascii_case(tag) && rest.starts_with(|c: char| c == '>' || c.is_ascii_whitespace())
+    })
 }
 
 /// The same text with tags that a host or we would act on made harmless.
@@ -100,6 +104,21 @@ mod tests {
             ),
         ] {
             assert_eq!(strip(text), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bracket_before_text_of_any_script_stays_as_it_is() {
+        for text in [
+            "把 <Button>提交订单</Button> 改成蓝色",
+            "сравни a<б и <b>жирный</b> текст",
+            "if (prix < 3,50€) résumé",
+            "<日本語>テキスト</日本語> < 🦀🦀🦀🦀🦀🦀🦀🦀",
+        ] {
+            assert_eq!(strip(text), text);
+            assert_eq!(defused(text), text);
+            let reminded = format!("<system-reminder>{text}</system-reminder>{text}");
+            assert_eq!(strip(&reminded), text);
         }
     }
 }

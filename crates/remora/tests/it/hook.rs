@@ -131,3 +131,21 @@ fn a_hundred_megabytes_of_output_become_one_small_event() {
     assert!(stdout.starts_with("HEAD ") && stdout.ends_with(" TAIL") && stdout.contains("bytes cut"));
     assert!(event.to_string().len() < 64 << 10);
 }
+
+#[test]
+fn text_of_any_script_behind_a_bracket_is_kept() {
+    let world = World::new();
+    let prompts = [
+        "把 <Button>提交订单</Button> 改成蓝色",
+        "если a<б, то <b>ошибка</b>",
+        "pourquoi x <é ne passe pas ?",
+    ];
+    for (number, prompt) in prompts.iter().enumerate() {
+        world.hook(&world.prompt(&format!("p{number}"), prompt));
+    }
+    let kept = world.json(&["show", "session-one"]);
+    let kept: Vec<&str> =
+        kept["turns"].as_array().unwrap().iter().map(|turn| turn["text"].as_str().unwrap()).collect();
+    assert_eq!(kept, prompts);
+    assert!(!world.data().join("remora.log").exists());
+}
