@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::data_dir::{DataDir, is_absent, private_file};
 use crate::project::Place;
+use crate::small_file::read_small;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pause {
@@ -57,8 +58,8 @@ impl PausedProject {
 
 /// What is paused now.
 pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
-    match fs::read(dir.pause()) {
-        Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+    match read_small(&dir.pause()) {
+        Ok(text) => Ok(serde_json::from_str(&text)?),
         Err(error) if is_absent(&error) => Ok(Pause::default()),
         Err(error) => Err(StoreError::file(dir.pause())(error)),
     }

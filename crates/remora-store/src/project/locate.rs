@@ -8,6 +8,8 @@ use std::time::UNIX_EPOCH;
 use remora_core::project::{normalise_origin, origin_in_git_config};
 use serde::{Deserialize, Serialize};
 
+use crate::small_file::read_small;
+
 /// A directory as far as it matters for telling projects apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -78,10 +80,10 @@ fn common_directory(root: &Path) -> Option<PathBuf> {
     let git_directory = if dot_git.is_dir() {
         dot_git
     } else {
-        let link = fs::read_to_string(&dot_git).ok()?;
+        let link = read_small(&dot_git).ok()?;
         root.join(link.trim().strip_prefix("gitdir:")?.trim())
     };
-    let common = match fs::read_to_string(git_directory.join("commondir")) {
+    let common = match read_small(&git_directory.join("commondir")) {
         Ok(relative) => git_directory.join(relative.trim()),
         Err(_) => git_directory,
     };
@@ -93,7 +95,7 @@ fn is_submodule(common: &Path) -> bool {
 }
 
 fn origin(common: &Path, root: &Path) -> Option<String> {
-    let config = fs::read_to_string(common.join("config")).ok()?;
+    let config = read_small(&common.join("config")).ok()?;
     let url = origin_in_git_config(&config)?;
     if url.starts_with("./") || url.starts_with("../") {
         let path = root.join(&url);

@@ -149,3 +149,23 @@ fn text_of_any_script_behind_a_bracket_is_kept() {
     assert_eq!(kept, prompts);
     assert!(!world.data().join("remora.log").exists());
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_git_file_is_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode};
+    let pipe = |path: &std::path::Path| {
+        rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    };
+    let world = World::new();
+    let git = world.project().join(".git");
+    pipe(&git);
+    world.hook(&world.prompt("p1", "why does the parser loop"));
+    fs::remove_file(&git).unwrap();
+    fs::create_dir(&git).unwrap();
+    fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    pipe(&git.join("commondir"));
+    pipe(&git.join("config"));
+    world.hook(&world.prompt("p2", "and the printer"));
+    assert_eq!(world.count("prompts"), 2);
+    assert!(!world.data().join("spool.jsonl").exists());
+}
