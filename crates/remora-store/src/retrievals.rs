@@ -39,6 +39,9 @@ impl Moment {
     }
 }
 
+/// Why a record stands in the timeline of a session's start: with its title alone.
+const TIMELINE: &str = "timeline";
+
 /// One record that was told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
@@ -55,7 +58,7 @@ pub struct Item {
 impl Item {
     /// An observation of the timeline at a session's start.
     pub fn of_timeline(observation: i64) -> Self {
-        Self { id: observation.to_string(), score: None, why: "timeline".to_owned(), version: String::new() }
+        Self { id: observation.to_string(), score: None, why: TIMELINE.to_owned(), version: String::new() }
     }
 
     /// An observation about a file that was about to be opened.
@@ -143,7 +146,8 @@ impl Store {
         let mut told = Told::default();
         for items in rows {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
-            for item in items {
+            // A title is an offer. It must not keep the substance from being injected later.
+            for item in items.into_iter().filter(|item| item.why != TIMELINE) {
                 let Ok(record) = item.id.parse::<RecordId>() else { continue };
                 if item.version.is_empty() {
                     told.records.insert(record);
