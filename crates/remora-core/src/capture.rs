@@ -11,6 +11,8 @@ use crate::settings::Capture;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftOut {
     ExcludedProject,
+    /// Projects are excluded, but the list cannot be read.
+    UnknownExclusions,
     SkippedTool,
     /// Nothing remained of a prompt without what the host and Remora put into it.
     EmptyPrompt,
@@ -18,8 +20,8 @@ pub enum LeftOut {
 
 /// Decides by the settings; `home` is what `~` stands for.
 pub fn left_out(event: &Event, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
-    if is_excluded(Path::new(&event.cwd), settings, home) {
-        return Some(LeftOut::ExcludedProject);
+    if let Some(reason) = excluded(Path::new(&event.cwd), settings, home) {
+        return Some(reason);
     }
     match &event.body {
         // A failure is worth keeping whatever failed.
@@ -38,14 +40,18 @@ fn is_skipped(tool: &str, settings: &Capture) -> bool {
     })
 }
 
-/// Whether `directory` or one above it matches an excluding glob.
-pub fn is_excluded(directory: &Path, settings: &Capture, home: Option<&Path>) -> bool {
+/// Whether `directory` or one above it matches an excluding glob, or may match one that cannot be read.
+pub fn excluded(directory: &Path, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
+    if settings.exclusions_unknown {
+        return Some(LeftOut::UnknownExclusions);
+    }
     if settings.exclude_projects.is_empty() {
-        return false;
+        return None;
     }
     let globs = expand(&settings.exclude_projects, home);
-    // A glob that cannot be built was reported when the settings were read.
-    build(&globs).is_ok_and(|set| directory.ancestors().any(|ancestor| set.is_match(ancestor)))
+    // The home directory is new in these globs, and may have made one of them invalid.
+    let Ok(set) = build(&globs) else { return Some(LeftOut::UnknownExclusions) };
+    directory.ancestors().any(|ancestor| set.is_match(ancestor)).then_some(LeftOut::ExcludedProject)
 }
 
 pub(crate) fn check_globs(globs: &[String]) -> Result<(), String> {
@@ -112,10 +118,11 @@ mod tests {
         };
         let home = Path::new("/home/dev");
         for directory in ["/home/dev/clients/acme/src", "/srv/secret", "/srv/secret/a/b", "/x/diary/2026"] {
-            assert!(is_excluded(Path::new(directory), &settings, Some(home)), "{directory}");
+            let reason = excluded(Path::new(directory), &settings, Some(home));
+            assert_eq!(reason, Some(LeftOut::ExcludedProject), "{directory}");
         }
         for directory in ["/home/dev/clients", "/srv/secrets", "/home/dev"] {
-            assert!(!is_excluded(Path::new(directory), &settings, Some(home)), "{directory}");
+            assert_eq!(excluded(Path::new(directory), &settings, Some(home)), None, "{directory}");
         }
     }
 }

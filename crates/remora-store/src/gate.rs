@@ -22,6 +22,7 @@ pub enum Admission {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     ExcludedProject,
+    UnknownExclusions,
     SkippedTool,
     EmptyPrompt,
     Paused,
@@ -63,8 +64,8 @@ pub fn bars(
     ahead: &FileAhead,
 ) -> Result<Option<Reason>, StoreError> {
     let cwd = Path::new(&ahead.cwd);
-    if capture::is_excluded(cwd, &settings.capture, home) {
-        return Ok(Some(Reason::ExcludedProject));
+    if let Some(reason) = capture::excluded(cwd, &settings.capture, home) {
+        return Ok(Some(reason.into()));
     }
     if pause::read(dir)?.covers(cwd) {
         return Ok(Some(Reason::Paused));
@@ -100,6 +101,7 @@ impl From<LeftOut> for Reason {
     fn from(reason: LeftOut) -> Self {
         match reason {
             LeftOut::ExcludedProject => Self::ExcludedProject,
+            LeftOut::UnknownExclusions => Self::UnknownExclusions,
             LeftOut::SkippedTool => Self::SkippedTool,
             LeftOut::EmptyPrompt => Self::EmptyPrompt,
         }

@@ -1,11 +1,10 @@
 //! What every command needs: the data directory, the settings, and how to answer.
 
-use std::fs;
 use std::io;
 
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, FoundProject, ProjectRow, SessionRow, Store, locate, log};
+use remora_store::{DataDir, FoundProject, ProjectRow, SessionRow, Store, locate, log, read_small};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -30,7 +29,7 @@ impl App {
 
     pub(crate) fn warn_of_settings(&self) {
         for problem in &self.settings_problems {
-            output::talk(&format!("warning: {problem}; the default is used"));
+            output::talk(&format!("warning: {problem}"));
         }
     }
 
@@ -97,21 +96,22 @@ pub(crate) fn scope(store: &Store, wanted: Option<&str>, all: bool) -> Result<Pr
 
 /// The settings in force, and what could not be used of those given.
 pub(crate) fn settings(dir: &DataDir) -> (Settings, Vec<Problem>) {
-    let (text, unreadable) = config_text(dir);
-    let (settings, mut problems) = Settings::resolve(text.as_deref(), env::variable);
-    problems.extend(unreadable);
+    let (settings, problems) = match config_text(dir) {
+        Ok(text) => Settings::resolve(text.as_deref(), env::variable),
+        Err(error) => Settings::resolve_unreadable(&error.to_string(), env::variable),
+    };
     log::set_limit(settings.retention.log_mb);
     (settings, problems)
 }
 
 /// The text of `config.toml`, if there is one.
-pub(crate) fn config_text(dir: &DataDir) -> (Option<String>, Option<Problem>) {
-    match fs::read_to_string(dir.config()) {
-        Ok(text) => (Some(text), None),
+pub(crate) fn config_text(dir: &DataDir) -> io::Result<Option<String>> {
+    match read_small(&dir.config()) {
+        Ok(text) => Ok(Some(text)),
         // A data directory that is no directory is reported where it is used.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            (None, None)
+            Ok(None)
         }
-        Err(error) => (None, Some(Problem { place: "config.toml".to_owned(), reason: error.to_string() })),
+        Err(error) => Err(error),
     }
 }

@@ -351,6 +351,9 @@ pub struct Capture {
     pub skip_tools: Vec<String>,
     /// Globs of directories of which nothing is captured; `~` is the home directory.
     pub exclude_projects: Vec<String>,
+    /// Projects are excluded, but the list cannot be read. Nothing is captured then, because nobody can say which
+    /// projects the user meant.
+    pub exclusions_unknown: bool,
     pub sync: Sync,
 }
 
@@ -381,7 +384,12 @@ impl Default for Capture {
             "mcp__remora__*",
             "mcp__plugin_remora_*",
         ];
-        Self { skip_tools: skip.map(str::to_owned).into(), exclude_projects: Vec::new(), sync: Sync::Normal }
+        Self {
+            skip_tools: skip.map(str::to_owned).into(),
+            exclude_projects: Vec::new(),
+            exclusions_unknown: false,
+            sync: Sync::Normal,
+        }
     }
 }
 
@@ -432,6 +440,20 @@ impl Settings {
     ) -> (Settings, Vec<Problem>) {
         // Hooks come this way at every tool call, so what only people want to know is not gathered here.
         resolve(file, environment, |_, _| {})
+    }
+
+    /// The settings when `config.toml` exists and cannot be read: nobody knows what it excludes.
+    pub fn resolve_unreadable(
+        reason: &str,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> (Settings, Vec<Problem>) {
+        let is_given = find(EXCLUSIONS).is_some_and(|setting| environment(setting.variable).is_some());
+        let (mut settings, mut problems) = Self::resolve(None, environment);
+        problems.insert(0, Problem { place: "config.toml".into(), reason: reason.to_owned() });
+        if !is_given {
+            problems.push(exclusions_unknown(&mut settings));
+        }
+        (settings, problems)
     }
 
     /// The same, with every value and where it comes from.
@@ -495,7 +517,34 @@ fn resolve(
             apply(&Given::Text(&text), Source::Variable(setting.variable));
         }
     }
+    if excludes_unreadably(text, &problems, &environment) {
+        problems.push(exclusions_unknown(&mut settings));
+    }
     (settings, problems)
+}
+
+const EXCLUSIONS: &str = "capture.exclude_projects";
+
+/// Whether the user excluded projects in a way that cannot be understood.
+fn excludes_unreadably(
+    text: &str,
+    problems: &[Problem],
+    environment: impl Fn(&str) -> Option<String>,
+) -> bool {
+    let Some(setting) = find(EXCLUSIONS) else { return false };
+    let is_given_anew = environment(setting.variable).is_some();
+    let is_lost = |problem: &Problem| {
+        (problem.place == "config.toml" && text.contains(setting.key()) && !is_given_anew)
+            || (problem.place.starts_with(EXCLUSIONS) && !is_given_anew)
+            || problem.place == setting.variable
+    };
+    problems.iter().any(is_lost)
+}
+
+/// Stops capture until the list of excluded projects can be read again.
+fn exclusions_unknown(settings: &mut Settings) -> Problem {
+    settings.capture.exclusions_unknown = true;
+    Problem { place: EXCLUSIONS.into(), reason: "cannot be read, so nothing is captured until it can".into() }
 }
 
 /// Every setting there is.

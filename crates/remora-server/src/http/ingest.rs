@@ -92,6 +92,7 @@ fn left_out(reason: &'static str) -> Json<Answer> {
 fn name(reason: Reason) -> &'static str {
     match reason {
         Reason::ExcludedProject => "excluded_project",
+        Reason::UnknownExclusions => "unknown_exclusions",
         Reason::SkippedTool => "skipped_tool",
         Reason::EmptyPrompt => "empty_prompt",
         Reason::Paused => "paused",

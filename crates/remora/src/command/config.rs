@@ -83,7 +83,7 @@ fn find(name: &str) -> Result<&'static Setting> {
 }
 
 fn resolved(app: &App) -> (Settings, Vec<Listed>) {
-    let (text, _) = app::config_text(&app.dir);
+    let text = app::config_text(&app.dir).unwrap_or_default();
     let (settings, listed, _) = Settings::list(text.as_deref(), env::variable);
     (settings, listed)
 }

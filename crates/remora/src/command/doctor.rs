@@ -105,14 +105,15 @@ fn database(app: &App) -> Check {
 
 fn settings(app: &App) -> Check {
     let name = "settings";
-    match app.settings_problems.first() {
-        None => good(name, "fine"),
-        Some(problem) => {
+    match app.settings_problems.as_slice() {
+        [] => good(name, "fine"),
+        problems => {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let hint = format!(
                 "see what is in force: `remora config list`; the file is {}",
                 app.dir.config().display()
             );
-            wrong(name, &CliError::usage(problem.to_string()).hint(hint))
+            wrong(name, &CliError::usage(problems.join("; ")).hint(hint))
         }
     }
 }

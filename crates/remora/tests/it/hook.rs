@@ -166,6 +166,33 @@ fn a_pipe_in_the_place_of_a_git_file_is_not_waited_for() {
     pipe(&git.join("commondir"));
     pipe(&git.join("config"));
     world.hook(&world.prompt("p2", "and the printer"));
-    assert_eq!(world.count("prompts"), 2);
+    pipe(&world.data().join("config.toml"));
+    world.hook(&world.prompt("p3", "and the reader"));
+    fs::remove_file(world.data().join("config.toml")).unwrap();
+    assert_eq!(world.count("prompts"), 2, "unreadable settings may exclude this project");
     assert!(!world.data().join("spool.jsonl").exists());
+}
+
+#[test]
+fn a_broken_config_excludes_no_less() {
+    let world = World::new();
+    let broken = |text: &str| {
+        fs::create_dir_all(world.data()).unwrap();
+        fs::write(world.data().join("config.toml"), text).unwrap();
+        world.hook(&world.tool("t1"));
+    };
+    let project = world.project();
+    let excluding = format!("[capture]\nexclude_projects = [{project:?}]\n");
+    broken(&excluding);
+    broken(&format!("{excluding}\n[daemon]\nport = \n"));
+    broken(&format!("{excluding}\n[daemon]\nport = \"many\"\n"));
+    broken("[capture]\nexclude_projects = [\"~/clients/{a\"]\n");
+    broken("[capture]\nexclude_projects = 7\n");
+    assert!(!world.data().join("remora.db").exists());
+    let output = world.remora(&["doctor"]);
+    let doctor = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(doctor.contains("nothing is captured"), "{doctor}");
+    // Where nothing was ever excluded, capture goes on.
+    broken("[daemon]\nport = \n");
+    assert_eq!(world.count("pending"), 1);
 }
