@@ -16,29 +16,55 @@ pub enum ObservationType {
     Decision,
 }
 
+/// A type as people see it.
+struct Face {
+    kind: ObservationType,
+    name: &'static str,
+    emoji: &'static str,
+}
+
+/// One entry a type.
+const FACES: [Face; 6] = [
+    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛" },
+    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨" },
+    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄" },
+    Face { kind: ObservationType::Change, name: "change", emoji: "📝" },
+    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍" },
+    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️" },
+];
+
 impl ObservationType {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bugfix => "bugfix",
-            Self::Feature => "feature",
-            Self::Refactor => "refactor",
-            Self::Change => "change",
-            Self::Discovery => "discovery",
-            Self::Decision => "decision",
+    pub const ALL: [Self; FACES.len()] = {
+        let mut all = [Self::Discovery; FACES.len()];
+        let mut place = 0;
+        while place < FACES.len() {
+            all[place] = FACES[place].kind;
+            place += 1;
         }
+        all
+    };
+
+    fn face(self) -> &'static Face {
+        FACES.iter().find(|face| face.kind == self).unwrap_or(&FACES[0])
+    }
+
+    pub fn name(self) -> &'static str {
+        self.face().name
+    }
+
+    pub fn emoji(self) -> &'static str {
+        self.face().emoji
+    }
+
+    /// The type of this name. A mistyped word is no type, where a tolerant reader takes it for a discovery.
+    pub fn named(word: &str) -> Option<Self> {
+        FACES.iter().find(|face| face.name.eq_ignore_ascii_case(word.trim())).map(|face| face.kind)
     }
 }
 
 impl From<&str> for ObservationType {
     fn from(word: &str) -> Self {
-        match word.trim().to_ascii_lowercase().as_str() {
-            "bugfix" => Self::Bugfix,
-            "feature" => Self::Feature,
-            "refactor" => Self::Refactor,
-            "change" => Self::Change,
-            "decision" => Self::Decision,
-            _ => Self::Discovery,
-        }
+        Self::named(word).unwrap_or(Self::Discovery)
     }
 }
 
@@ -117,6 +143,15 @@ pub struct Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_type_has_a_face_of_its_own() {
+        for kind in ObservationType::ALL {
+            assert_eq!(ObservationType::named(&kind.name().to_uppercase()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        assert_eq!(ObservationType::named("desision"), None);
+    }
 
     #[test]
     fn an_unknown_type_is_a_discovery_and_unknown_concepts_stay() {

@@ -7,12 +7,13 @@ use remora_core::feedback::Feedback;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::query::Mode;
 
 /// One page of what was found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     pub hits: Vec<Hit>,
     /// How many records were found in all.
@@ -24,7 +25,7 @@ pub struct Results {
 }
 
 /// A record that was found, at the part of it that fits best.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     pub id: RecordId,
     pub kind: RecordKind,
@@ -41,16 +42,16 @@ pub struct Hit {
     pub session_id: Option<SessionId>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub observation_type: Option<ObservationType>,
-    #[serde(serialize_with = "iso")]
+    #[serde(serialize_with = "iso", deserialize_with = "from_iso")]
     pub created_at: Time,
     /// The observation that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<ObservationId>,
     /// Of what use it has been; left out where nothing became of it.
-    #[serde(skip_serializing_if = "Feedback::is_none")]
+    #[serde(default, skip_serializing_if = "Feedback::is_none")]
     pub feedback: Feedback,
     /// Records that say the same.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<RecordId>,
 }
 
@@ -59,8 +60,13 @@ fn iso<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(time)
 }
 
+fn from_iso<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Time::from_iso(&text).ok_or_else(|| D::Error::custom("not a time"))
+}
+
 /// A piece of the text around what was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snippet {
     #[serde(rename = "snippet")]
     pub text: String,
@@ -69,7 +75,7 @@ pub struct Snippet {
 }
 
 /// What brought a hit where it is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Why {
     /// Its place among those found by words, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,12 +99,12 @@ pub struct Why {
     /// What decided its place.
     pub rank_score: f64,
     /// Found where it waits to become memory.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
 }
 
 /// How many of the records found are of which kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facets {
     pub types: BTreeMap<String, usize>,
     pub kinds: BTreeMap<String, usize>,
@@ -107,7 +113,7 @@ pub struct Facets {
 }
 
 /// How the question was understood.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What was asked for, settled: `auto` is never here.
     pub mode: Mode,
@@ -123,7 +129,7 @@ pub struct Plan {
     pub no_vectors: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWord {
     pub word: String,
     /// How rare it is: more is rarer.

@@ -20,7 +20,6 @@ mod operators;
 mod pages;
 mod preferences;
 mod query;
-mod recall;
 mod resident;
 mod score;
 mod searcher;
@@ -36,9 +35,6 @@ pub use embed::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 pub use hit::{Facets, Hit, Plan, PlannedWord, Results, Snippet, Why};
 pub use indexing::{IndexBatch, IndexError, index_next};
 pub use query::{Mode, SearchQuery, Sort};
-pub use recall::{
-    Candidate, Explained, Explanation, NEW_SESSION, PREVIEW, Prompted, Telling, Verdict, is_trivial,
-};
 pub use remora_core::document::{ProjectScope, RecordId, RecordKind};
 pub use remora_store::search::Filters;
 pub use searcher::Searcher;

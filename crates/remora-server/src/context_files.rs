@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use remora_app::context_files::follow;
 use remora_core::ids::ProjectId;
 use remora_store::context_files::MemoryMark;
-use remora_store::{DataDir, Store, StoreError, log, problems};
+use remora_store::{DataDir, Store, StoreError, problems};
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -67,10 +68,9 @@ async fn refresh_changed(
 fn refresh(dir: &DataDir, projects: &[ProjectId]) -> Result<(), StoreError> {
     let mut store = Store::open(dir)?;
     for project in projects {
-        let earlier = store.context_files(*project)?;
-        remora_context_files::refresh(&mut store, *project)?;
-        for problem in remora_context_files::new_problems(&earlier, &store.context_files(*project)?) {
-            log::warn(dir, "context-files", &problem);
+        // Problems with single files are in the log.
+        if let Some(error) = follow(&mut store, Some(*project)).error {
+            return Err(error);
         }
     }
     Ok(())

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use remora_client::control::Message;
+use remora_client::presence::Hold;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_observer::Health;
@@ -11,9 +13,8 @@ use remora_store::{DataDir, Store, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::control::{Ear, Message};
+use crate::ear::Ear;
 use crate::http::Opened;
-use crate::presence::Hold;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
 use crate::{context_files, git_status, housekeeping, indexer, notes, worker};

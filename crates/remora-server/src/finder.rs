@@ -5,12 +5,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use remora_core::settings;
+use remora_app::recall::prompt::{self, Explained, PromptRequest, is_trivial};
+use remora_app::search::{self, SearchRequest};
+use remora_app::{AppError, Engine};
+use remora_core::settings::Settings;
+use remora_core::time::Time;
 use remora_embed::Embedder;
-use remora_search::{
-    Embed, EmbedError, Embeddings, Explained, Mode, Prepared, Prompted, Results, SearchQuery, Searcher,
-    is_trivial,
-};
+use remora_search::{EmbedError, Embeddings, Prepared, Results, Searcher};
 use remora_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -72,47 +73,48 @@ impl Finder {
         let _ = timeout(COURTESY, self.answering.subscribe().wait_for(|count| *count == 0)).await;
     }
 
-    /// Answers a question by these settings.
-    pub async fn search(
-        &self,
-        mut query: SearchQuery,
-        settings: &settings::Search,
-    ) -> Result<Results, StoreError> {
-        query.follow(settings);
-        let wants_vector = query.mode != Mode::Text && !query.text.trim().is_empty();
-        let asked = match self.embedders.chosen(settings) {
-            Chosen::Remote(remote) if wants_vector => {
-                Asked::Elsewhere(remote.question(&query.text, PATIENCE).await)
+    /// Answers a search by these settings.
+    pub async fn search(&self, request: SearchRequest, settings: Arc<Settings>) -> Result<Results, AppError> {
+        let wants_vectors = request.wants_vectors();
+        let asked = match self.embedders.chosen(&settings.search) {
+            Chosen::Remote(remote) if wants_vectors => {
+                Asked::Elsewhere(remote.question(&request.text, PATIENCE).await)
             }
-            Chosen::Unusable(error, _) if wants_vector => Asked::Elsewhere(Err(error)),
-            Chosen::Builtin if wants_vector => Asked::Here,
+            Chosen::Unusable(error, _) if wants_vectors => Asked::Elsewhere(Err(error)),
+            Chosen::Builtin if wants_vectors => Asked::Here,
             _ => Asked::Nobody,
         };
-        self.find(asked, move |searcher, store, embedder| searcher.search(store, embedder, &query)).await
+        let search = move |store: &Store, engine: Engine<'_>| {
+            search::search(store, engine, &request, &settings.search, Time::now())
+        };
+        self.find(asked, search).await
     }
 
-    /// What to tell with a prompt, by these settings, and why.
+    /// What to inject with a prompt, by these settings, and why.
     pub async fn recall(
         &self,
-        prompted: Prompted,
-        settings: &settings::Search,
-    ) -> Result<Explained, StoreError> {
-        let asked = match self.embedders.chosen(settings) {
-            Chosen::Remote(remote) if !is_trivial(&prompted.text) => {
-                Asked::Elsewhere(remote.quick_question(&prompted.text, HURRY).await)
+        request: PromptRequest,
+        settings: Arc<Settings>,
+    ) -> Result<Explained, AppError> {
+        let asked = match self.embedders.chosen(&settings.search) {
+            Chosen::Remote(remote) if !is_trivial(&request.text) => {
+                Asked::Elsewhere(remote.quick_question(&request.text, HURRY).await)
             }
             Chosen::Unusable(error, _) => Asked::Elsewhere(Err(error)),
             Chosen::Builtin => Asked::Here,
             Chosen::Remote(_) | Chosen::Nobody => Asked::Nobody,
         };
-        self.find(asked, move |searcher, store, embedder| searcher.explain(store, embedder, &prompted)).await
+        let recall = move |store: &Store, engine: Engine<'_>| {
+            Ok(prompt::recall(store, engine, &request, &settings, Time::now())?)
+        };
+        self.find(asked, recall).await
     }
 
     async fn find<T: Send + 'static>(
         &self,
         asked: Asked,
-        find: impl FnOnce(&Searcher, &Store, Option<&mut dyn Embed>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        find: impl FnOnce(&Store, Engine<'_>) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
         let _answering = Answering::new(&self.answering);
         let needs_memory = !matches!(asked, Asked::Nobody);
         if needs_memory {
@@ -123,20 +125,24 @@ impl Finder {
             if needs_memory && state.searcher.resident_bytes() == 0 {
                 store.widen_cache()?;
             }
-            match asked {
-                Asked::Nobody => find(&state.searcher, store, None),
-                Asked::Elsewhere(made) => find(&state.searcher, store, Some(&mut Prepared(made))),
+            let searcher = &state.searcher;
+            Ok(match asked {
+                Asked::Nobody => find(store, Engine { searcher, embedder: None }),
+                Asked::Elsewhere(made) => {
+                    find(store, Engine { searcher, embedder: Some(&mut Prepared(made)) })
+                }
                 Asked::Here => {
                     let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-                    find(&state.searcher, store, Some(embedder.get_or_insert_with(Embedder::new)))
+                    let embedder = embedder.get_or_insert_with(Embedder::new);
+                    find(store, Engine { searcher, embedder: Some(embedder) })
                 }
-            }
+            })
         });
         let found = found.await;
         if needs_memory {
             self.used.notify_one();
         }
-        found
+        found?
     }
 
     /// How long the model was not needed; `None` when it is not there.
@@ -179,11 +185,10 @@ impl Drop for Answering<'_> {
 
 #[cfg(test)]
 mod tests {
-    use remora_core::document::ProjectScope;
+    use remora_app::Whose;
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, Note};
-    use remora_core::time::Time;
-    use remora_search::index_next;
+    use remora_search::{Mode, index_next};
     use remora_store::{DataDir, SaveFor, locate};
 
     use super::*;
@@ -206,14 +211,15 @@ mod tests {
 
         let (thread, _) = StoreThread::start(dir, "searcher").unwrap();
         let finder = Finder::new(thread, Arc::default());
-        let settings = settings::Search::default();
-        let mut question = SearchQuery::new(ProjectScope::All, "when do we release");
+        let settings = Arc::<Settings>::default();
+        let mut question = SearchRequest::new(Whose::All);
+        question.text = "when do we release".to_owned();
         question.mode = Mode::Text;
-        finder.search(question.clone(), &settings).await.unwrap();
+        finder.search(question.clone(), Arc::clone(&settings)).await.unwrap();
         assert_eq!((finder.idle_for(), finder.state.searcher.resident_bytes()), (None, 0));
         question.mode = Mode::Semantic;
         for _ in 0..2 {
-            assert_eq!(finder.search(question.clone(), &settings).await.unwrap().hits.len(), 1);
+            assert_eq!(finder.search(question.clone(), Arc::clone(&settings)).await.unwrap().hits.len(), 1);
             assert!(finder.idle_for().is_some() && finder.state.searcher.resident_bytes() > 0);
             finder.unload().await.unwrap();
             assert_eq!((finder.idle_for(), finder.state.searcher.resident_bytes()), (None, 0));

@@ -13,7 +13,6 @@ pub mod context_files;
 pub mod data_dir;
 mod error;
 mod feedback;
-pub mod gate;
 mod hex;
 mod idempotency;
 mod listing;

@@ -7,14 +7,16 @@
 use std::fs;
 use std::hash::Hasher;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use remora_core::event::{Origin, SessionRef};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use crate::StoreError;
 use crate::data_dir::{DataDir, create_private_dir, is_absent, private_file};
 use crate::hex::hex;
+use crate::small_file::read_small;
 
 /// A ledger nobody has written to for this long belongs to a session that is over.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
@@ -28,7 +30,7 @@ pub enum Turn {
 }
 
 /// Notes a prompt. Costs nothing for sessions that never had a private turn.
-pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -> io::Result<()> {
+pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -> Result<(), StoreError> {
     let path = ledger(dir, session);
     let known = read(&path)?;
     let is_private = match turn {
@@ -39,14 +41,16 @@ pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -
     if known.is_empty() && !is_private {
         return Ok(());
     }
-    create_private_dir(&dir.private_turns())?;
-    let mut file = private_file().create(true).append(true).open(&path)?;
     let word = if is_private { "private" } else { "public" };
-    writeln!(file, "{word} {}", id(origin))
+    let write = || {
+        create_private_dir(&dir.private_turns())?;
+        writeln!(private_file().create(true).append(true).open(&path)?, "{word} {}", id(origin))
+    };
+    write().map_err(StoreError::file(&path))
 }
 
 /// Whether an event belongs to a private turn.
-pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> io::Result<bool> {
+pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<bool, StoreError> {
     let lines = read(&ledger(dir, session))?;
     let id = id(origin);
     let own = lines.iter().rev().find(|line| !id.is_empty() && line.id == id);
@@ -54,7 +58,7 @@ pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> io::Res
 }
 
 /// Whether the session had a private turn at all.
-pub fn had_any(dir: &DataDir, session: &SessionRef) -> io::Result<bool> {
+pub fn had_any(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
     Ok(read(&ledger(dir, session))?.iter().any(|line| line.is_private))
 }
 
@@ -80,11 +84,11 @@ struct Line {
     id: String,
 }
 
-fn read(path: &PathBuf) -> io::Result<Vec<Line>> {
-    let text = match fs::read_to_string(path) {
+fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
+    let text = match read_small(path) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(StoreError::file(path)(error)),
     };
     let parse = |line: &str| {
         let (word, id) = line.split_once(' ')?;

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{Store, StoreError, feedback, spool, store};
+use crate::{Place, Store, StoreError, feedback, project, spool, store};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -225,16 +225,10 @@ impl Store {
         )
     }
 
-    /// The project of a directory, if it is known.
-    pub fn project_at(&self, place: &crate::Place) -> Result<Option<ProjectRow>, StoreError> {
-        let projects = self.projects()?;
-        let by_path = |project: &ProjectRow| project.paths.contains(&place.path);
-        let by_origin = |project: &ProjectRow| place.origin.is_some() && project.origin == place.origin;
-        Ok(projects
-            .iter()
-            .find(|project| by_path(project))
-            .or_else(|| projects.iter().find(|p| by_origin(p)))
-            .cloned())
+    /// The project of a directory, if it is known: by the same rules as when an event comes from there.
+    pub fn project_at(&self, place: &Place) -> Result<Option<ProjectRow>, StoreError> {
+        let Some(id) = project::project_of(&self.db, place)? else { return Ok(None) };
+        Ok(self.projects()?.into_iter().find(|project| project.id == id))
     }
 
     /// The latest sessions first, of one project or of all.

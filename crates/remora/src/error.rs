@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use remora_app::AppError;
+use remora_app::context_files::ContextFilesError;
 use remora_store::config_file::ConfigError;
 use remora_store::{SchemaAge, StoreError};
 
@@ -76,6 +78,79 @@ impl From<StoreError> for CliError {
             _ => "look for what is wrong: `remora doctor`".to_owned(),
         };
         Self::internal(message).hint(hint)
+    }
+}
+
+impl From<AppError> for CliError {
+    fn from(error: AppError) -> Self {
+        let message = error.to_string();
+        match error {
+            AppError::Store(error) => error.into(),
+            AppError::Config(error) => error.into(),
+            AppError::UnknownProject(_) | AppError::UnknownSession(_) => {
+                Self::not_found(message).hint("see what there is: `remora sessions`")
+            }
+            AppError::AmbiguousProject { projects, .. } => {
+                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
+                Self::usage(message).hint(format!("name one by its id: {}", ids.join(", ")))
+            }
+            AppError::AmbiguousSession { sessions, .. } => {
+                Self::usage(message).hint(format!("give more of it: {}", sessions.join(", ")))
+            }
+            AppError::UnknownDirectory(_) => Self::not_found(message).hint(
+                "name another project: `--project NAME` (`remora sessions` has them), or search all: `remora search --all TEXT`",
+            ),
+            AppError::NeedsOneProject => Self::usage(message).hint("name one: `--project NAME`"),
+            AppError::UnknownRecord(_) => {
+                Self::not_found(message).hint("ids are in `remora search`, `remora sessions` and `remora queue`")
+            }
+            AppError::NotAnObservation(_) => {
+                Self::usage(message).hint("find one: `remora search WORDS --kind observation`")
+            }
+            AppError::NotAnEvent(_) => {
+                Self::usage(message).hint("events are called e1, e2 and so on: `remora queue`")
+            }
+            AppError::NotInTime(record) => Self::not_found(message)
+                .hint(format!("look for the text instead: `remora search {record}`")),
+            AppError::NothingFound(_) => {
+                Self::not_found(message).hint("look in every project: `remora search --all TEXT`")
+            }
+            AppError::NotADate { option, .. } => {
+                let option = if option == "from" { "--from" } else { "--to" };
+                Self::usage(format!("{option}: {message}")).hint(format!(
+                    "such as `{option} 2026-03-01`, `{option} yesterday`, `{option} \"2 weeks ago\"`"
+                ))
+            }
+            AppError::NothingToSave => Self::usage(message)
+                .hint("say what to remember: `remora save \"the tests need a running database\"`"),
+            AppError::AllPrivate => {
+                Self::usage(message).hint("leave what may be kept outside of `<private>` and `</private>`")
+            }
+            AppError::UnknownSetting { nearest, .. } => Self::usage(message).hint(match nearest {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "see what there is: `remora config list`".to_owned(),
+            }),
+            AppError::BadSetting { name, meaning, .. } => {
+                Self::usage(format!("{message}; nothing was changed")).hint(format!("{name} is {meaning}"))
+            }
+        }
+    }
+}
+
+impl From<ContextFilesError> for CliError {
+    fn from(error: ContextFilesError) -> Self {
+        let message = error.to_string();
+        match error {
+            ContextFilesError::App(error) => error.into(),
+            ContextFilesError::BadRoot { .. } => Self::usage(message)
+                .hint("name the directory of a project: `remora context-files enable --project PATH`"),
+            ContextFilesError::NotUtf8(_) => Self::usage(message).hint("rename the directory"),
+            ContextFilesError::Missing(_) => {
+                Self::not_found(message).hint("name the project's directory: `--project PATH`")
+            }
+            ContextFilesError::Off(_) => Self::not_found(message)
+                .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"),
+        }
     }
 }
 

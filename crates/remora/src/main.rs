@@ -1,15 +1,12 @@
 //! `remora`: a memory that lasts for AI coding agents.
 
 mod app;
-mod capture;
+mod ask;
 mod cli;
-mod client;
 mod command;
 mod env;
 mod error;
-mod finding;
 mod output;
-mod recall;
 mod stdin;
 
 use std::process::ExitCode;

@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use remora_app::capture::{Report, Taken, take};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::{Reading, read};
 use remora_observer::drain;
-use remora_store::gate::{Admission, admit, note_synthetic};
 use remora_store::{DataDir, ObservationRow, Store, SummaryRow};
 use serde_json::Value;
 
@@ -29,17 +29,14 @@ pub(crate) fn replay(dir: &DataDir, store: &mut Store, jsonl: &str) {
         let at = Time::from_iso(line["at"].as_str().unwrap()).unwrap();
         let mut intake = Intake::default();
         intake.push(line["stdin"].to_string().as_bytes()).unwrap();
-        match read(Host::ClaudeCode, None, intake.finish().unwrap()) {
-            Reading::Event(event) => {
-                if let Admission::Admitted(record) =
-                    admit(dir, &Settings::default(), None, *event, at).unwrap()
-                {
-                    store.enqueue(&record).unwrap();
-                }
-            }
-            Reading::Synthetic { session, origin } => note_synthetic(dir, &session, &origin).unwrap(),
-            Reading::FileAhead(_) | Reading::Nothing => {}
+        let report = match read(Host::ClaudeCode, None, intake.finish().unwrap()) {
+            Reading::Event(event) => Report::Event(event),
+            Reading::Synthetic { session, origin } => Report::Synthetic { session, origin },
+            Reading::FileAhead(_) | Reading::Nothing => continue,
             Reading::Malformed(reason) => panic!("{reason}: {line}"),
+        };
+        if let Taken::Record(record) = take(dir, &Settings::default(), None, report, at).unwrap() {
+            store.enqueue(&record).unwrap();
         }
     }
 }

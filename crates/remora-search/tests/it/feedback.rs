@@ -3,7 +3,7 @@ use remora_core::feedback::Verdict;
 use remora_core::ids::{ObservationId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use remora_search::{Mode, Prompted};
+use remora_search::Mode;
 use remora_store::retrievals::{Item, Moment, Retrieval};
 
 use crate::support::{World, observation};
@@ -69,39 +69,4 @@ fn of_two_alike_the_one_that_is_told_in_vain_sinks() {
     assert_eq!(order(&mut world), ["1", "2"]);
     world.store.judge(ObservationId(2), Verdict::Useful, false, Time::now()).unwrap();
     assert_eq!(order(&mut world), ["2", "1"], "a word is worth more than silence");
-}
-
-#[test]
-fn what_is_wrong_is_found_below_the_rest_and_told_to_nobody() {
-    let mut world = World::new();
-    let narrative = "The sluice needs a zebra valve, because the pressure is too high for the others.";
-    let memory =
-        Memory { observations: vec![observation("Sluice pressure", narrative)], ..Memory::default() };
-    let at = Time::now();
-    world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
-    world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
-    let session = world.store.sessions_named("asks").unwrap()[0].id;
-    let prompted = Prompted {
-        text: "Which valve does the sluice need because of its pressure?".into(),
-        project: world.project("app"),
-        session,
-        most: 4,
-        least_score: 0.3,
-        room: 2_000,
-        notes: false,
-        now: at,
-    };
-    let told = |world: &World| {
-        let told = world.searcher.recall(&world.store, None, &prompted).unwrap();
-        told.map_or_else(Vec::new, |told| told.retrieval.items.into_iter().map(|item| item.id).collect())
-    };
-    assert_eq!(told(&world), ["1"]);
-    world.store.judge(ObservationId(1), Verdict::Wrong, false, at).unwrap();
-    assert_eq!(told(&world), [""; 0], "not even in the words of its turn");
-    let mut query = world.query("app", "sluice valve pressure");
-    query.mode = Mode::Text;
-    let found: Vec<String> = world.search(&query).hits.iter().map(|hit| hit.id.to_string()).collect();
-    assert_eq!(found, ["t1", "1"], "it does not stand for its turn any more");
-    world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
-    assert_eq!(told(&world), ["1"]);
 }

@@ -7,5 +7,4 @@ mod golden;
 mod hostile;
 mod indexing;
 mod planning;
-mod story;
 mod support;

@@ -1,40 +1,43 @@
-//! What an agent is told: for programs that cannot run a hook, and for hooks, because the model is here.
+//! What is injected into an agent's context: for programs that cannot run a hook, and for hooks, because the model and
+//! the vectors are here.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};
-use remora_core::context;
-use remora_core::document::ProjectScope;
+use remora_app::recall::Injection;
+use remora_app::recall::prompt::{self, Explained, Explanation, NEW_SESSION, PromptRequest};
+use remora_app::recall::start;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::privacy;
 use remora_core::time::Time;
 use remora_hosts::response;
-use remora_search::{Explanation, NEW_SESSION, Prompted};
 use remora_store::retrievals::Item;
-use remora_store::{Recall, Store};
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::routes::Routes;
 use super::search::{Pairs, one, within};
-use super::{Http, project};
+use super::{Http, body, project};
 
-const LARGEST_QUESTION: usize = 1 << 20;
-/// What a program is told whose limit nobody knows.
+/// Default limit, in tokens, for callers that do not state their host's.
 const USUAL_ROOM: u64 = 2_000;
 const MOST_TOKENS: usize = 100_000;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/api/context/inject", inject).post("/api/context/semantic", semantic)
+    Routes::default()
+        .get("/api/context/inject", inject)
+        .post("/api/context/semantic", semantic)
+        .post(remora_client::RECALL, recall)
+        .post(remora_client::EXPLAIN, explain)
 }
 
+/// An injection, where there may be none.
 #[derive(Debug, Default, Serialize)]
-struct Told {
-    /// Framed as it is to be handed on; nothing where there is nothing to tell.
+struct Answer {
+    /// Framed as it is to be handed on.
     context: Option<String>,
     tokens: u64,
     memories: Vec<Item>,
@@ -42,6 +45,18 @@ struct Told {
     degraded: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+}
+
+impl From<Option<Injection>> for Answer {
+    fn from(injection: Option<Injection>) -> Self {
+        injection.map_or_else(Self::default, |Injection { text, tokens, items, degraded }| Self {
+            context: Some(text),
+            tokens,
+            memories: items,
+            degraded,
+            explanation: None,
+        })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,10 +67,10 @@ struct Question {
     host: Option<String>,
     #[serde(alias = "q", alias = "query")]
     prompt: String,
-    /// Whether what is answered counts as told. A hook that may not wait says so itself, once it has handed it on.
+    /// Whether the answer counts as injected.
     #[serde(default = "yes")]
     log: bool,
-    /// Whether to say why, of all that was found. Then nothing counts as told, and a project does for a session.
+    /// Whether to say why, of all candidates. Then nothing counts as injected, and a project does for a session.
     #[serde(default)]
     explain: bool,
     #[serde(default)]
@@ -69,61 +84,36 @@ fn yes() -> bool {
 }
 
 const HINT: &str = r#"send {"session_id": …, "host": …, "prompt": …}"#;
+const REQUEST_HINT: &str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
 
-/// What matters for a prompt of a session that is known.
-async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Told>, ApiError> {
-    let body = to_bytes(request.into_body(), LARGEST_QUESTION).await.map_err(|_| ApiError::TooLarge)?;
-    let question: Question =
-        serde_json::from_slice(&body).map_err(|error| ApiError::invalid(error.to_string(), HINT))?;
+/// What matters for a prompt of a captured session.
+async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+    let question: Question = body(request, HINT).await?;
     let host = match question.host.as_deref() {
         None => Host::Generic,
         Some(name) => name.parse().map_err(|_| ApiError::invalid("there is no such host", HINT))?,
     };
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
-    let memory = &settings.memory;
-    let wants_notes = memory.notes_source().is_some();
-    let wants_any = memory.auto_retrieve_enabled || wants_notes || question.explain;
-    let asker = asker(&http, host, &question).await?;
-    let Some((project, session)) = asker.filter(|_| wants_any) else {
-        return Ok(Json(Told::default()));
+    let Some((project, session)) = asker(&http, host, &question).await? else {
+        return Ok(Json(Answer::default()));
     };
-    let is_fresh = !wants_notes || http.shared.notes.wait().await;
-    let prompted = Prompted {
+    let request = PromptRequest {
         text: privacy::clean_text(&question.prompt),
         project,
         session,
-        most: if memory.auto_retrieve_enabled { usize::from(memory.auto_retrieve_max_results) } else { 0 },
-        least_score: memory.auto_retrieve_min_score,
         room: response::room(host).unwrap_or(USUAL_ROOM),
-        notes: wants_notes,
-        now: Time::now(),
     };
-    let explained = http.shared.finder.recall(prompted, &settings.search).await?;
-    let explanation = question.explain.then_some(explained.explanation);
-    let Some(mut telling) = explained.telling else {
-        return Ok(Json(Told { explanation, ..Told::default() }));
-    };
-    if !is_fresh {
-        let others = telling.retrieval.degraded.take();
-        telling.retrieval.degraded =
-            Some(others.map_or("notes".to_owned(), |others| format!("{others}; notes")));
+    let text = request.text.clone();
+    let Explained { injection, explanation } = http.recall(request).await?;
+    if let Some(injection) = injection.clone().filter(|_| question.log && !question.explain) {
+        let log = move |store: &mut _| prompt::log(store, session, &text, &injection, Time::now());
+        http.shared.writer.call(log).await?;
     }
-    if question.log && !question.explain {
-        let retrieval = telling.retrieval.clone();
-        http.shared.writer.call(move |store| store.log_retrieval(&retrieval)).await?;
-    }
-    Ok(Json(Told {
-        context: Some(telling.text),
-        tokens: telling.retrieval.tokens,
-        memories: telling.retrieval.items,
-        degraded: telling.retrieval.degraded,
-        explanation,
-    }))
+    let explanation = question.explain.then_some(explanation);
+    Ok(Json(Answer { explanation, ..injection.into() }))
 }
 
-/// Whose prompt it is: of a session, or, to explain, of one that might begin in a project. `None` for a session that
-/// nobody has heard of.
+/// The session that asks, or, to explain, one that might begin in a project. `None` for a session that was never
+/// captured.
 async fn asker(
     http: &Arc<Http>,
     host: Host,
@@ -131,22 +121,46 @@ async fn asker(
 ) -> Result<Option<(ProjectId, SessionId)>, ApiError> {
     if let Some(id) = &question.session_id {
         let session = SessionRef { host, id: id.clone() };
-        let known = http.shared.reader.call(move |store| store.known_session(&session)).await?;
+        let known = http.read(move |store| Ok(store.known_session(&session)?)).await?;
         return Ok(known.map(|known| (known.project, known.id)));
     }
     if !question.explain {
         return Err(ApiError::invalid("`session_id` is missing", HINT));
     }
-    match project::scope(http, question.project.clone(), question.cwd.clone()).await? {
-        ProjectScope::One(project) => Ok(Some((project, NEW_SESSION))),
-        ProjectScope::All => {
-            Err(ApiError::invalid("one project's memory is told at a time", "name one with `project`"))
+    let whose = project::whose(question.project.clone(), question.cwd.clone())?;
+    let project = http.read(move |store| remora_app::project(store, &whose)).await?;
+    Ok(Some((project, NEW_SESSION)))
+}
+
+/// The same for our own hooks, which have looked the session up and redacted the prompt, and log what they inject.
+async fn recall(
+    State(http): State<Arc<Http>>,
+    request: Request,
+) -> Result<Json<Option<Injection>>, ApiError> {
+    Ok(Json(http.recall(body(request, REQUEST_HINT).await?).await?.injection))
+}
+
+/// The same with everything that was considered, for our own commands.
+async fn explain(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Explained>, ApiError> {
+    Ok(Json(http.recall(body(request, REQUEST_HINT).await?).await?))
+}
+
+impl Http {
+    async fn recall(&self, request: PromptRequest) -> Result<Explained, ApiError> {
+        self.shared.refresh_settings();
+        let settings = self.shared.settings();
+        let is_fresh = settings.memory.notes_source().is_none() || self.shared.notes.wait().await;
+        let mut explained = self.shared.finder.recall(request, settings).await?;
+        if let Some(injection) = explained.injection.as_mut().filter(|_| !is_fresh) {
+            let others = injection.degraded.take();
+            injection.degraded = Some(others.map_or("notes".to_owned(), |others| format!("{others}; notes")));
         }
+        Ok(explained)
     }
 }
 
-/// What a session is told at its start.
-async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Told>, ApiError> {
+/// What a session gets at its start.
+async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Answer>, ApiError> {
     let Query(pairs) = pairs?;
     http.shared.refresh_settings();
     let settings = http.shared.settings();
@@ -165,33 +179,10 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Told
             }
         }
     }
-    let ProjectScope::One(project) = project::scope(&http, project, cwd).await? else {
-        return Err(ApiError::invalid("one project's memory is told at a time", "name one with `project`"));
-    };
-    let summaries = settings.context.summaries;
-    let wants_notes = settings.memory.notes_source().is_some();
-    let read = move |store: &mut Store| {
-        let mut material = store.material(project, Recall::Everything, summaries)?;
-        if wants_notes {
-            material.notes = store.always_told()?;
-        }
-        Ok(material)
-    };
-    let material = http.shared.reader.call(read).await?;
-    let told = context::render(&material, budget, Time::now());
-    Ok(Json(told.map_or_else(Told::default, |told| {
-        Told {
-            tokens: context::tokens(&told.text),
-            memories: told
-                .notes
-                .iter()
-                .filter_map(|number| material.notes.get(*number))
-                .map(Item::of_note)
-                .chain(told.shown.iter().map(|id| Item::of_timeline(*id)))
-                .collect(),
-            context: Some(told.text),
-            degraded: None,
-            explanation: None,
-        }
-    })))
+    let whose = project::whose(project, cwd)?;
+    let preview = http.read(move |store| {
+        let project = remora_app::project(store, &whose)?;
+        Ok(start::preview(store, project, &settings, budget, Time::now())?)
+    });
+    Ok(Json(preview.await?.into()))
 }

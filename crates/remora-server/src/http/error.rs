@@ -5,6 +5,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use remora_app::AppError;
 use remora_store::StoreError;
 use serde::Serialize;
 
@@ -123,6 +124,53 @@ impl From<StoreError> for ApiError {
             StoreError::DiskFull => Self::Unavailable("the disk is full"),
             StoreError::Closed => Self::Unavailable("the daemon is ending"),
             other => Self::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<AppError> for ApiError {
+    fn from(error: AppError) -> Self {
+        let message = error.to_string();
+        match error {
+            AppError::Store(error) => error.into(),
+            AppError::Config(error) => error.into(),
+            AppError::AmbiguousProject { projects, .. } => {
+                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
+                Self::invalid(message, format!("name one by its id: {}", ids.join(", ")))
+            }
+            AppError::AmbiguousSession { sessions, .. } => {
+                Self::invalid(message, format!("name one of them: {}", sessions.join(", ")))
+            }
+            AppError::NeedsOneProject => Self::invalid(message, "name one with `project`"),
+            AppError::NotADate { option, text } => {
+                let name = if option == "from" { "dateFrom" } else { "dateTo" };
+                Self::invalid(
+                    format!("{name} is `{text}`"),
+                    "expected a date such as 2026-03-01, yesterday or `2 weeks ago`",
+                )
+            }
+            AppError::NotAnObservation(_) | AppError::NotAnEvent(_) => {
+                Self::invalid(message, "`GET /api/search` finds ids")
+            }
+            AppError::UnknownSetting { nearest, .. } => {
+                let hint = match nearest {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "see what there is: `GET /api/settings`".to_owned(),
+                };
+                Self::invalid(message, hint)
+            }
+            AppError::BadSetting { name, meaning, .. } => {
+                Self::invalid(format!("{message}; nothing was changed"), format!("{name} is {meaning}"))
+            }
+            AppError::NothingToSave | AppError::AllPrivate => {
+                Self::invalid(message, "send a text outside of `<private>`")
+            }
+            AppError::UnknownProject(_)
+            | AppError::UnknownDirectory(_)
+            | AppError::UnknownSession(_)
+            | AppError::UnknownRecord(_)
+            | AppError::NotInTime(_)
+            | AppError::NothingFound(_) => Self::NotFound(message),
         }
     }
 }

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use remora_core::feedback::{Feedback, Verdict};
-use remora_core::ids::ObservationId;
+use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation};
+use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::error::ApiError;
 use super::routes::Routes;
-use super::{Http, project};
+use super::{Http, body, project};
 
-const LARGEST_BODY: usize = 64 << 10;
 const HINT: &str =
     r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
 
@@ -32,39 +30,25 @@ struct Said {
     project: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Judged {
-    id: ObservationId,
-    feedback: Feedback,
-}
-
 async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Judged>, ApiError> {
-    let id = observation(request.uri().path())?;
-    let body = to_bytes(request.into_body(), LARGEST_BODY).await.map_err(|_| ApiError::TooLarge)?;
-    let said: Said =
-        serde_json::from_slice(&body).map_err(|error| ApiError::invalid(error.to_string(), HINT))?;
-    let only = match said.project {
-        Some(name) => Some(project::find(&http, name).await?),
-        None => None,
-    };
-    let judged = http.shared.writer.call(move |store| {
-        let belongs = match only {
-            Some(project) => store.observation(id)?.is_some_and(|found| found.project_id == project),
-            None => true,
-        };
-        if belongs { store.judge(id, said.verdict, said.undo, Time::now()) } else { Ok(None) }
-    });
-    let feedback = judged.await?;
-    let feedback = feedback.ok_or_else(|| {
-        ApiError::NotFound(format!("no observation has the id {id}; `GET /api/search` finds ids"))
+    let id = observation(request.uri().path()).to_owned();
+    let Said { verdict, undo, project } = body(request, HINT).await?;
+    let only = project.map(project::named).transpose()?;
+    let request = JudgeRequest { id, verdict, undo, only };
+    let judged = http.shared.writer.call(move |store| Ok(judge_observation(store, &request, Time::now())));
+    let judged = judged.await?.map_err(|error| match error {
+        JudgeError::App(error) => error.into(),
+        // Another project's memory is not there for the caller.
+        JudgeError::OtherProject(row) => {
+            ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
+        }
     })?;
-    Ok(Json(Judged { id, feedback }))
+    // Context files follow what somebody says.
+    http.shared.announce_news();
+    Ok(Json(judged))
 }
 
-/// The number in `/api/observations/12/feedback`.
-fn observation(path: &str) -> Result<ObservationId, ApiError> {
-    let id = path.split('/').rev().nth(1).unwrap_or_default();
-    let wrong =
-        || ApiError::invalid(format!("`{id}` is no observation's id"), "an id is a number, such as 12");
-    id.parse().map(ObservationId).map_err(|_| wrong())
+/// The id in `/api/observations/12/feedback`.
+fn observation(path: &str) -> &str {
+    path.split('/').rev().nth(1).unwrap_or_default()
 }

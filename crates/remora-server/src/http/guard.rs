@@ -12,11 +12,11 @@ use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_T
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use remora_client::token::Token;
 use remora_store::problems;
 
 use super::Http;
 use super::error::{ApiError, Reason};
-use super::token::Token;
 
 /// The largest body that is taken in.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;

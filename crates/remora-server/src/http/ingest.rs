@@ -10,13 +10,13 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
+use remora_app::capture::{self, Reason, Report, Taken};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
-use remora_store::gate::{self, Admission, Reason};
 use remora_store::{Enqueued, Record};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -49,7 +49,16 @@ struct Answer {
     duplicate: bool,
     id: Option<EventId>,
     /// Why it was not stored.
-    reason: Option<&'static str>,
+    reason: Option<Absence>,
+}
+
+/// Why an event was not stored.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Absence {
+    NotAnEvent,
+    #[serde(untagged)]
+    LeftOut(Reason),
 }
 
 async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Result<Json<Answer>, ApiError> {
@@ -60,14 +69,16 @@ async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Resul
         Reading::Event(event) => placed(&http, *event).await?,
         Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
         Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {
-            return Ok(left_out("not_an_event"));
+            return Ok(left_out(Absence::NotAnEvent));
         }
     };
     http.shared.refresh_settings();
     let settings = http.shared.settings();
-    match gate::admit(&http.shared.dir, &settings, http.home.as_deref(), event, Time::now())? {
-        Admission::LeftOut(reason) => Ok(left_out(name(reason))),
-        Admission::Admitted(record) => store(&http, *record).await.map(Json),
+    let report = Report::Event(Box::new(event));
+    match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, Time::now())? {
+        Taken::Record(record) => store(&http, *record).await.map(Json),
+        Taken::LeftOut(reason) => Ok(left_out(Absence::LeftOut(reason))),
+        Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(Absence::NotAnEvent)),
     }
 }
 
@@ -85,19 +96,8 @@ async fn store(http: &Http, record: Record) -> Result<Answer, ApiError> {
     Ok(Answer { stored: true, id: Some(id), ..Answer::default() })
 }
 
-fn left_out(reason: &'static str) -> Json<Answer> {
+fn left_out(reason: Absence) -> Json<Answer> {
     Json(Answer { reason: Some(reason), ..Answer::default() })
-}
-
-fn name(reason: Reason) -> &'static str {
-    match reason {
-        Reason::ExcludedProject => "excluded_project",
-        Reason::UnknownExclusions => "unknown_exclusions",
-        Reason::SkippedTool => "skipped_tool",
-        Reason::EmptyPrompt => "empty_prompt",
-        Reason::Paused => "paused",
-        Reason::PrivateTurn => "private_turn",
-    }
 }
 
 /// A place among those on their way, by the size the body announces.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
+use remora_app::records;
 use remora_core::ids::{ObservationId, SessionId};
 use remora_core::time::Time;
 use remora_store::{
@@ -58,15 +59,10 @@ async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<Obs
     let Query(parameters) = asked?;
     let Some(ids) = &parameters.ids else { return list(&http, parameters, Store::list_observations).await };
     let ids = ids_of(ids)?;
-    let project = match parameters.project {
-        Some(name) => Some(project::find(&http, name).await?),
-        None => None,
-    };
-    let items = http.shared.reader.call(move |store| {
-        let mut items = store.observations(&ids)?;
-        // Whoever names a project gets nothing of another, whatever ids were sent.
-        items.retain(|item| project.is_none_or(|project| item.project_id == project));
-        Ok(items)
+    let only = parameters.project.map(project::named).transpose()?;
+    let items = http.read(move |store| {
+        let only = only.map(|whose| remora_app::project(store, &whose)).transpose()?;
+        records::observations(store, &ids, only)
     });
     let items: Vec<ObservationRow> = items.await?;
     count_fetched(&http, &items);
@@ -117,12 +113,13 @@ async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Li
             format!("ask for 1 to {LARGEST_LIMIT}, and for more with offset"),
         ));
     }
-    let project = match project {
-        Some(name) => Some(project::find(http, name).await?),
-        None => None,
-    };
-    let selection = Selection { project, session: session.map(which_session), limit, offset };
-    let page = http.shared.reader.call(move |store| lister(store, &selection)).await?;
+    let whose = project.map(project::named).transpose()?;
+    let page = http.read(move |store| {
+        let project = whose.map(|whose| remora_app::project(store, &whose)).transpose()?;
+        let selection = Selection { project, session: session.map(which_session), limit, offset };
+        Ok(lister(store, &selection)?)
+    });
+    let page = page.await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);
     Ok(Json(Listing { has_more: end < page.total, items: page.items, total: page.total, limit, offset }))
 }

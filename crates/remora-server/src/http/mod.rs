@@ -19,13 +19,17 @@ mod settings;
 mod stats;
 mod stream;
 mod timeline;
-pub mod token;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::body::to_bytes;
+use axum::extract::Request;
 use axum::{Router, middleware};
+use remora_app::AppError;
 use remora_core::time::Time;
+use remora_store::Store;
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 
 pub use routes::Route;
@@ -51,6 +55,25 @@ impl std::fmt::Debug for Http {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Http").field("shared", &self.shared).finish_non_exhaustive()
     }
+}
+
+impl Http {
+    /// A use case that only reads.
+    async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        Ok(self.shared.reader.call(move |store| Ok(ask(store))).await??)
+    }
+}
+
+/// Largest body of a request that is no event.
+const LARGEST_QUESTION: usize = 1 << 20;
+
+/// The body of a request as a value. `hint` shows how one looks.
+async fn body<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, ApiError> {
+    let bytes = to_bytes(request.into_body(), LARGEST_QUESTION).await.map_err(|_| ApiError::TooLarge)?;
+    serde_json::from_slice(&bytes).map_err(|error| ApiError::invalid(error.to_string(), hint))
 }
 
 /// Everything that can be asked, behind the guard, what is not there included.

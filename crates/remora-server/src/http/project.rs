@@ -1,51 +1,24 @@
-//! Whose memory is asked for.
+//! Whose memory a request is about.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use remora_core::document::ProjectScope;
-use remora_core::ids::ProjectId;
-use remora_store::{FoundProject, locate};
+use remora_app::Whose;
 
-use super::Http;
 use super::error::ApiError;
 
-/// What stands for the memory of all projects.
+/// The word for the memory of all projects.
 const ALL: &str = "all";
 
-/// A project by its id, its name if only one has it, or an absolute path.
-pub(super) async fn find(http: &Http, name: String) -> Result<ProjectId, ApiError> {
-    let wanted = name.clone();
-    // A relative path would be taken from the daemon's directory, which says nothing to the one who asks.
-    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
-    let found = if is_relative {
-        FoundProject::None
-    } else {
-        http.shared.reader.call(move |store| store.find_project(&wanted)).await?
-    };
-    match found {
-        FoundProject::One(project) => Ok(project.id),
-        FoundProject::None => Err(ApiError::NotFound(format!("no project is known as `{name}`"))),
-        FoundProject::Several(several) => {
-            let ids: Vec<String> = several.iter().map(|p| format!("{} ({})", p.id, p.root)).collect();
-            Err(ApiError::invalid(
-                format!("{} projects are called `{name}`", several.len()),
-                format!("name one by its id: {}", ids.join(", ")),
-            ))
-        }
-    }
-}
-
-/// The project that is named, that of the asker's directory, or all of them if that is said. There is no default: one
-/// who forgets to say it must not be shown everybody's memory.
-pub(super) async fn scope(
-    http: &Http,
-    project: Option<String>,
-    cwd: Option<String>,
-) -> Result<ProjectScope, ApiError> {
+/// The project that is named, that of the caller's directory, or all of them if that is said. There is no default:
+/// forgetting it must not show everybody's memory.
+pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
     match (project, cwd) {
-        (Some(name), _) if name == ALL => Ok(ProjectScope::All),
-        (Some(name), _) => find(http, name).await.map(ProjectScope::One),
-        (None, Some(cwd)) => at(http, cwd).await.map(ProjectScope::One),
+        (Some(name), _) if name == ALL => Ok(Whose::All),
+        (Some(name), _) => named(name),
+        (None, Some(cwd)) if Path::new(&cwd).is_absolute() => Ok(Whose::Directory(PathBuf::from(cwd))),
+        (None, Some(_)) => {
+            Err(ApiError::invalid("cwd is not an absolute path", "send the directory you are in"))
+        }
         (None, None) => Err(ApiError::invalid(
             "project is missing",
             "name one (`project=` takes its id, its name or an absolute path), send your directory as `cwd=`, or say `project=all`",
@@ -53,14 +26,11 @@ pub(super) async fn scope(
     }
 }
 
-async fn at(http: &Http, cwd: String) -> Result<ProjectId, ApiError> {
-    if !Path::new(&cwd).is_absolute() {
-        return Err(ApiError::invalid("cwd is not an absolute path", "send the directory you are in"));
+/// A relative path would be taken from the daemon's directory, which means nothing to the caller.
+pub(super) fn named(name: String) -> Result<Whose, ApiError> {
+    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
+    if is_relative {
+        return Err(ApiError::NotFound(format!("no project is known as `{name}`")));
     }
-    let directory = cwd.clone();
-    let found =
-        http.shared.reader.call(move |store| store.project_at(&locate(Path::new(&directory)))).await?;
-    found
-        .map(|project| project.id)
-        .ok_or_else(|| ApiError::NotFound(format!("nothing is remembered of {cwd} yet")))
+    Ok(Whose::Project(name))
 }

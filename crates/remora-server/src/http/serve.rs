@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use remora_client::token::{self, Token};
 use remora_core::time::Time;
 use remora_store::{DataDir, problems};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,7 +22,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::guard::Guard;
-use super::token::{self, Token};
 use super::{Http, app, ingest, ports};
 use crate::shared::Shared;
 

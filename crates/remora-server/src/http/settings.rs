@@ -1,14 +1,14 @@
 //! Settings as `remora config` shows and changes them; keys can be given and are never shown.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use remora_core::settings::{self, Listed, Setting, Settings};
-use remora_store::config_file::{self, ConfigError};
+use remora_app::settings::{change as write, find, list as list_settings, parse as parse_text};
+use remora_core::settings::{self, Listed, Setting};
+use remora_store::config_file::ConfigError;
 use remora_store::{DataDir, StoreError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ struct Shown {
 }
 
 async fn show(State(http): State<Arc<Http>>) -> Result<Json<Answer>, ApiError> {
-    Ok(Json(Answer { settings: list(&http.shared.dir)?.into_iter().map(shown).collect() }))
+    Ok(Json(Answer { settings: list(&http.shared.dir).into_iter().map(shown).collect() }))
 }
 
 async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
@@ -58,7 +58,7 @@ async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<
 
 /// The settings of one section, by their keys, with nothing but their values.
 async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Value>, ApiError> {
-    Ok(Json(section(list(&http.shared.dir)?)))
+    Ok(Json(section(list(&http.shared.dir))))
 }
 
 async fn change_memory(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Value>, ApiError> {
@@ -96,27 +96,7 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<List
     let written = tokio::task::spawn_blocking(move || write(&dir, &changes));
     written.await.map_err(|error| ApiError::Internal(error.to_string()))??;
     http.shared.refresh_settings();
-    list(&http.shared.dir)
-}
-
-fn write(dir: &DataDir, changes: &[(&'static Setting, Option<settings::Value>)]) -> Result<(), ConfigError> {
-    for (setting, value) in changes {
-        match value {
-            Some(value) => config_file::set(dir, setting, value)?,
-            None => config_file::unset(dir, setting).map(|_| ())?,
-        }
-    }
-    Ok(())
-}
-
-fn find(name: &str) -> Result<&'static Setting, ApiError> {
-    settings::find(name).ok_or_else(|| {
-        let hint = match settings::nearest(name) {
-            Some(setting) => format!("did you mean `{}`?", setting.name),
-            None => "see what there is: `GET /api/settings`".to_owned(),
-        };
-        ApiError::invalid(format!("there is no setting `{name}`"), hint)
-    })
+    Ok(list(&http.shared.dir))
 }
 
 /// `None` for the default.
@@ -127,21 +107,11 @@ fn parse(setting: &'static Setting, value: &Value) -> Result<Option<settings::Va
         // Lists of texts, numbers and truth values are written alike in JSON and TOML.
         other => other.to_string(),
     };
-    setting.parse(&text).map(Some).map_err(|reason| {
-        ApiError::invalid(
-            format!("{}: {reason}; nothing was changed", setting.name),
-            format!("{} is {}", setting.name, setting.meaning),
-        )
-    })
+    Ok(Some(parse_text(setting, &text)?))
 }
 
-fn list(dir: &DataDir) -> Result<Vec<Listed>, ApiError> {
-    let text = match fs::read_to_string(dir.config()) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(ApiError::Internal(format!("config.toml: {error}"))),
-    };
-    Ok(Settings::list(text.as_deref(), |name| std::env::var(name).ok()).1)
+fn list(dir: &DataDir) -> Vec<Listed> {
+    list_settings(dir, |name| std::env::var(name).ok()).1
 }
 
 fn shown(entry: Listed) -> Shown {

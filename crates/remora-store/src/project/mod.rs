@@ -4,4 +4,4 @@ mod locate;
 mod resolve;
 
 pub use locate::{Place, locate, worktree};
-pub(crate) use resolve::resolve;
+pub(crate) use resolve::{project_of, resolve};

@@ -9,31 +9,57 @@ use uuid::Uuid;
 
 use super::locate::{Identity, Place};
 
-/// Finds or makes the project of `place`: a known directory, a known directory that was moved here, a clone
-/// of a known origin, or a new project. Projects are never re-keyed.
+/// Finds or makes the project of `place`. Projects are never re-keyed.
 pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
+    let found = find(db, place)?;
+    for alias in [&found.outdated, &found.moved].into_iter().flatten() {
+        retire(db, alias, now)?;
+    }
+    let project = match found.project {
+        Some(project) => project,
+        None => create(db, place, now)?,
+    };
+    if !found.is_known_here {
+        add_alias(db, project, place, now)?;
+    }
+    Ok(project)
+}
+
+/// The project of `place`, if it is known; for those who only ask.
+pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
+    Ok(find(db, place)?.project)
+}
+
+#[derive(Default)]
+struct Found {
+    project: Option<ProjectId>,
+    /// The directory is on record as this project's.
+    is_known_here: bool,
+    /// Another repository was here before.
+    outdated: Option<Alias>,
+    /// The directory had this path before it was moved here.
+    moved: Option<Alias>,
+}
+
+/// A known directory, a known directory that was moved here, a directory that became a repository, or a clone of a
+/// known origin.
+fn find(db: &Connection, place: &Place) -> rusqlite::Result<Found> {
+    let mut found = Found::default();
     if let Some(alias) = living_alias(db, &place.path)? {
         if !is_another_directory(&alias, place) {
-            return Ok(alias.project);
+            return Ok(Found { project: Some(alias.project), is_known_here: true, ..found });
         }
-        retire(db, &alias, now)?;
+        found.outdated = Some(alias);
     }
-    let project = match moved_here(db, place)? {
-        Some(alias) => {
-            retire(db, &alias, now)?;
-            Some(alias.project)
-        }
+    found.moved = moved_here(db, place)?;
+    found.project = match &found.moved {
+        Some(alias) => Some(alias.project),
         None => match known_as_plain_directory(db, place)? {
             Some(project) => Some(project),
             None => with_same_origin(db, place)?,
         },
     };
-    let project = match project {
-        Some(project) => project,
-        None => create(db, place, now)?,
-    };
-    add_alias(db, project, place, now)?;
-    Ok(project)
+    Ok(found)
 }
 
 struct Alias {

@@ -5,7 +5,6 @@
 mod context_files;
 mod documents;
 mod feedback;
-mod gate;
 mod idempotency;
 mod notes;
 mod projects;

@@ -1,12 +1,13 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::{Args, Subcommand};
-use remora_core::settings::{self, Listed, Provider, Setting, Settings, Source, Value};
-use remora_server::control::{self, Message};
-use remora_store::config_file;
+use remora_app::AppError;
+use remora_app::settings::{self, find};
+use remora_client::control::{self, Message};
+use remora_core::settings::{Listed, Provider, Setting, Settings, Source, Value};
 use serde_json::json;
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, say, talk};
@@ -72,20 +73,8 @@ pub(crate) fn run(app: &App, arguments: &Config) -> Result<()> {
     }
 }
 
-fn find(name: &str) -> Result<&'static Setting> {
-    settings::find(name).ok_or_else(|| {
-        let hint = match settings::nearest(name) {
-            Some(setting) => format!("did you mean `{}`?", setting.name),
-            None => "see what there is: `remora config list`".to_owned(),
-        };
-        CliError::usage(format!("there is no setting `{name}`")).hint(hint)
-    })
-}
-
 fn resolved(app: &App) -> (Settings, Vec<Listed>) {
-    let text = app::config_text(&app.dir).unwrap_or_default();
-    let (settings, listed, _) = Settings::list(text.as_deref(), env::variable);
-    (settings, listed)
+    settings::list(&app.dir, env::variable)
 }
 
 fn list(app: &App) -> Result<()> {
@@ -130,18 +119,20 @@ fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> 
     match typed {
         Some(typed) => {
             let text = if typed == "-" { from_stdin(setting)? } else { typed.to_owned() };
-            let value = setting.parse(&text).map_err(|reason| {
+            let value = settings::parse(setting, &text).map_err(|error| match error {
                 // What was typed for a secret is not repeated.
-                let given = if setting.secret { String::new() } else { format!(", not `{text}`") };
-                CliError::usage(format!("{}: {reason}{given}; nothing was changed", setting.name))
-                    .hint(format!("{} is {}", setting.name, setting.meaning))
+                AppError::BadSetting { name, meaning, reason } if !setting.secret => {
+                    AppError::BadSetting { name, meaning, reason: format!("{reason}, not `{text}`") }
+                }
+                other => other,
             })?;
-            config_file::set(&app.dir, setting, &value)?;
+            settings::change(&app.dir, &[(setting, Some(value))])?;
         }
-        None if !config_file::unset(&app.dir, setting)? => {
-            talk(&format!("{} was not in config.toml", setting.name));
+        None => {
+            if settings::change(&app.dir, &[(setting, None)])? == [false] {
+                talk(&format!("{} was not in config.toml", setting.name));
+            }
         }
-        None => {}
     }
     // A daemon that runs looks at the file again; without one there is nobody to tell.
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));

@@ -1,10 +1,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use remora_core::context;
-use remora_core::document::ProjectScope;
+use remora_app::AppError;
+use remora_app::recall::{Injection, start};
 use remora_core::time::Time;
-use remora_store::Recall;
 use serde_json::json;
 
 use super::explain::{self, Asker};
@@ -12,12 +11,12 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 
-/// What an agent is told when a session begins here; with --explain, what it is told with a prompt, and why.
+/// Show what is injected when a session begins here; with --explain, what is injected with a prompt, and why.
 ///
-/// `remora context --explain "why does the clock jump"` lists every memory that was found for the prompt: its score from 0
-/// to 1 and what that is made of (the words it has in common with the prompt, how near its meaning is, which part of it
-/// fits), and whether it would be told or why not. Then comes the exact text. Nothing of it counts as told. Too much is told?
-/// Raise `memory.auto_retrieve_min_score`. Too little? Lower it. Exit code 1 when nothing would be told.
+/// `remora context --explain "why does the clock jump"` lists every candidate for the prompt: its score from 0 to 1 and what
+/// that is made of (the words it shares with the prompt, how near its meaning is, which part of it fits), and whether it
+/// would be injected or why not. Then comes the exact text. Nothing of it counts as injected. Too much is injected? Raise
+/// `memory.auto_retrieve_min_score`. Too little? Lower it. Exit code 1 when nothing would be injected.
 #[derive(Args)]
 pub(crate) struct Context {
     /// A project by its name, id or directory; without it, the one you are in.
@@ -26,84 +25,71 @@ pub(crate) struct Context {
     /// As many tokens as this, instead of what the settings say.
     #[arg(long, value_name = "N")]
     tokens: Option<u32>,
-    /// Say what would be told with this prompt, and why not the rest.
+    /// Show what would be injected with this prompt, and why not the rest.
     #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
     explain: Option<String>,
-    /// With --explain: as a session that is known (the beginning of its id), which is told nothing twice.
+    /// With --explain: as this session (the beginning of its id), which gets nothing twice.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
 }
 
-/// What an agent would be told if a session began here and now, or with a prompt. Exit code 1 when that is nothing.
+/// What an agent would get if a session began here and now, or with a prompt. Exit code 1 when that is nothing.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
     if let Some(prompt) = &arguments.explain {
-        let session =
-            arguments.session.as_deref().map(|session| app::session(&store, session)).transpose()?;
-        let project = match &session {
-            Some(session) => session.project_id,
-            None => match app::scope(&store, arguments.project.as_deref(), false)? {
-                ProjectScope::One(project) => project,
-                ProjectScope::All => return Err(CliError::usage("one project's memory is told at a time")),
-            },
+        let asker = if let Some(session) = &arguments.session {
+            Asker::Session(Box::new(remora_app::session(&store, session)?))
+        } else {
+            let whose = app::whose(arguments.project.as_deref(), false)?;
+            Asker::NewIn(remora_app::project(&store, &whose)?)
         };
-        let asker = Asker { project, session: session.as_ref() };
         return explain::run(app, &store, &asker, prompt);
     }
     let (settings, _) = app::settings(&app.dir);
-    let wanted = match &arguments.project {
-        Some(project) => project.clone(),
-        None => std::env::current_dir()?.display().to_string(),
-    };
-    let project = match app::project(&store, &wanted) {
+    let project = match remora_app::project(&store, &app::whose(arguments.project.as_deref(), false)?) {
         Ok(project) => Some(project),
         // Nothing was captured here yet, which is where everybody begins.
-        Err(_) if arguments.project.is_none() => None,
-        Err(error) => return Err(error),
+        Err(AppError::UnknownDirectory(_)) => None,
+        Err(error) => return Err(error.into()),
     };
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
-    let told = match &project {
-        Some(project) => {
-            let mut material = store.material(project.id, Recall::Everything, settings.context.summaries)?;
-            if settings.memory.notes_source().is_some() {
-                material.notes = store.always_told()?;
-            }
-            context::render(&material, budget, Time::now())
-        }
+    let injection = match project {
+        Some(project) => start::preview(&store, project, &settings, budget, Time::now())?,
         None => None,
     };
     if app.json {
-        let text = told.as_ref().map(|told| &told.text);
+        let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
+        let names = store.projects()?;
         output::json(&json!({
-            "project": project.as_ref().map(|project| &project.name),
-            "text": text,
-            "tokens": text.map(|text| context::tokens(text)),
-            "observations": told.as_ref().map(|told| &told.shown),
+            "project": names.iter().find(|row| Some(row.id) == project).map(|row| &row.name),
+            "text": injection.as_ref().map(|injection| &injection.text),
+            "tokens": injection.as_ref().map(|injection| injection.tokens),
+            "observations": observations,
         }))?;
     }
-    let Some(told) = told else {
+    let Some(injection) = injection else {
         if budget == 0 {
-            return Err(CliError::not_found("sessions are told nothing, because context.tokens is 0")
-                .hint("tell them again: `remora config set context.tokens 2000`"));
+            return Err(CliError::not_found("nothing is injected at the start, because context.tokens is 0")
+                .hint("switch it on again: `remora config set context.tokens 2000`"));
         }
         if !app.json {
             talk(
                 "There is no memory of this directory yet. Work with your agent as always: when its first turn ends,",
             );
-            talk("something is learned, and from the next session on it is told here.");
+            talk("something is learned, and the next session gets it at its start.");
         }
         return Ok(ExitCode::from(1));
     };
     if !app.json {
-        for line in told.text.lines() {
+        for line in injection.text.lines() {
             say(&painted(line));
         }
-        talk(&format!("{} of at most {budget} tokens", context::tokens(&told.text)));
+        talk(&format!("{} of at most {budget} tokens", injection.tokens));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line of what an agent is told, for people.
+/// A line of injected text, for people.
 pub(crate) fn painted(line: &str) -> String {
     if line.starts_with('#') {
         paint(BOLD, line)

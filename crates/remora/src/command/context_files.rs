@@ -1,21 +1,21 @@
-use std::path::{Path, PathBuf};
-
 use clap::{Args, Subcommand};
+use remora_app::Whose;
+use remora_app::context_files::{self, Followed, Kept};
 use remora_context_files::{Outcome, Report, What};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::context_files::{FilesAt, Forms};
-use remora_store::{Store, locate, log, worktree};
+use remora_store::Store;
+use remora_store::context_files::Forms;
 use serde_json::json;
 
 use crate::app::{self, App};
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::output::{self, DIM, GREEN, YELLOW, paint, say, talk};
 
 /// Memory in files of the repository, for hosts that read files: a marked section in CLAUDE.md, in the CLAUDE.md of
 /// folders that are worked in, or in a rule for Cursor.
 ///
-/// Off by default: where a host runs hooks, they tell its agent all this and more, and the repository stays clean.
+/// Off by default: where a host runs hooks, they inject all this and more, and the repository stays clean.
 /// Sections are kept up to date as things are learned. Nothing outside their marks is ever changed, files that hold
 /// nothing else are kept out of `git status`, and `disable` leaves every file as it was.
 #[derive(Args)]
@@ -58,6 +58,12 @@ struct Which {
     place: Where,
 }
 
+impl Where {
+    fn whose(&self) -> Result<Whose> {
+        app::whose(self.project.as_deref(), false)
+    }
+}
+
 impl Which {
     fn forms(&self, without: Forms) -> Forms {
         let forms = Forms { claude_md: self.claude_md, folders: self.folders, cursor: self.cursor };
@@ -76,21 +82,8 @@ pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
 
 fn enable(app: &App, which: &Which) -> Result<()> {
     let mut store = app.open()?;
-    let root = root(&store, &which.place)?;
-    remora_context_files::check_root(&root).map_err(|reason| {
-        CliError::usage(format!("no context files in {}: {reason}", root.display()))
-            .hint("name the directory of a project: `remora context-files enable --project PATH`")
-    })?;
-    let text = root.to_str().ok_or_else(|| {
-        CliError::usage(format!("{} is not UTF-8, so it cannot be noted", root.display()))
-            .hint("rename the directory")
-    })?;
-    let project = match known(&store, &root)? {
-        Some(project) => project,
-        None => store.adopt_project(&locate(&root), Time::now())?,
-    };
     let forms = which.forms(Forms { claude_md: true, ..Forms::default() });
-    let report = remora_context_files::enable(&mut store, project, text, forms)?;
+    let report = context_files::enable(&mut store, &which.place.whose()?, forms, Time::now())?;
     if app.json {
         return output::json(&report);
     }
@@ -104,17 +97,15 @@ fn enable(app: &App, which: &Which) -> Result<()> {
 
 fn disable(app: &App, which: &Which) -> Result<()> {
     let mut store = app.open()?;
-    let (project, root) = enabled(&store, &which.place)?;
-    let root = root.to_string_lossy();
     let all = Forms { claude_md: true, folders: true, cursor: true };
-    let report = remora_context_files::disable(&mut store, project, &root, which.forms(all))?;
+    let (report, others_stay) = context_files::disable(&mut store, &which.place.whose()?, which.forms(all))?;
     if app.json {
         return output::json(&report);
     }
     print(&report);
     if report.files.iter().any(|file| matches!(file.what, What::Refused(_))) {
         talk("\nWhat was refused is still there. Put it right and repeat: `remora context-files disable`");
-    } else if store.context_files(project)?.iter().any(|at| at.root == root) {
+    } else if others_stay {
         talk("\nThe other forms stay: `remora context-files status`");
     } else {
         say("No context files are left here.");
@@ -124,13 +115,12 @@ fn disable(app: &App, which: &Which) -> Result<()> {
 
 fn status(app: &App, place: &Where) -> Result<()> {
     let store = app.open()?;
-    let root = root(&store, place)?;
-    let all = known(&store, &root)?.map_or(Ok(Vec::new()), |project| store.context_files(project))?;
+    let Kept { root, files: all } = context_files::list(&store, &place.whose()?)?;
     if app.json {
         return output::json(&json!({ "root": root, "context_files": all }));
     }
     if all.is_empty() {
-        say("Context files are off here: hooks tell agents what is known, and the repository stays clean.");
+        say("Context files are off here: hooks inject what is known, and the repository stays clean.");
         talk(
             "For hosts that only read files: `remora context-files enable [--claude-md] [--folders] [--cursor]`",
         );
@@ -155,13 +145,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
     let mut store = app.open()?;
-    let (project, root) = enabled(&store, place)?;
-    let reports = if store.context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
-        remora_context_files::refresh(&mut store, project)?
-    } else {
-        // It was moved here: whatever it had before goes on.
-        vec![remora_context_files::enable(&mut store, project, &root.to_string_lossy(), Forms::default())?]
-    };
+    let reports = context_files::refresh(&mut store, &place.whose()?)?;
     if app.json {
         return output::json(&reports);
     }
@@ -169,57 +153,19 @@ fn refresh(app: &App, place: &Where) -> Result<()> {
     Ok(())
 }
 
-/// After something was learned without a daemon: the files of these projects, or of all that have some. Files that
-/// cannot be written are no reason to fail what was asked for.
+/// Brings files up to date after something was learned without a daemon. Files that cannot be written are no reason to
+/// fail what was asked for.
 pub(crate) fn follow(store: &mut Store, only: Option<ProjectId>) {
-    if let Err(error) = try_follow(store, only) {
-        talk(&format!("warning: context files were not brought up to date: {}", error.message()));
+    warn(&context_files::follow(store, only));
+}
+
+pub(crate) fn warn(followed: &Followed) {
+    for problem in &followed.problems {
+        talk(&format!("warning: {problem}; see `remora context-files status`"));
     }
-}
-
-fn try_follow(store: &mut Store, only: Option<ProjectId>) -> Result<()> {
-    for (project, earlier) in store.all_context_files()? {
-        if only.is_none_or(|only| only == project) {
-            remora_context_files::refresh(store, project)?;
-            for problem in remora_context_files::new_problems(&earlier, &store.context_files(project)?) {
-                log::warn(store.dir(), "context-files", &problem);
-                talk(&format!("warning: {problem}; see `remora context-files status`"));
-            }
-        }
+    if let Some(error) = &followed.error {
+        talk(&format!("warning: context files were not brought up to date: {error}"));
     }
-    Ok(())
-}
-
-/// The directory the files are below: the working tree somebody is in, or that of the project they name.
-fn root(store: &Store, place: &Where) -> Result<PathBuf> {
-    let directory = match &place.project {
-        None => std::env::current_dir()?,
-        Some(wanted) if Path::new(wanted).is_dir() => PathBuf::from(wanted),
-        Some(wanted) => PathBuf::from(app::project(store, wanted)?.root),
-    };
-    worktree(&directory).ok_or_else(|| {
-        CliError::not_found(format!("{} is not there", directory.display()))
-            .hint("name the project's directory: `--project PATH`")
-    })
-}
-
-fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>> {
-    Ok(store.project_at(&locate(root))?.map(|project| project.id))
-}
-
-/// The project of a place that has context files, and its directory.
-fn enabled(store: &Store, place: &Where) -> Result<(ProjectId, PathBuf)> {
-    let root = root(store, place)?;
-    if let Some(project) = known(store, &root)? {
-        let all = store.context_files(project)?;
-        // One that is gone was perhaps moved here.
-        let is_here = |at: &&FilesAt| Path::new(&at.root) == root || !Path::new(&at.root).exists();
-        if all.iter().any(|at| is_here(&at)) {
-            return Ok((project, root));
-        }
-    }
-    Err(CliError::not_found(format!("no context files are kept in {}", root.display()))
-        .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"))
 }
 
 fn forms(forms: Forms) -> String {

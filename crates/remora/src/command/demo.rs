@@ -3,24 +3,24 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use remora_core::context;
+use remora_app::Engine;
+use remora_app::capture::{self, Reason, Taken};
+use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
+use remora_app::recall::{Injection, start};
 use remora_core::host::Host;
-use remora_core::ids::SessionId;
 use remora_core::intake::Intake;
-use remora_core::memory::ObservationType;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_search::{Prompted, Searcher, index_next};
+use remora_search::{Searcher, index_next};
 use remora_server::embedders;
-use remora_store::gate::Reason;
-use remora_store::{DataDir, Enqueued, EventRow, Recall, SessionRow, Store};
+use remora_store::{DataDir, Enqueued, EventRow, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::app::App;
-use crate::capture::{self, Taken};
 use crate::command::context::painted;
+use crate::command::hook;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, say};
 
@@ -77,7 +77,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     }
     for (number, lines) in sessions()?.iter().enumerate() {
         if number > 0 && !app.json {
-            print_told(&mut store, lines)?;
+            print_injected(&mut store, lines)?;
         }
         replay(&dir, &mut store, lines, &mut tally)?;
         let session = store.sessions(None, 1)?;
@@ -124,8 +124,12 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
         let document = intake.push(line.stdin.get().as_bytes()).and_then(|_| intake.finish());
         let document = document.map_err(|error| CliError::internal(error.to_string()))?;
         tally.messages += 1;
-        let taken = capture::take(dir, Settings::default, Host::ClaudeCode, None, document, at);
-        let left_out = match taken.map_err(CliError::internal)? {
+        let reading = remora_hosts::read(Host::ClaudeCode, None, document);
+        let Some(report) = hook::report(reading).map_err(CliError::internal)? else {
+            *tally.left_out.entry("message of a kind Remora does not need").or_default() += 1;
+            continue;
+        };
+        let left_out = match capture::take(dir, &Settings::default(), None, report, at)? {
             Taken::Record(record) => {
                 if store.enqueue(&record)? != Enqueued::Duplicate {
                     tally.stored += 1;
@@ -136,7 +140,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
             Taken::LeftOut(_) => "call of a skipped tool",
             Taken::Synthetic => "notification nobody typed",
             // The demo shows what is captured.
-            Taken::FileAhead(_) | Taken::Nothing => "message of a kind Remora does not need",
+            Taken::FileAhead(_) => "message of a kind Remora does not need",
         };
         *tally.left_out.entry(left_out).or_default() += 1;
     }
@@ -144,42 +148,34 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
 }
 
 /// What the hooks answer when a session begins, and with its first prompt.
-fn print_told(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
+fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
     let Some(project) = store.projects()?.first().map(|project| project.id) else { return Ok(()) };
     let settings = Settings::default();
     let Some(mut embedder) = embedders::open(&settings.search) else { return Ok(()) };
     let mut index =
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}
-    if let Some(start) = lines.first() {
-        let material = store.material(project, Recall::Everything, settings.context.summaries)?;
-        let told = context::render(&material, u64::from(settings.context.tokens), start.at()?);
-        say(&paint(BOLD, "Two days later another session begins, and is told"));
-        print_framed(told.as_ref().map(|told| told.text.as_str()));
+    if let Some(first) = lines.first() {
+        let budget = u64::from(settings.context.tokens);
+        let injection = start::preview(store, project, &settings, budget, first.at()?)?;
+        say(&paint(BOLD, "Two days later another session begins, and gets"));
+        print_framed(injection.as_ref());
     }
     for line in lines {
         let Some(text) = line.message()?.prompt else { continue };
-        let prompted = Prompted {
-            text: text.clone(),
-            project,
-            // It is not stored yet, so it was told nothing.
-            session: SessionId(0),
-            most: usize::from(settings.memory.auto_retrieve_max_results),
-            least_score: settings.memory.auto_retrieve_min_score,
-            room: u64::from(settings.context.tokens),
-            notes: false,
-            now: line.at()?,
-        };
-        let told = Searcher::new().recall(store, Some(embedder.as_mut()), &prompted)?;
+        let room = u64::from(settings.context.tokens);
+        let request = PromptRequest { text: text.clone(), project, session: NEW_SESSION, room };
+        let engine = Engine { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
+        let explained = prompt::recall(store, engine, &request, &settings, line.at()?)?;
         say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, 76))));
-        print_framed(told.as_ref().map(|told| told.text.as_str()));
+        print_framed(explained.injection.as_ref());
         break;
     }
     Ok(())
 }
 
-fn print_framed(told: Option<&str>) {
-    for line in told.unwrap_or("nothing").lines() {
+fn print_framed(injection: Option<&Injection>) {
+    for line in injection.map_or("nothing", |injection| &injection.text).lines() {
         for line in wrapped(line) {
             say(format!("  {}", painted(&line)).trim_end());
         }
@@ -192,7 +188,7 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     say(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
     for row in store.session_observations(session.id)? {
         let observation = &row.observation;
-        let head = format!("{} {}", emoji(observation.kind), observation.title);
+        let head = format!("{} {}", observation.kind.emoji(), observation.title);
         say(&format!(
             "  {}  {}",
             paint(BOLD, &head),
@@ -208,17 +204,6 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
         say("");
     }
     Ok(())
-}
-
-fn emoji(kind: ObservationType) -> &'static str {
-    match kind {
-        ObservationType::Bugfix => "🐛",
-        ObservationType::Feature => "✨",
-        ObservationType::Refactor => "🔄",
-        ObservationType::Change => "📝",
-        ObservationType::Discovery => "🔍",
-        ObservationType::Decision => "⚖️",
-    }
 }
 
 /// Text in lines of a comfortable length.

@@ -1,153 +1,75 @@
-//! `remora context --explain PROMPT`: what would be told with a prompt, and why not the rest.
+//! `remora context --explain`: what is injected with a prompt, and why.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anstyle::Style;
+use remora_app::recall::prompt::{Explained, Explanation, NEW_SESSION, PromptRequest};
+use remora_app::recall::{Candidate, Fate};
 use remora_core::host::Host;
-use remora_core::ids::{ProjectId, SessionId};
+use remora_core::ids::ProjectId;
 use remora_core::privacy;
-use remora_core::time::Time;
 use remora_hosts::response;
-use remora_search::{Embed, NEW_SESSION, Prompted, Searcher, Verdict};
-use remora_server::embedders;
+use remora_search::Mode;
 use remora_store::{SessionRow, Store};
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::context::painted;
 use super::search;
-use crate::app::{self, App};
-use crate::client;
+use crate::app::App;
+use crate::ask;
 use crate::error::Result;
-use crate::finding::Hit;
 use crate::output::{self, BOLD, DIM, GREEN, YELLOW, brief, count, paint, say, talk};
 
-/// How long the daemon may take: nobody's prompt waits for this.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 /// Whose prompt it is.
-pub(crate) struct Asker<'a> {
-    pub(crate) project: ProjectId,
-    /// Without one, it is that of a session that begins now.
-    pub(crate) session: Option<&'a SessionRow>,
+pub(crate) enum Asker {
+    Session(Box<SessionRow>),
+    /// A session that begins now in this project.
+    NewIn(ProjectId),
 }
 
-impl Asker<'_> {
-    fn host(&self) -> &str {
-        self.session.map_or(Host::ClaudeCode.name(), |session| &session.host)
+impl Asker {
+    fn request(&self, prompt: &str) -> PromptRequest {
+        let (project, session, host) = match self {
+            Self::Session(row) => (row.project_id, row.id, row.host.parse().ok()),
+            Self::NewIn(project) => (*project, NEW_SESSION, Some(Host::ClaudeCode)),
+        };
+        let room = host.and_then(response::room).unwrap_or(u64::MAX);
+        PromptRequest { text: privacy::clean_text(prompt), project, session, room }
     }
-
-    fn session(&self) -> SessionId {
-        self.session.map_or(NEW_SESSION, |session| session.id)
-    }
 }
 
-/// What the daemon and `--json` tell.
-#[derive(Deserialize)]
-struct Told {
-    context: Option<String>,
-    tokens: u64,
-    explanation: Explanation,
-}
-
-#[derive(Deserialize)]
-struct Explanation {
-    skipped: Option<String>,
-    mode: Option<String>,
-    no_vectors: Option<String>,
-    least_score: f64,
-    most: usize,
-    ms: u64,
-    candidates: Vec<Candidate>,
-}
-
-#[derive(Deserialize)]
-struct Candidate {
-    verdict: Verdict,
-    #[serde(flatten)]
-    hit: Hit,
-}
-
-/// Exit code 1 when nothing would be told.
-pub(crate) fn run(app: &App, store: &Store, asker: &Asker<'_>, prompt: &str) -> Result<ExitCode> {
-    let asked = ask_daemon(app, asker, prompt);
-    let is_by_daemon = asked.is_some();
-    let (json, told) = match asked {
-        Some(answer) => answer,
-        None => explain_here(app, store, asker, prompt)?,
-    };
+/// Exit code 1 when nothing would be injected.
+pub(crate) fn run(app: &App, store: &Store, asker: &Asker, prompt: &str) -> Result<ExitCode> {
+    let (explained, is_by_daemon) = ask::explain(app, store, &asker.request(prompt))?;
     if app.json {
-        output::json(&json)?;
+        output::json(&explained)?;
     } else {
-        print(&told, is_by_daemon);
+        print(&explained, is_by_daemon);
     }
-    Ok(ExitCode::from(u8::from(told.context.is_none())))
+    Ok(ExitCode::from(u8::from(explained.injection.is_none())))
 }
 
-/// It has the model and the vectors at hand. One that cannot explain yet is as good as none.
-fn ask_daemon(app: &App, asker: &Asker<'_>, prompt: &str) -> Option<(Value, Told)> {
-    let mut question = json!({ "explain": true, "log": false, "prompt": prompt, "host": asker.host() });
-    match asker.session {
-        Some(session) => question["session_id"] = json!(session.content_session_id),
-        None => question["project"] = json!(asker.project.to_string()),
-    }
-    let json = client::post(&app.dir, "/api/context/semantic", &question, PATIENCE)?;
-    let told = Told::deserialize(&json).ok()?;
-    Some((json, told))
-}
-
-fn explain_here(app: &App, store: &Store, asker: &Asker<'_>, prompt: &str) -> Result<(Value, Told)> {
-    let (settings, _) = app::settings(&app.dir);
-    let memory = &settings.memory;
-    let room = asker.host().parse().ok().and_then(response::room).unwrap_or(u64::MAX);
-    let prompted = Prompted {
-        text: privacy::clean_text(prompt),
-        project: asker.project,
-        session: asker.session(),
-        most: if memory.auto_retrieve_enabled { usize::from(memory.auto_retrieve_max_results) } else { 0 },
-        least_score: memory.auto_retrieve_min_score,
-        room,
-        notes: memory.notes_source().is_some(),
-        now: Time::now(),
-    };
-    let mut embedder = embedders::open(&settings.search);
-    let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
-    let explained = Searcher::new().explain(store, embedder, &prompted)?;
-    let retrieval = explained.telling.as_ref().map(|telling| &telling.retrieval);
-    let json = json!({
-        "context": explained.telling.as_ref().map(|telling| &telling.text),
-        "tokens": retrieval.map_or(0, |retrieval| retrieval.tokens),
-        "memories": retrieval.map_or(&Vec::new(), |retrieval| &retrieval.items),
-        "degraded": retrieval.and_then(|retrieval| retrieval.degraded.as_ref()),
-        "explanation": explained.explanation,
-    });
-    let told = Told::deserialize(&json)?;
-    Ok((json, told))
-}
-
-fn print(told: &Told, is_by_daemon: bool) {
-    let why = &told.explanation;
+fn print(explained: &Explained, is_by_daemon: bool) {
+    let why = &explained.explanation;
     candidates(why);
     if let Some(reason) = &why.skipped {
-        talk(&format!("Nothing was looked for: {reason}."));
+        talk(&format!("Nothing was searched: {reason}."));
     } else {
         talk(&how(why));
     }
-    if !is_by_daemon && why.mode.as_deref() == Some("hybrid") {
+    if !is_by_daemon && why.mode == Some(Mode::Hybrid) {
         talk("No daemon runs: a hook goes by words alone until one does (`remora daemon start`).");
     }
-    let Some(text) = &told.context else {
-        talk("Nothing would be told.");
+    let Some(injection) = &explained.injection else {
+        talk("Nothing would be injected.");
         return;
     };
     if !why.candidates.is_empty() {
         say("");
     }
-    for line in text.lines() {
+    for line in injection.text.lines() {
         say(&painted(line));
     }
-    talk(&format!("{} tokens", told.tokens));
+    talk(&format!("{} tokens", injection.tokens));
 }
 
 /// A row a candidate, with what its score is made of below.
@@ -157,7 +79,7 @@ fn candidates(why: &Explanation) {
         .iter()
         .map(|candidate| {
             let score = format!("{:.2}", candidate.hit.score);
-            [candidate.hit.id.clone(), score, outcome(candidate, why)]
+            [candidate.hit.id.to_string(), score, outcome(candidate, why)]
         })
         .collect();
     if rows.is_empty() {
@@ -174,7 +96,7 @@ fn candidates(why: &Explanation) {
     let head: String = (0..3).map(|column| cell(&header, column)).collect();
     say(&paint(DIM, &format!("{head}TITLE")));
     for (row, candidate) in rows.iter().zip(&why.candidates) {
-        let outcome = paint(style(candidate.verdict), &cell(row, 2));
+        let outcome = paint(style(candidate.fate), &cell(row, 2));
         let title = brief(&candidate.hit.title, 100);
         say(&format!("{}{}{outcome}{title}", cell(row, 0), cell(row, 1)));
         say(&format!("    {}", paint(DIM, &search::why(&candidate.hit))));
@@ -182,46 +104,46 @@ fn candidates(why: &Explanation) {
 }
 
 fn outcome(candidate: &Candidate, why: &Explanation) -> String {
-    match candidate.verdict {
-        Verdict::Told => "told".to_owned(),
-        Verdict::BelowThreshold => format!("below {:.2}", why.least_score),
-        Verdict::OwnSession => "learned by this session".to_owned(),
-        Verdict::Waiting => "no memory yet".to_owned(),
-        Verdict::Superseded => match candidate.hit.superseded_by {
+    match candidate.fate {
+        Fate::Injected => "injected".to_owned(),
+        Fate::BelowThreshold => format!("below {:.2}", why.least_score),
+        Fate::OwnSession => "learned by this session".to_owned(),
+        Fate::Waiting => "no memory yet".to_owned(),
+        Fate::Superseded => match candidate.hit.superseded_by {
             Some(by) => format!("superseded by {by}"),
             None => "superseded".to_owned(),
         },
-        Verdict::Wrong => "called wrong".to_owned(),
-        Verdict::NotesOff => "notes are off".to_owned(),
-        Verdict::AlreadyTold => "told before".to_owned(),
-        Verdict::ToldAsNote => "told as a note".to_owned(),
-        Verdict::ToldOtherwise => "told before, in other words".to_owned(),
-        Verdict::SaysTheSame => "of the same session as one above".to_owned(),
-        Verdict::Enough => format!("{} are told already", why.most),
-        Verdict::OverBudget => "no room left".to_owned(),
-        Verdict::Gone => "removed meanwhile".to_owned(),
+        Fate::Wrong => "called wrong".to_owned(),
+        Fate::NotesOff => "notes are off".to_owned(),
+        Fate::AlreadyInjected => "injected before".to_owned(),
+        Fate::InjectedAsNote => "injected as a note".to_owned(),
+        Fate::InjectedOtherwise => "injected before, in other words".to_owned(),
+        Fate::Duplicate => "says the same as one above".to_owned(),
+        Fate::Enough => format!("{} are injected already", why.most),
+        Fate::OverBudget => "no room left".to_owned(),
+        Fate::Gone => "removed meanwhile".to_owned(),
     }
 }
 
-fn style(verdict: Verdict) -> Style {
-    match verdict {
-        Verdict::Told => GREEN,
-        Verdict::BelowThreshold => DIM,
-        Verdict::Enough | Verdict::OverBudget => BOLD,
+fn style(fate: Fate) -> Style {
+    match fate {
+        Fate::Injected => GREEN,
+        Fate::BelowThreshold => DIM,
+        Fate::Enough | Fate::OverBudget => BOLD,
         _ => YELLOW,
     }
 }
 
 fn how(why: &Explanation) -> String {
-    let told = why.candidates.iter().filter(|candidate| candidate.verdict == Verdict::Told).count();
+    let injected = why.candidates.iter().filter(|candidate| candidate.fate == Fate::Injected).count();
     let number = count(i64::try_from(why.candidates.len()).unwrap_or(i64::MAX), "candidate");
-    let way = match (&why.no_vectors, why.mode.as_deref()) {
+    let way = match (&why.no_vectors, why.mode) {
         (Some(reason), _) => format!("by words alone, because {reason}"),
-        (None, Some("text")) => "by words alone".to_owned(),
+        (None, Some(Mode::Text)) => "by words alone".to_owned(),
         (None, _) => "by words and meaning".to_owned(),
     };
     format!(
-        "Looked {way}, in {} ms: {number}, {told} told; at most {}, from a score of {:.2} on.",
+        "Searched {way}, in {} ms: {number}, {injected} injected; at most {}, from a score of {:.2} on.",
         why.ms, why.most, why.least_score
     )
 }

@@ -1,9 +1,8 @@
 use clap::Args;
-use remora_core::document::{RecordId, RecordKind};
+use remora_app::judge::{self, JudgeError, JudgeRequest};
 use remora_core::feedback::{Feedback, Verdict};
-use remora_core::ids::ObservationId;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Store, locate};
+use remora_store::ObservationRow;
 use serde_json::json;
 
 use super::{context_files, show};
@@ -11,12 +10,11 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, say, talk};
 
-/// Say of what use an observation is, or see what became of it.
+/// Say whether an observation is useful or wrong, or see what became of it.
 ///
-/// What is `useful` rises a little when something is searched or told. What is `wrong` sinks and is not told to agents
-/// any more, but can still be found. The last word holds. `pin` puts an observation first at the start of every session,
-/// until `unpin`. Without a verdict: how often it was told to agents with a prompt, fetched by its id, and cited in an
-/// answer.
+/// A `useful` observation ranks a little higher. A `wrong` one sinks and is not injected any more, but can still be found.
+/// The last word holds. `pin` puts an observation first at the start of every session, until `unpin`. Without a verdict:
+/// how often it was injected with a prompt, fetched by its id, and cited in an answer.
 #[derive(Args)]
 pub(crate) struct Given {
     /// The observation, as `remora search` prints it.
@@ -35,14 +33,19 @@ pub(crate) struct Given {
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
-    let row = find(&store, &given.id)?;
-    let feedback = match given.verdict {
-        None => row.feedback,
+    let (row, feedback) = match given.verdict {
+        None => {
+            let row = judge::observation(&store, &given.id)?;
+            let feedback = row.feedback;
+            (row, feedback)
+        }
         Some(verdict) => {
-            check_project(&store, &row, verdict, given)?;
-            let judged = store.judge(row.id, verdict, given.undo, Time::now())?;
-            context_files::follow(&mut store, Some(row.project_id));
-            judged.ok_or_else(|| unknown(&given.id))?
+            let only = Some(app::whose(given.project.as_deref(), false)?);
+            let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
+            let judged = judge::judge(&mut store, &request, Time::now())
+                .map_err(|error| refused(error, verdict, given.undo))?;
+            context_files::follow(&mut store, Some(judged.observation.project_id));
+            (*judged.observation, judged.feedback)
         }
     };
     if app.json {
@@ -55,50 +58,30 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     Ok(())
 }
 
+fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
+    let message = error.to_string();
+    match error {
+        JudgeError::App(error) => error.into(),
+        JudgeError::OtherProject(row) => {
+            let undo = if undo { " --undo" } else { "" };
+            CliError::usage(message).hint(format!(
+                "if that is the one you mean: `remora feedback {} {}{undo} --project {}`",
+                row.id,
+                verdict.name(),
+                row.project_id
+            ))
+        }
+    }
+}
+
 fn print(row: &ObservationRow, feedback: &Feedback) {
     say(&format!("{}  {}", row.id, brief(&row.observation.title, 100)));
     let of_use = show::of_use(feedback);
     say(&format!("    {}", if of_use.is_empty() { "nothing became of it yet" } else { &of_use }));
     if feedback.is_wrong() {
         talk(&format!(
-            "Agents are not told of it any more; to change that: `remora feedback {} wrong --undo`",
+            "It is not injected any more; to change that: `remora feedback {} wrong --undo`",
             row.id
         ));
     }
-}
-
-fn find(store: &Store, id: &str) -> Result<ObservationRow> {
-    match show::record_id(id.trim_start_matches('#')) {
-        Some(RecordId { kind: RecordKind::Observation, number }) => {
-            store.observation(ObservationId(number))?.ok_or_else(|| unknown(id))
-        }
-        Some(_) => Err(CliError::usage(format!("feedback is for observations, and `{id}` is none"))
-            .hint("find one: `remora search WORDS --kind observation`")),
-        None => Err(unknown(id)),
-    }
-}
-
-fn unknown(id: &str) -> CliError {
-    CliError::not_found(format!("no observation is known as `{id}`"))
-        .hint("its id is a number; find it: `remora search WORDS --kind observation`")
-}
-
-/// One wrong digit must not change the memory of another project.
-fn check_project(store: &Store, row: &ObservationRow, verdict: Verdict, given: &Given) -> Result<()> {
-    let own = match &given.project {
-        Some(wanted) => Some(app::project(store, wanted)?.id),
-        None => store.project_at(&locate(&std::env::current_dir()?))?.map(|project| project.id),
-    };
-    if own == Some(row.project_id) {
-        return Ok(());
-    }
-    let undo = if given.undo { " --undo" } else { "" };
-    Err(CliError::usage(format!("observation {} belongs to another project: {}", row.id, row.project)).hint(
-        format!(
-            "if that is the one you mean: `remora feedback {} {}{undo} --project {}`",
-            row.id,
-            verdict.name(),
-            row.project_id
-        ),
-    ))
 }

@@ -12,17 +12,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use remora_app::capture::{self, Report, Taken};
+use remora_app::recall::{self, Injection};
+use remora_client::Daemon;
+use remora_client::control::{self, Message};
+use remora_client::launch;
 use remora_core::event::Body;
 use remora_core::host::Host;
-use remora_core::settings::Sync;
+use remora_core::settings::{Settings, Sync};
 use remora_core::time::Time;
-use remora_server::control::{self, Message};
-use remora_server::launch;
+use remora_hosts::Reading;
+use remora_hosts::response::{self, Moment};
 use remora_store::{DataDir, Record, Store, StoreError, log, problems, spool};
 
-use crate::capture::{self, Taken};
-use crate::recall::Wanted;
-use crate::{app, env, recall, stdin};
+use crate::{app, env, stdin};
 
 /// From the last byte of input; what the database has not taken by then goes to the spool.
 const DEADLINE: Duration = Duration::from_millis(200);
@@ -86,27 +89,25 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
-    let (mut sync, mut autostart, mut wanted) = (Sync::Normal, true, Wanted::default());
-    let settings = || {
-        let (settings, problems) = app::settings(dir);
-        for problem in problems {
-            problems::report(Some(dir), &format!("settings: {problem}"));
-        }
-        (sync, autostart) = (settings.capture.sync, settings.daemon.autostart);
-        wanted = Wanted { context: settings.context.clone(), memory: settings.memory.clone() };
-        settings
+    let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
+        return Ok(());
     };
-    match capture::take(dir, settings, host, arguments.event.as_deref(), document, Time::now())? {
+    let (settings, problems) = app::settings(dir);
+    for problem in problems {
+        problems::report(Some(dir), &format!("settings: {problem}"));
+    }
+    let taken = capture::take(dir, &settings, env::home().as_deref(), report, Time::now());
+    match taken.map_err(|error| error.to_string())? {
         Taken::Record(record) => {
-            let mut delivered = deliver(dir, sync, &record, wanted.patience());
+            let mut delivered = deliver(dir, &settings, &record);
             if let Ok(store) = &mut delivered
-                && let Some(answer) = tell(dir, store, &record, &wanted)
+                && let Some(answer) = answer(dir, store, &record, &settings)
             {
                 print(&answer);
             }
-            // Last, so that the daemon answers before it works. Should there be no time left, the next hook tells it. It
-            // hears of the spool, too: after an update it is the daemon that brings the database up to date.
-            let poked = poke(dir, autostart);
+            // Last, so that the daemon answers before it works. If no time is left, the next hook pokes it. It is poked
+            // for the spool, too: after an update it is the daemon that migrates the database.
+            let poked = poke(dir, settings.daemon.autostart);
             let store = delivered?;
             // A daemon that listens does it itself, when nobody waits.
             if poked != Ok(Poked::Heard) {
@@ -114,33 +115,61 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             poked.map(drop)
         }
-        Taken::FileAhead(ahead) if wanted.memory.file_context_enabled => {
-            watch(wanted.patience(), || true);
-            if let Some(answer) = guarded(dir, || recall::before_file(dir, &ahead, Time::now())) {
+        Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
+            let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
+            watch(patience(&settings), || true);
+            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, Time::now()));
+            if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
                 print(&answer);
             }
             Ok(())
         }
-        Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic | Taken::Nothing => Ok(()),
+        Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic => Ok(()),
     }
+}
+
+/// What a host's message says, with the directory it is about.
+pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
+    Ok(match reading {
+        Reading::Nothing => None,
+        Reading::Malformed(reason) => return Err(reason.to_owned()),
+        Reading::Synthetic { session, origin } => Some(Report::Synthetic { session, origin }),
+        Reading::FileAhead(mut ahead) => {
+            ahead.cwd = directory(ahead.cwd);
+            Some(Report::FileAhead(ahead))
+        }
+        Reading::Event(mut event) => {
+            event.cwd = directory(event.cwd);
+            Some(Report::Event(event))
+        }
+    })
+}
+
+/// A host that does not say where it works starts its hooks there.
+fn directory(named: String) -> String {
+    if !named.is_empty() {
+        return named;
+    }
+    std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
+}
+
+/// How long a prompt or a file waits for what is known about it.
+fn patience(settings: &Settings) -> Duration {
+    Duration::from_millis(settings.memory.auto_retrieve_ms.into())
 }
 
 /// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
 /// its uuid makes it one.
-fn deliver(
-    dir: &DataDir,
-    sync: Sync,
-    record: &Record,
-    patience: Duration,
-) -> Result<ManuallyDrop<Store>, String> {
+fn deliver(dir: &DataDir, settings: &Settings, record: &Record) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
     watch(DEADLINE, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
     // What is stored needs no more time than the user gives it for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
         let stored = Arc::clone(&stored);
-        watch(patience, move || stored.load(Ordering::Acquire));
+        watch(patience(settings), move || stored.load(Ordering::Acquire));
     }
-    let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, sync, record, &stored)));
+    let attempt =
+        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
         Ok(Err(error)) => error.to_string(),
@@ -197,17 +226,38 @@ fn tidy(dir: &DataDir, store: &Store) {
     }
 }
 
-/// What the host is told, if anything.
-fn tell(dir: &DataDir, store: &mut Store, record: &Record, wanted: &Wanted) -> Option<String> {
-    guarded(dir, || recall::answer(store, record.captured.event(), wanted, record.at))
+/// The answer to a host, if there is something to inject.
+fn answer(dir: &DataDir, store: &mut Store, record: &Record, settings: &Settings) -> Option<String> {
+    let event = record.captured.event();
+    let session = &event.session;
+    let room = response::room(session.host)?;
+    match &event.body {
+        Body::SessionStarted { source } => {
+            let begin = || recall::start::begin(store, session, source, settings, room, record.at);
+            rendered(session.host, Moment::SessionStart, guarded(dir, begin))
+        }
+        Body::PromptSubmitted { text } => {
+            let daemon = Daemon::of(dir);
+            let submit = || recall::prompt::submit(store, daemon, session, text, settings, room, record.at);
+            rendered(session.host, Moment::Prompt, guarded(dir, submit))
+        }
+        _ => None,
+    }
+}
+
+fn rendered(host: Host, moment: Moment, injection: Option<Injection>) -> Option<String> {
+    injection.and_then(|injection| response::with_context(host, moment, &injection.text))
 }
 
 /// Memory that cannot be read is no reason to disturb the host.
-fn guarded(dir: &DataDir, answer: impl FnOnce() -> Result<Option<String>, StoreError>) -> Option<String> {
-    match panic::catch_unwind(AssertUnwindSafe(answer)) {
-        Ok(Ok(answer)) => answer,
+fn guarded(
+    dir: &DataDir,
+    recall: impl FnOnce() -> Result<Option<Injection>, StoreError>,
+) -> Option<Injection> {
+    match panic::catch_unwind(AssertUnwindSafe(recall)) {
+        Ok(Ok(injection)) => injection,
         Ok(Err(error)) => {
-            problems::report(Some(dir), &format!("nothing was told: {error}"));
+            problems::report(Some(dir), &format!("nothing injected: {error}"));
             None
         }
         Err(_) => None,

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use remora_client::presence::{self, Presence};
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
 use remora_observer::Health;
 use remora_search::{IndexError, index_next};
 use remora_server::embedders;
-use remora_server::presence::{self, Presence};
 use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
 }
 
 fn scope(store: &Store, which: &Which) -> Result<ProjectScope> {
-    app::scope(store, which.project.as_deref(), which.project.is_none())
+    Ok(remora_app::scope(store, &app::whose(which.project.as_deref(), which.project.is_none())?)?)
 }
 
 fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {

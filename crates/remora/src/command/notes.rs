@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
+use remora_client::control::{self, Message};
 use remora_core::settings::{Memory, NotesSource};
 use remora_notes::{Access, Offered, certificate};
-use remora_server::control::{self, Message};
 use remora_store::Store;
 use remora_store::notes::NotesState;
 use serde_json::json;

@@ -1,11 +1,12 @@
 use std::path::Path;
 
 use clap::Args;
+use remora_app::project_named;
 use remora_core::time::Time;
 use remora_store::locate;
 use remora_store::pause::{self, Pause, PausedProject};
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, say};
 
@@ -68,7 +69,7 @@ pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
 
 /// A project that Remora knows, or a directory it has not met yet.
 fn to_pause(app: &App, wanted: &str) -> Result<PausedProject> {
-    let known = app.open().and_then(|store| app::project(&store, wanted));
+    let known = app.open().and_then(|store| Ok(project_named(&store, wanted)?));
     let since = Time::now();
     match known {
         Ok(project) => {

@@ -1,10 +1,12 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use remora_core::ids::EventId;
-use remora_store::{EventRow, Store, StoreError, Which};
+use remora_app::AppError;
+use remora_app::queue::{self, DrainReport, Turns};
+use remora_store::{EventRow, Store};
 use serde_json::json;
 
+use super::context_files;
 use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, count, say, talk};
@@ -52,20 +54,17 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
     match &arguments.action {
         None => list(app, arguments.limit),
         Some(Action::Drain { all }) => drain(app, *all),
-        Some(Action::Retry(failed)) => change(app, failed, Store::retry, "wait again"),
-        Some(Action::Drop(failed)) => change(app, failed, Store::drop_failed, "given up"),
+        Some(Action::Retry(failed)) => change(app, failed, queue::retry, "wait again"),
+        Some(Action::Drop(failed)) => change(app, failed, queue::give_up, "given up"),
     }
 }
 
 fn drain(app: &App, all: bool) -> Result<()> {
     let mut store = app.open()?;
     let owner = format!("drain-{}", std::process::id());
-    let silence = if all { Duration::ZERO } else { SILENCE };
-    let drained = remora_observer::drain(&mut store, &owner, silence)?;
-    if drained.turns > 0 {
-        super::context_files::follow(&mut store, None);
-    }
-    let left = store.counts()?.pending;
+    let turns = if all { Turns::All } else { Turns::Ended(SILENCE) };
+    let DrainReport { drained, followed, pending: left } = queue::drain(&mut store, &owner, turns)?;
+    context_files::warn(&followed);
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     if app.json {
         return output::json(&json!({
@@ -95,13 +94,12 @@ fn drain(app: &App, all: bool) -> Result<()> {
 fn change(
     app: &App,
     failed: &Failed,
-    change: fn(&mut Store, Which<'_>) -> std::result::Result<usize, StoreError>,
+    change: fn(&mut Store, &queue::Failed) -> std::result::Result<usize, AppError>,
     outcome: &str,
 ) -> Result<()> {
     let mut store = app.open()?;
-    let ids: Vec<EventId> = failed.ids.iter().map(|id| event_id(id)).collect::<Result<_>>()?;
-    let which = if failed.all { Which::All } else { Which::Events(&ids) };
-    let changed = change(&mut store, which)?;
+    let which = if failed.all { queue::Failed::All } else { queue::Failed::Named(failed.ids.clone()) };
+    let changed = change(&mut store, &which)?;
     if changed == 0 {
         return Err(CliError::not_found("no such event has failed").hint("see what has: `remora queue`"));
     }
@@ -112,28 +110,13 @@ fn change(
     Ok(())
 }
 
-fn event_id(id: &str) -> Result<EventId> {
-    let number = id.strip_prefix('e').unwrap_or(id).parse();
-    number.map(EventId).map_err(|_| {
-        CliError::usage(format!("`{id}` is not an event"))
-            .hint("events are called e1, e2 and so on: `remora queue`")
-    })
-}
-
 fn list(app: &App, limit: u32) -> Result<()> {
     let store = app.open()?;
-    let counts = store.counts()?;
-    let events = store.queue(limit)?;
-    let total = counts.pending + counts.processing + counts.failed;
+    let queue = queue::list(&store, limit)?;
     if app.json {
-        return output::json(&json!({
-            "pending": counts.pending,
-            "processing": counts.processing,
-            "failed": counts.failed,
-            "total": total,
-            "events": events,
-        }));
+        return output::json(&queue);
     }
+    let queue::Queue { total, events, .. } = queue;
     if total == 0 {
         say("The queue is empty: every event has become knowledge, or none was captured yet.");
         return Ok(());

@@ -2,17 +2,18 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use remora_core::document::{ProjectScope, RecordKind};
+use remora_app::Whose;
+use remora_app::search::SearchRequest;
+use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
-use remora_core::time::Time;
-use remora_search::{Edge, Mode, SearchQuery, Sort, parse_date};
+use remora_search::{Facets, Hit, Mode, Results, Sort};
 use remora_store::Store;
 
 use super::save::observation_type;
 use crate::app::{self, App};
-use crate::error::{CliError, Result};
-use crate::finding::{self, Facets, Hit, Page};
+use crate::ask;
+use crate::error::Result;
 use crate::output::{self, BOLD, DIM, brief, count, paint, say, talk};
 
 /// Find what was learned: by words, by meaning, by file, date or kind.
@@ -91,68 +92,56 @@ const MOST_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     let store = app.open()?;
-    let query = question(&store, arguments)?;
-    let found = finding::find(app, &store, &query)?;
+    let request = request(arguments)?;
+    let found = ask::search(app, &store, request.clone())?;
     if app.json {
-        output::json(&found.json)?;
-    } else if !found.page.hits.is_empty() {
-        print(&found.page, &query, arguments);
+        output::json(&found)?;
+    } else if !found.hits.is_empty() {
+        print(&found, &request, arguments);
     }
-    if found.page.hits.is_empty() {
-        talk(&nothing(&store, &query, &found.page, arguments)?);
+    if found.hits.is_empty() {
+        talk(&nothing(&store, &request, &found, arguments)?);
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// From what was typed to what it means.
-fn question(store: &Store, arguments: &Search) -> Result<SearchQuery> {
-    let scope = app::scope(store, arguments.project.as_deref(), arguments.all)?;
-    let mut query = SearchQuery::new(scope, arguments.query.join(" "));
-    let filters = &mut query.filters;
-    (filters.types, filters.kinds) = (arguments.types.clone(), arguments.kinds.clone());
-    (filters.concepts, filters.files) = (arguments.concepts.clone(), arguments.files.clone());
-    filters.from = date("--from", arguments.from.as_deref(), Edge::Start, query.now)?;
-    filters.until = date("--to", arguments.to.as_deref(), Edge::End, query.now)?;
-    filters.host = arguments.host.map(|host| host.name().to_owned());
-    filters.session = arguments
-        .session
-        .as_deref()
-        .map(|session| app::session(store, session))
-        .transpose()?
-        .map(|session| session.id);
-    query.limit = usize::from(arguments.limit);
-    query.offset = usize::from(arguments.offset);
-    query.mode = match arguments.mode {
-        Way::Auto => Mode::Auto,
-        Way::Hybrid => Mode::Hybrid,
-        Way::Semantic => Mode::Semantic,
-        Way::Text => Mode::Text,
-    };
-    query.sort = match arguments.sort {
-        Order::Relevance => Sort::Relevance,
-        Order::Date => Sort::Date,
-    };
-    Ok(query)
-}
-
-fn date(option: &str, text: Option<&str>, edge: Edge, now: Time) -> Result<Option<Time>> {
-    let Some(text) = text else { return Ok(None) };
-    match parse_date(text, edge, now) {
-        Some(time) => Ok(Some(time)),
-        None => Err(CliError::usage(format!("{option}: `{text}` is no date")).hint(format!(
-            "such as `{option} 2026-03-01`, `{option} yesterday`, `{option} \"2 weeks ago\"`"
-        ))),
-    }
+fn request(arguments: &Search) -> Result<SearchRequest> {
+    Ok(SearchRequest {
+        whose: app::whose(arguments.project.as_deref(), arguments.all)?,
+        text: arguments.query.join(" "),
+        types: arguments.types.clone(),
+        kinds: arguments.kinds.clone(),
+        concepts: arguments.concepts.clone(),
+        files: arguments.files.clone(),
+        from: arguments.from.clone(),
+        until: arguments.to.clone(),
+        host: arguments.host,
+        session: arguments.session.clone(),
+        mode: match arguments.mode {
+            Way::Auto => Mode::Auto,
+            Way::Hybrid => Mode::Hybrid,
+            Way::Semantic => Mode::Semantic,
+            Way::Text => Mode::Text,
+        },
+        sort: match arguments.sort {
+            Order::Relevance => Sort::Relevance,
+            Order::Date => Sort::Date,
+        },
+        limit: usize::from(arguments.limit),
+        offset: usize::from(arguments.offset),
+    })
 }
 
 fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
-    RecordKind::from_name(word).ok_or_else(|| "expected observation, summary, turn, fact or event".to_owned())
+    RecordKind::from_name(word)
+        .ok_or_else(|| "expected observation, summary, turn, fact, note or event".to_owned())
 }
 
 /// A row a hit, with what was found in it below.
-fn print(page: &Page, query: &SearchQuery, arguments: &Search) {
-    let names_project = query.filters.scope == ProjectScope::All;
+fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
+    let names_project = request.whose == Whose::All;
     let row = |id: &str, kind: &str, when: &str, project: &str| {
         let mut row = vec![id.to_owned(), kind.to_owned(), when.to_owned()];
         row.extend(names_project.then(|| brief(project, 20)));
@@ -162,9 +151,13 @@ fn print(page: &Page, query: &SearchQuery, arguments: &Search) {
         .hits
         .iter()
         .map(|hit| {
-            let kind = hit.observation_type.as_deref().unwrap_or(&hit.kind);
-            let when = Time::from_iso(&hit.created_at).map_or_else(|| hit.created_at.clone(), output::local);
-            row(&hit.id, kind, &when, hit.project.as_deref().unwrap_or("every project"))
+            let kind = hit.observation_type.map_or(hit.kind.name(), ObservationType::name);
+            row(
+                &hit.id.to_string(),
+                kind,
+                &output::local(hit.created_at),
+                hit.project.as_deref().unwrap_or("every project"),
+            )
         })
         .collect();
     let header = row("ID", "KIND", "WHEN", "PROJECT");
@@ -198,9 +191,9 @@ fn print(page: &Page, query: &SearchQuery, arguments: &Search) {
     if arguments.explain {
         talk(&how(page));
     }
-    let end = query.offset + page.hits.len();
+    let end = request.offset + page.hits.len();
     if end < page.total {
-        talk(&format!("{} to {end} of {}; more with `--offset {end}`", query.offset + 1, page.total));
+        talk(&format!("{} to {end} of {}; more with `--offset {end}`", request.offset + 1, page.total));
     }
 }
 
@@ -210,7 +203,8 @@ fn remarks(hit: &Hit) -> String {
         remarks.push(format!("superseded by {by}"));
     }
     if !hit.duplicates.is_empty() {
-        remarks.push(format!("also {}", hit.duplicates.join(", ")));
+        let also: Vec<String> = hit.duplicates.iter().map(ToString::to_string).collect();
+        remarks.push(format!("also {}", also.join(", ")));
     }
     if hit.why.waiting {
         remarks.push("waits to become memory".to_owned());
@@ -220,20 +214,21 @@ fn remarks(hit: &Hit) -> String {
 
 /// The snippet in one line, with the words that were asked for in bold. Nothing where the title says it all.
 fn highlighted(hit: &Hit) -> String {
-    if brief(&hit.snippet, usize::MAX) == brief(&hit.title, usize::MAX) {
+    if brief(&hit.snippet.text, usize::MAX) == brief(&hit.title, usize::MAX) {
         return String::new();
     }
     let mut line = String::new();
     let mut at = 0;
-    for &(start, end) in &hit.highlights {
-        let (Some(before), Some(word)) = (hit.snippet.get(at..start), hit.snippet.get(start..end)) else {
+    for &(start, end) in &hit.snippet.highlights {
+        let (Some(before), Some(word)) = (hit.snippet.text.get(at..start), hit.snippet.text.get(start..end))
+        else {
             continue;
         };
         line.push_str(&plain(before));
         line.push_str(&paint(BOLD, &plain(word)));
         at = end;
     }
-    line.push_str(&plain(hit.snippet.get(at..).unwrap_or_default()));
+    line.push_str(&plain(hit.snippet.text.get(at..).unwrap_or_default()));
     line.trim().to_owned()
 }
 
@@ -267,20 +262,20 @@ pub(super) fn why(hit: &Hit) -> String {
         parts.push(format!("near file +{:.0} %", why.file * 100.0));
     }
     if why.used.abs() >= 0.005 {
-        let what = if why.used > 0.0 { "used before" } else { "told in vain, or wrong" };
+        let what = if why.used > 0.0 { "used before" } else { "injected in vain, or wrong" };
         parts.push(format!("{what} {:+.0} %", why.used * 100.0));
     }
     brief(&parts.join(", "), 400)
 }
 
-fn how(page: &Page) -> String {
+fn how(page: &Results) -> String {
     match &page.plan.no_vectors {
         Some(reason) => format!("Searched by words alone: {reason}."),
-        None => format!("Searched by way of {}.", page.plan.mode),
+        None => format!("Searched by way of {}.", page.plan.mode.name()),
     }
 }
 
-fn facets(page: &Page) -> String {
+fn facets(page: &Results) -> String {
     let Facets { types, kinds, projects, concepts } = &page.facets;
     let more = if page.more { " or more" } else { "" };
     let mut parts = vec![format!("{}{more} found", page.total)];
@@ -300,10 +295,11 @@ fn counted(label: &str, counts: &BTreeMap<String, usize>, most: usize) -> Option
 }
 
 /// What was searched, and what to try next.
-fn nothing(store: &Store, query: &SearchQuery, page: &Page, arguments: &Search) -> Result<String> {
-    let place = match query.filters.scope {
-        ProjectScope::All => "all projects".to_owned(),
-        ProjectScope::One(id) => {
+fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &Search) -> Result<String> {
+    let place = match &request.whose {
+        Whose::All => "all projects".to_owned(),
+        whose => {
+            let id = remora_app::project(store, whose)?;
             let name = store.projects()?.into_iter().find(|project| project.id == id);
             format!("project {}", name.map_or_else(|| id.to_string(), |project| project.name))
         }
@@ -312,19 +308,19 @@ fn nothing(store: &Store, query: &SearchQuery, page: &Page, arguments: &Search) 
         return Ok(format!(
             "Only {} in {place}: nothing is left after --offset {}.",
             count(i64::try_from(page.total).unwrap_or(i64::MAX), "record"),
-            query.offset
+            request.offset
         ));
     }
-    let text = brief(&query.text, 60);
+    let text = brief(&request.text, 60);
     if text.is_empty() {
-        let next = if query.filters.is_narrow() { "; try fewer filters" } else { "" };
+        let next = if request.is_narrow() { "; try fewer filters" } else { "" };
         return Ok(format!("Nothing found in {place}{next}."));
     }
     let mut next = Vec::new();
-    if query.filters.is_narrow() {
+    if request.is_narrow() {
         next.push("fewer filters");
     }
-    if query.filters.scope != ProjectScope::All {
+    if request.whose != Whose::All {
         next.push("`--all` for every project");
     }
     let by_meaning = match (&page.plan.no_vectors, arguments.mode) {
@@ -346,7 +342,7 @@ fn nothing(store: &Store, query: &SearchQuery, page: &Page, arguments: &Search) 
     next.push("other words");
     Ok(format!(
         "Nothing found for `{text}` in {place}, searched by way of {}{by_meaning}; try {}.",
-        page.plan.mode,
+        page.plan.mode.name(),
         next.join(", ")
     ))
 }

@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::Result;
 use crate::output::{self, Table, brief, say};
 
@@ -17,7 +17,8 @@ pub(crate) struct Sessions {
 
 pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let store = app.open()?;
-    let project = arguments.project.as_deref().map(|wanted| app::project(&store, wanted)).transpose()?;
+    let project =
+        arguments.project.as_deref().map(|wanted| remora_app::project_named(&store, wanted)).transpose()?;
     let sessions = store.sessions(project.map(|project| project.id), arguments.limit)?;
     if app.json {
         return output::json(&json!({ "sessions": sessions }));

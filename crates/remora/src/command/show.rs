@@ -1,15 +1,13 @@
 use clap::Args;
-use remora_core::document::{RecordId, RecordKind};
+use remora_app::records::{self, Record, WholeSession};
 use remora_core::feedback::Feedback;
-use remora_core::ids::{EventId, FactId, NoteId, ObservationId, PromptId, SummaryId};
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
-use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
-use serde_json::{Value, json};
+use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
 
 use super::queue::what;
 use crate::app::App;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::output::{self, BOLD, DIM, brief, paint, say};
 
 #[derive(Args)]
@@ -20,130 +18,33 @@ pub(crate) struct Show {
     ids: Vec<String>,
 }
 
-enum Found {
-    Observation(Box<ObservationRow>),
-    Summary(Box<SummaryRow>),
-    Turn(PromptRow),
-    Fact(FactRow),
-    Note(NoteRow),
-    Event(Box<EventRow>),
-    Session(Box<SessionRow>),
-}
-
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
     let mut store = app.open()?;
-    let found: Vec<Found> = arguments.ids.iter().map(|id| find(&store, id)).collect::<Result<_>>()?;
-    store.count_fetched(&observations(&found), Time::now());
+    let records = records::records(&mut store, &arguments.ids, Time::now())?;
     if app.json {
-        let records: Vec<Value> = found.iter().map(|found| to_json(&store, found)).collect::<Result<_>>()?;
         return match records.as_slice() {
             [record] => output::json(record),
             _ => output::json(&records),
         };
     }
-    for (number, found) in found.iter().enumerate() {
+    for (number, record) in records.iter().enumerate() {
         if number > 0 {
             say("");
         }
-        print(&store, found)?;
+        print(record)?;
     }
     Ok(())
 }
 
-fn observations(found: &[Found]) -> Vec<ObservationId> {
-    let ids = found.iter().map(|found| match found {
-        Found::Observation(row) => Some(row.id),
-        _ => None,
-    });
-    ids.flatten().collect()
-}
-
-fn find(store: &Store, id: &str) -> Result<Found> {
-    if let Some(found) = find_by_number(store, id)? {
-        return Ok(found);
-    }
-    let sessions = store.sessions_named(id)?;
-    match sessions.as_slice() {
-        [session] => Ok(Found::Session(Box::new(session.clone()))),
-        [] => Err(CliError::not_found(format!("nothing is known as `{id}`"))
-            .hint("ids are in `remora search`, `remora sessions` and `remora queue`")),
-        several => {
-            let ids: Vec<&str> = several.iter().map(|session| session.content_session_id.as_str()).collect();
-            Err(CliError::usage(format!("`{id}` is the beginning of {} sessions", several.len()))
-                .hint(format!("give more of it: {}", ids.join(", "))))
-        }
-    }
-}
-
-fn find_by_number(store: &Store, id: &str) -> Result<Option<Found>> {
-    let Some(RecordId { kind, number }) = record_id(id) else { return Ok(None) };
-    Ok(match kind {
-        RecordKind::Observation => {
-            store.observation(ObservationId(number))?.map(|row| Found::Observation(Box::new(row)))
-        }
-        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| Found::Summary(Box::new(row))),
-        RecordKind::Turn => store.prompt(PromptId(number))?.map(Found::Turn),
-        RecordKind::Fact => store.fact(FactId(number))?.map(Found::Fact),
-        RecordKind::Note => store.note(NoteId(number))?.map(Found::Note),
-        RecordKind::Event => store.event(EventId(number))?.map(|row| Found::Event(Box::new(row))),
-    })
-}
-
-/// A record by the name it is printed with, or by that of one of its parts: `obs_12_fact_2` is in `12`.
-pub(crate) fn record_id(id: &str) -> Option<RecordId> {
-    if let Ok(record) = id.parse() {
-        return Some(record);
-    }
-    let mut words = id.split('_');
-    let kind = match words.next()? {
-        "obs" | "observation" => RecordKind::Observation,
-        "sum" | "summary" => RecordKind::Summary,
-        "turn" | "prompt" => RecordKind::Turn,
-        "fact" => RecordKind::Fact,
-        "note" => RecordKind::Note,
-        _ => return None,
-    };
-    words.next()?.parse().ok().map(|number| RecordId { kind, number })
-}
-
-/// The whole record, for programs.
-pub(crate) fn record(store: &Store, id: &str) -> Result<Value> {
-    to_json(store, &find(store, id)?)
-}
-
-fn to_json(store: &Store, found: &Found) -> Result<Value> {
-    let (kind, mut record) = match found {
-        Found::Observation(row) => ("observation", serde_json::to_value(row)?),
-        Found::Summary(row) => ("summary", serde_json::to_value(row)?),
-        Found::Turn(row) => ("turn", serde_json::to_value(row)?),
-        Found::Fact(row) => ("fact", serde_json::to_value(row)?),
-        Found::Note(row) => ("note", serde_json::to_value(row)?),
-        Found::Event(row) => ("event", serde_json::to_value(row)?),
-        Found::Session(row) => {
-            let mut record = serde_json::to_value(row)?;
-            record["turns"] = serde_json::to_value(store.prompts(row.id)?)?;
-            let mut events = serde_json::to_value(store.session_events(row.id)?)?;
-            // The list tells what happened; `show e56` gives the whole event.
-            for event in events.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-                event.remove("payload");
-            }
-            record["event_list"] = events;
-            ("session", record)
-        }
-    };
-    record["kind_of_record"] = json!(kind);
-    Ok(record)
-}
-
-fn print(store: &Store, found: &Found) -> Result<()> {
-    match found {
-        Found::Observation(row) => print_observation(row),
-        Found::Summary(row) => print_summary(row),
-        Found::Turn(row) => print_turn(row, usize::MAX),
-        Found::Fact(row) => print_fact(row),
-        Found::Note(row) => print_note(row),
-        Found::Event(row) => print_event(row)?,
-        Found::Session(row) => print_session(store, row)?,
+fn print(record: &Record) -> Result<()> {
+    match record {
+        Record::Observation(row) => print_observation(row),
+        Record::Summary(row) => print_summary(row),
+        Record::Turn(row) => print_turn(row, usize::MAX),
+        Record::Fact(row) => print_fact(row),
+        Record::Note(row) => print_note(row),
+        Record::Event(row) => print_event(row)?,
+        Record::Session(row) => print_session(row),
     }
     Ok(())
 }
@@ -178,7 +79,7 @@ pub(crate) fn of_use(feedback: &Feedback) -> String {
     let counted = |count: u32, what: &str| (count > 0).then(|| format!("{what} {count}"));
     let parts = [
         feedback.pinned.then(|| "pinned".to_owned()),
-        counted(feedback.injected, "told"),
+        counted(feedback.injected, "injected"),
         counted(feedback.fetched, "fetched"),
         counted(feedback.cited, "cited"),
         counted(feedback.useful, "useful"),
@@ -238,7 +139,8 @@ fn print_event(row: &EventRow) -> Result<()> {
     Ok(())
 }
 
-fn print_session(store: &Store, row: &SessionRow) -> Result<()> {
+fn print_session(whole: &WholeSession) {
+    let row = &whole.session;
     say(&format!("{} {}", paint(BOLD, &row.content_session_id), paint(DIM, &row.status)));
     field("project", &row.project);
     field("host", &row.host);
@@ -247,11 +149,10 @@ fn print_session(store: &Store, row: &SessionRow) -> Result<()> {
     if row.private_turns > 0 {
         field("private", &format!("{}, of which nothing was kept", output::count(row.private_turns, "turn")));
     }
-    let events = store.session_events(row.id)?;
-    for turn in store.prompts(row.id)? {
+    for turn in &whole.turns {
         say("");
-        print_turn(&turn, 160);
-        for event in events.iter().filter(|event| event.prompt_number == turn.prompt_number) {
+        print_turn(turn, 160);
+        for event in whole.events.iter().filter(|event| event.prompt_number == turn.prompt_number) {
             if matches!(event.kind.as_str(), "tool_used" | "subagent_ended" | "compacted") {
                 say(&format!(
                     "  {} {}",
@@ -261,5 +162,4 @@ fn print_session(store: &Store, row: &SessionRow) -> Result<()> {
             }
         }
     }
-    Ok(())
 }

@@ -1,14 +1,12 @@
 use clap::Args;
-use remora_core::document::{ProjectScope, RecordId, RecordKind};
-use remora_core::ids::ProjectId;
-use remora_search::SearchQuery;
-use remora_store::{Anchor, Moment, Store};
-use serde_json::json;
+use remora_app::records::record_id;
+use remora_app::timeline::{self, Around, TimelineRequest};
+use remora_core::document::RecordId;
+use remora_store::{Moment, Store};
 
-use super::show::record_id;
 use crate::app::{self, App};
+use crate::ask;
 use crate::error::{CliError, Result};
-use crate::finding;
 use crate::output::{self, BOLD, DIM, brief, paint, say};
 
 /// What was learned before and after something, day by day.
@@ -32,58 +30,41 @@ pub(crate) struct Timeline {
 
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     let store = app.open()?;
-    let (project, anchor) = place(app, &store, arguments)?;
-    let around = anchor.as_ref().map_or(Anchor::Now, Anchor::Moment);
-    let moments = store.timeline(project, around, arguments.before, arguments.after)?;
-    if moments.is_empty() {
+    let timeline = timeline::timeline(&store, &request(app, &store, arguments)?)?;
+    if timeline.items.is_empty() {
         return Err(CliError::not_found("nothing was learned in this project yet")
             .hint("see what waits to become knowledge: `remora queue`"));
     }
-    let anchor = anchor.map(|moment| moment.id);
     if app.json {
-        return output::json(&json!({ "anchor": anchor, "project_id": project, "items": moments }));
+        return output::json(&timeline);
     }
-    print(&moments, anchor);
+    print(&timeline.items, timeline.anchor);
     Ok(())
 }
 
-/// Which project, and around what in it.
-fn place(app: &App, store: &Store, arguments: &Timeline) -> Result<(ProjectId, Option<Moment>)> {
-    let wanted = arguments.project.as_deref();
+fn request(app: &App, store: &Store, arguments: &Timeline) -> Result<TimelineRequest> {
+    let mut request = TimelineRequest {
+        whose: Some(app::whose(arguments.project.as_deref(), false)?),
+        around: Around::Now,
+        before: arguments.before,
+        after: arguments.after,
+    };
     let record = match arguments.around.as_slice() {
-        [] => {
-            let ProjectScope::One(project) = app::scope(store, wanted, false)? else {
-                return Err(CliError::internal("a timeline is about one project"));
-            };
-            return Ok((project, None));
-        }
+        [] => return Ok(request),
         [word] => record_id(word),
         _ => None,
     };
-    let named = wanted.map(|wanted| app::project(store, wanted)).transpose()?.map(|project| project.id);
-    let record = match record {
-        Some(record) => record,
-        None => best(app, store, wanted, &arguments.around.join(" "))?,
+    request.around = if let Some(record) = record {
+        // An id says by itself which project is meant.
+        if arguments.project.is_none() {
+            request.whose = None;
+        }
+        Around::Record(record)
+    } else {
+        let text = arguments.around.join(" ");
+        Around::best(&ask::search(app, store, timeline::best_of(&request, &text)?)?, &text)?
     };
-    let moment = store.moment(record)?.filter(|moment| named.is_none_or(|named| named == moment.project_id));
-    let moment = moment.ok_or_else(|| {
-        CliError::not_found(format!("`{record}` has no place in time here"))
-            .hint(format!("look for the text instead: `remora search {record}`"))
-    })?;
-    Ok((moment.project_id, Some(moment)))
-}
-
-/// The record that fits best, of those that have a place in time.
-fn best(app: &App, store: &Store, wanted: Option<&str>, text: &str) -> Result<RecordId> {
-    let mut query = SearchQuery::new(app::scope(store, wanted, false)?, text);
-    query.filters.kinds = vec![RecordKind::Observation, RecordKind::Summary, RecordKind::Turn];
-    query.limit = 1;
-    let found = finding::find(app, store, &query)?;
-    let id = found.page.hits.first().and_then(|hit| hit.id.parse().ok());
-    id.ok_or_else(|| {
-        CliError::not_found(format!("nothing found for `{}`", brief(text, 60)))
-            .hint("look in every project: `remora search --all TEXT`")
-    })
+    Ok(request)
 }
 
 fn print(moments: &[Moment], anchor: Option<RecordId>) {

@@ -1,12 +1,16 @@
 //! What hosts are answered, in the form each of them reads, however much there is to tell.
 
+use remora_app::Engine;
+use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
+use remora_app::recall::start;
 use remora_core::context;
 use remora_core::host::Host;
-use remora_core::ids::{ProjectId, SessionId};
+use remora_core::ids::ProjectId;
+use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::response::{self, Moment};
-use remora_search::{Prompted, Searcher};
-use remora_store::{DataDir, Recall, Store};
+use remora_search::Searcher;
+use remora_store::{DataDir, Store};
 use serde_json::{Value, json};
 
 use crate::support::{World, run_hook};
@@ -52,19 +56,12 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let store = Store::open(&DataDir::new(world.data())).unwrap();
     let room = response::room(host).unwrap();
     let now = Time::now();
-    let material = store.material(ProjectId(1), Recall::Everything, 10).unwrap();
-    let start = context::render(&material, room.min(2_000), now);
-    let prompted = Prompted {
-        text: PROMPT.to_owned(),
-        project: ProjectId(1),
-        session: SessionId(99),
-        most: 4,
-        least_score: 0.5,
-        room,
-        notes: false,
-        now,
-    };
-    let prompt = Searcher::new().recall(&store, None, &prompted).unwrap();
+    let settings = Settings::default();
+    let start = start::preview(&store, ProjectId(1), &settings, room.min(2_000), now).unwrap();
+    let request =
+        PromptRequest { text: PROMPT.to_owned(), project: ProjectId(1), session: NEW_SESSION, room };
+    let engine = Engine { searcher: &Searcher::new(), embedder: None };
+    let prompt = prompt::recall(&store, engine, &request, &settings, now).unwrap().injection;
     [
         start.and_then(|told| response::with_context(host, Moment::SessionStart, &told.text)),
         prompt.and_then(|told| response::with_context(host, Moment::Prompt, &told.text)),

@@ -210,7 +210,9 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
     let prompt = "Why is the staging database of Sunday night copied from production by cron?";
     for (name, session) in [("-STOP", "two"), ("-KILL", "three")] {
         signal(name);
-        let told = told_with(world, session, prompt).unwrap();
+        // On a busy machine a hook may run out of the time it has for an answer.
+        let told =
+            (0..5).find_map(|attempt| told_with(world, &format!("{session}{attempt}"), prompt)).unwrap();
         assert!(told.contains("The staging database is copied"), "{name}: {told}");
         let log = world.json(&["retrievals"]);
         assert!(log[0]["degraded"].is_string(), "{name}: it says what was missing: {log}");
@@ -282,13 +284,13 @@ fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
         let output = world.remora(&["context", "--explain", prompt, "--session", session, "--json"]);
         let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
         let candidates = explained["explanation"]["candidates"].as_array().unwrap().clone();
-        candidates.iter().find(|candidate| candidate["id"] == id).unwrap()["verdict"].clone()
+        candidates.iter().find(|candidate| candidate["id"] == id).unwrap()["outcome"].clone()
     };
-    assert_eq!(verdict("three", "1"), "already_told");
+    assert_eq!(verdict("three", "1"), "already_injected");
     assert_eq!(verdict("one", "1"), "own_session");
     let nod = world.remora(&["context", "--explain", "yes please"]);
     assert_eq!(nod.status.code(), Some(1));
-    assert!(world.neutral(&nod.stderr).contains("Nothing was looked for: the prompt is"), "{nod:?}");
+    assert!(world.neutral(&nod.stderr).contains("Nothing was searched: the prompt is"), "{nod:?}");
     let unknown = world.remora(&["context", "--explain", prompt, "--session", "nobody"]);
     assert!(world.neutral(&unknown.stderr).contains("no session is known as `nobody`"), "{unknown:?}");
 }
@@ -309,14 +311,14 @@ fn the_daemon_explains_what_it_finds_by_meaning() {
     let prompt = "When do customers receive their bills each month?";
     let explained = world.json(&["context", "--explain", prompt]);
     let best = &explained["explanation"]["candidates"][0];
-    assert_eq!((&best["id"], &best["verdict"]), (&json!("1"), &json!("told")), "{explained}");
+    assert_eq!((&best["id"], &best["outcome"]), (&json!("1"), &json!("injected")), "{explained}");
     assert!(best["why"]["cosine"].is_number() && best["score"].as_f64() >= Some(0.5), "{explained}");
     assert_eq!(explained["explanation"]["mode"], "hybrid");
     assert_eq!(world.json(&["retrievals"]), json!([]));
     // By HTTP as well: of a session or a project, and never without either.
     let ask = |question: Value| client.post("/api/context/semantic", &question);
     let project = json!({ "explain": true, "prompt": prompt, "cwd": world.project() });
-    assert_eq!(ask(project).json()["explanation"]["candidates"][0]["verdict"], "told");
+    assert_eq!(ask(project).json()["explanation"]["candidates"][0]["outcome"], "injected");
     assert_eq!(ask(json!({ "prompt": prompt })).status, 422);
     assert_eq!(ask(json!({ "explain": true, "prompt": prompt })).status, 422);
     let unknown = json!({ "explain": true, "prompt": prompt, "session_id": "nobody" });

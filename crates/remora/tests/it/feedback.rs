@@ -33,7 +33,7 @@ fn what_was_told_and_then_used_is_told_first_the_next_time() {
     assert_eq!(feedback(&world, &one)["injected"], 1);
     let shown = world.text(&["show", &one]);
     assert!(
-        !shown.contains("fetched 1") && shown.contains("told 1"),
+        !shown.contains("fetched 1") && shown.contains("injected 1"),
         "as it was before somebody looked: {shown}"
     );
     assert_eq!(feedback(&world, &one)["fetched"], 1);
@@ -112,13 +112,8 @@ fn feedback_that_cannot_be_given_says_what_to_do() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
         assert!(told.iter().all(|told| stderr.contains(told)), "{arguments:?}: {stderr}");
     };
-    fails("project", &["feedback", "77", "useful"], 1, &["no observation is known as `77`", "remora search"]);
-    fails(
-        "project",
-        &["feedback", "s1", "useful"],
-        2,
-        &["feedback is for observations", "--kind observation"],
-    );
+    fails("project", &["feedback", "77", "useful"], 1, &["nothing is known as `77`", "remora search"]);
+    fails("project", &["feedback", "s1", "useful"], 2, &["`s1` is no observation", "--kind observation"]);
     fails("project", &["feedback", &id, "great"], 2, &["expected useful, wrong, pin or unpin"]);
     fails("project", &["feedback", &id, "--undo"], 2, &["VERDICT"]);
     // Another project's memory is not changed by a slip.

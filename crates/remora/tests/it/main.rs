@@ -13,6 +13,7 @@ mod context_files;
 mod daemon;
 mod demo;
 mod docs;
+mod doors;
 mod durability;
 mod embedders;
 #[path = "../../../remora-observer/tests/it/fake.rs"]

@@ -46,14 +46,6 @@ pub fn start_if_due(dir: &DataDir) -> io::Result<()> {
     start(dir)
 }
 
-/// What a detached daemon does first: its own session, no inherited descriptors, files for the user alone.
-pub fn detach() -> io::Result<()> {
-    crate::descriptors::close_inherited();
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    rustix::process::setsid()?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::is_passed_on;

@@ -1,40 +1,30 @@
-//! Asks the running daemon over HTTP: plain sockets and one request, because a command asks once and ends.
+//! One request to the running daemon over HTTP, by plain sockets: a hook has no time for a library, and asks once.
 
-use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use remora_server::http::token;
-use remora_server::presence;
 use remora_store::DataDir;
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{presence, token};
 
 /// It is on this machine: either it is there at once or something is wrong with it.
 const CONNECT: Duration = Duration::from_millis(250);
-/// From the first byte sent to the last received.
-const DEADLINE: Duration = Duration::from_secs(3);
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// The answer to a GET request. `None` when no daemon runs, or when it did not answer well and in time: whoever asks
-/// can do without.
-pub(crate) fn get(dir: &DataDir, path: &str, parameters: &[(&str, String)]) -> Option<Value> {
+/// The answer to a POST request, in no more time than `patience`. `None` when no daemon runs, or when it did not answer
+/// well and in time.
+pub(crate) fn post<Q: Serialize, A: DeserializeOwned>(
+    dir: &DataDir,
+    path: &str,
+    question: &Q,
+    patience: Duration,
+) -> Option<A> {
     let port = presence::find(dir).ok().flatten()?.port?;
     let token = token::read(dir).ok().flatten()?;
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
-        address(path, parameters),
-        token.as_str()
-    );
-    let answer = exchange(port, request.as_bytes(), DEADLINE).ok()?;
-    body(&answer).and_then(|body| serde_json::from_slice(body).ok())
-}
-
-/// The answer to a POST request, in no more time than `patience`.
-pub(crate) fn post(dir: &DataDir, path: &str, question: &Value, patience: Duration) -> Option<Value> {
-    let port = presence::find(dir).ok().flatten()?.port?;
-    let token = token::read(dir).ok().flatten()?;
-    let question = question.to_string();
+    let question = serde_json::to_string(question).ok()?;
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{question}",
@@ -80,33 +70,9 @@ fn body(answer: &[u8]) -> Option<&[u8]> {
     (status == "200" && body.len() == length).then_some(body)
 }
 
-fn address(path: &str, parameters: &[(&str, String)]) -> String {
-    let mut address = path.to_owned();
-    for (number, (name, value)) in parameters.iter().enumerate() {
-        address.push(if number == 0 { '?' } else { '&' });
-        address.push_str(name);
-        address.push('=');
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                address.push(char::from(byte));
-            } else {
-                let _ = write!(address, "%{byte:02X}");
-            }
-        }
-    }
-    address
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn any_text_fits_into_an_address() {
-        let parameters = [("q", "a b&c=é\n".to_owned()), ("limit", "5".to_owned())];
-        assert_eq!(address("/api/search", &parameters), "/api/search?q=a%20b%26c%3D%C3%A9%0A&limit=5");
-        assert_eq!(address("/api/health", &[]), "/api/health");
-    }
 
     #[test]
     fn only_a_whole_answer_counts() {

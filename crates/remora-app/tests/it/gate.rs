@@ -1,25 +1,89 @@
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use remora_core::event::{Body, Event, Origin};
+use remora_app::capture::{Reason, Report, Taken, take};
+use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolUse};
+use remora_core::host::Host;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::gate::{Admission, Reason, admit, note_synthetic};
 use remora_store::pause::{self, Pause, PausedProject};
-use remora_store::{Place, locate};
+use remora_store::{DataDir, Place, locate};
 
-use crate::support::{World, bash, call, event, prompt, stop, turn};
+struct World {
+    temp: tempfile::TempDir,
+    dir: DataDir,
+}
 
 impl World {
-    fn admit(&self, event: Event) -> Result<Admission, Reason> {
-        match admit(&self.dir, &Settings::default(), None, event, Time::now()).unwrap() {
-            Admission::LeftOut(reason) => Err(reason),
-            admitted @ Admission::Admitted(_) => Ok(admitted),
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        Self { temp, dir }
+    }
+
+    fn make_dir(&self, name: &str) -> PathBuf {
+        let path = self.temp.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// A repository as git lays it out, made without git.
+    fn make_repository(&self, name: &str, origin: Option<&str>) -> PathBuf {
+        let root = self.make_dir(name);
+        let git = self.make_dir(&format!("{name}/.git"));
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let remote = origin.map(|url| format!("[remote \"origin\"]\n\turl = {url}\n")).unwrap_or_default();
+        fs::write(git.join("config"), remote).unwrap();
+        root
+    }
+
+    fn take(&self, report: Report) -> Taken {
+        take(&self.dir, &Settings::default(), None, report, Time::now()).unwrap()
+    }
+
+    fn admit(&self, event: Event) -> Result<Taken, Reason> {
+        match self.take(Report::Event(Box::new(event))) {
+            Taken::LeftOut(reason) => Err(reason),
+            taken => Ok(taken),
         }
     }
 
-    fn admit_body(&self, origin: Origin, body: Body) -> Result<Admission, Reason> {
+    fn admit_body(&self, origin: Origin, body: Body) -> Result<Taken, Reason> {
         self.admit(event("s", Path::new("/nowhere/app"), origin, body))
     }
+}
+
+fn event(session: &str, cwd: &Path, origin: Origin, body: Body) -> Event {
+    let session = SessionRef { host: Host::ClaudeCode, id: session.to_owned() };
+    Event { session, cwd: cwd.to_string_lossy().into_owned(), origin, agent: None, body }
+}
+
+fn prompt(text: &str) -> Body {
+    Body::PromptSubmitted { text: text.to_owned() }
+}
+
+fn stop(message: &str) -> Body {
+    Body::TurnEnded { message: message.to_owned(), error: None }
+}
+
+fn bash(command: &str) -> Body {
+    Body::ToolUsed(ToolUse {
+        tool: "Bash".to_owned(),
+        input: serde_json::json!({ "command": command }),
+        output: serde_json::Value::Null,
+        outcome: Outcome::Ok,
+        changes: vec![],
+        files_read: vec![],
+        duration_ms: None,
+    })
+}
+
+fn call(id: &str) -> Origin {
+    Origin { call: Some(id.to_owned()), ..Origin::default() }
+}
+
+fn turn(id: &str) -> Origin {
+    Origin { turn: Some(id.to_owned()), ..Origin::default() }
 }
 
 #[test]
@@ -53,7 +117,7 @@ fn a_notification_after_a_private_turn_is_as_private() {
     let world = World::new();
     world.admit_body(turn("p1"), Body::PromptWithheld).unwrap();
     let session = event("s", Path::new("/"), turn("p1"), Body::PromptWithheld).session;
-    note_synthetic(&world.dir, &session, &turn("n1")).unwrap();
+    world.take(Report::Synthetic { session, origin: turn("n1") });
     assert_eq!(world.admit_body(turn("n1"), stop("as you said in private")), Err(Reason::PrivateTurn));
 }
 

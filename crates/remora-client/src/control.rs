@@ -3,7 +3,7 @@
 //! A hook says that something came in, with its version, and does not wait: a datagram costs microseconds and never
 //! blocks. A daemon that hears of a newer version finishes and makes room for it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
@@ -29,8 +29,8 @@ impl Message {
         }
     }
 
-    /// Whatever is not understood is a reason to look, and no more.
-    fn from_text(text: &str) -> Self {
+    /// A message that is not understood is a reason to look, and no more.
+    pub fn from_text(text: &str) -> Self {
         match text.split_once(' ') {
             Some(("poke", version)) => Self::Poke(version.to_owned()),
             _ if text == "stop" => Self::Stop,
@@ -52,51 +52,18 @@ pub fn send(dir: &DataDir, message: &Message) -> io::Result<()> {
     }
 }
 
-/// The daemon's ear.
-#[derive(Debug)]
-pub(crate) struct Ear {
-    socket: tokio::net::UnixDatagram,
-    path: PathBuf,
-}
-
-impl Ear {
-    /// Listens; a socket left behind by a dead daemon is replaced, which the caller's lock makes safe.
-    pub(crate) fn open(dir: &DataDir) -> io::Result<Self> {
-        let address = Address::of(dir)?;
-        let path = dir.path().join(NAME);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let socket = tokio::net::UnixDatagram::bind(&address.path)?;
-        Ok(Self { socket, path })
-    }
-
-    /// Waits for the next message.
-    pub(crate) async fn listen(&self) -> io::Result<Message> {
-        let mut buffer = [0; 256];
-        let length = self.socket.recv(&mut buffer).await?;
-        Ok(Message::from_text(&String::from_utf8_lossy(&buffer[..length])))
-    }
-}
-
-impl Drop for Ear {
-    fn drop(&mut self) {
-        // A socket without a listener refuses; one that is gone says so too.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-const NAME: &str = "daemon.sock";
+/// The socket in the data directory.
+pub const NAME: &str = "daemon.sock";
 
 /// The socket's path, by way of the open directory where the full one is too long.
-struct Address {
-    path: PathBuf,
+#[derive(Debug)]
+pub struct Address {
+    pub path: PathBuf,
     _directory: Option<File>,
 }
 
 impl Address {
-    fn of(dir: &DataDir) -> io::Result<Self> {
+    pub fn of(dir: &DataDir) -> io::Result<Self> {
         let path = dir.path().join(NAME);
         if path.as_os_str().len() <= LONGEST_PATH {
             return Ok(Self { path, _directory: None });

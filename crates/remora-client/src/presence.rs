@@ -34,7 +34,7 @@ pub struct Presence {
 
 /// Proof of being the one daemon of a data directory.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
     dir: DataDir,
     started_at: Time,
     _lock: File,
@@ -42,7 +42,7 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// `None` when another process is the daemon.
-    pub(crate) fn take(dir: &DataDir) -> io::Result<Option<Self>> {
+    pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
         let lock = open(dir)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -58,12 +58,12 @@ impl Hold {
         Ok(Some(hold))
     }
 
-    pub(crate) fn started_at(&self) -> Time {
+    pub fn started_at(&self) -> Time {
         self.started_at
     }
 
     /// Says who and where the daemon is and how those do whom it asks, in one step.
-    pub(crate) fn introduce(
+    pub fn introduce(
         &self,
         port: Option<u16>,
         observer: Option<Health>,

@@ -7,19 +7,19 @@ use remora_core::event::{Body, Event, FileAhead, Origin, SessionRef};
 use remora_core::privacy;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-
-use crate::data_dir::DataDir;
-use crate::private_turns::{self, Turn};
-use crate::{Record, StoreError, pause};
+use remora_store::private_turns::{self, Turn};
+use remora_store::{DataDir, Record, StoreError, pause};
 
 /// What the gate makes of an event.
 #[derive(Debug, PartialEq)]
-pub enum Admission {
+pub(super) enum Admission {
     Admitted(Box<Record>),
     LeftOut(Reason),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why an event is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     ExcludedProject,
     UnknownExclusions,
@@ -29,9 +29,9 @@ pub enum Reason {
     PrivateTurn,
 }
 
-/// Lets an event through, clean and ready to be stored, or says why not. When it cannot be told whether an
-/// event is private, that is an error: nothing is captured on a guess.
-pub fn admit(
+/// Lets an event through, clean and ready to be stored, or says why not. Not knowing whether an event is private is an
+/// error: nothing is captured on a guess.
+pub(super) fn admit(
     dir: &DataDir,
     settings: &Settings,
     home: Option<&Path>,
@@ -44,7 +44,7 @@ pub fn admit(
     if pause::read(dir)?.covers(Path::new(&event.cwd)) {
         return Ok(Admission::LeftOut(Reason::Paused));
     }
-    if is_private(dir, &event).map_err(StoreError::file(dir.private_turns()))? {
+    if is_private(dir, &event)? {
         return Ok(Admission::LeftOut(Reason::PrivateTurn));
     }
     let captured = privacy::clean(event);
@@ -55,9 +55,9 @@ pub fn admit(
     Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
 }
 
-/// Why nothing may be told of a file: what was told is written down with the file's name, so what keeps an event out
-/// keeps that out too.
-pub fn bars(
+/// Why nothing may be injected about a file. An injection is logged with the file's name, so the same rules hold as for
+/// events.
+pub(super) fn bars(
     dir: &DataDir,
     settings: &Settings,
     home: Option<&Path>,
@@ -70,17 +70,16 @@ pub fn bars(
     if pause::read(dir)?.covers(cwd) {
         return Ok(Some(Reason::Paused));
     }
-    let is_private = private_turns::contains(dir, &ahead.session, &ahead.origin)
-        .map_err(StoreError::file(dir.private_turns()))?;
+    let is_private = private_turns::contains(dir, &ahead.session, &ahead.origin)?;
     Ok(is_private.then_some(Reason::PrivateTurn))
 }
 
 /// Notes a prompt that nobody typed: its turn is as private as the one before it.
-pub fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
-    private_turns::begin(dir, session, origin, Turn::Continued).map_err(StoreError::file(dir.private_turns()))
+pub(super) fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
+    private_turns::begin(dir, session, origin, Turn::Continued)
 }
 
-fn is_private(dir: &DataDir, event: &Event) -> std::io::Result<bool> {
+fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
     let Event { session, origin, .. } = event;
     match event.body {
         Body::PromptWithheld => private_turns::begin(dir, session, origin, Turn::Private).map(|()| false),

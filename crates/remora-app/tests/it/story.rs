@@ -1,21 +1,23 @@
 //! What is told with a prompt, measured on half a year of an invented project: three hundred observations, forty
 //! prompts for which one of them matters, forty for which none does.
 //!
-//! `cargo test -p remora-search --test it story -- --nocapture` prints what came with each prompt. Look at `tune` (forty
+//! `cargo test -p remora-app --test it story -- --nocapture` prints what came with each prompt. Look at `tune` (forty
 //! and forty more) and `dev` to improve something, and at `held` only to see whether it helped. In `across` somebody asks
 //! in another language than the memory is written in; the built-in model knows only English, so that is not measured.
 
 use std::fmt::Write as _;
 
+use remora_app::recall::prompt::PromptRequest;
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, SessionId};
 use remora_core::memory::{Memory, Observation};
+use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_search::{Embed, Prompted, SearchQuery};
+use remora_search::{Embed, SearchQuery};
 use serde::Deserialize;
 
-use crate::support::World;
+use crate::memory::World;
 
 /// Each session's line is followed by what was learned in it.
 const STORY: &str = include_str!("../golden/story.jsonl");
@@ -23,10 +25,6 @@ const PROMPTS: &str = include_str!("../golden/prompts.jsonl");
 const PROJECT: &str = "ferries";
 /// What counts; the others are there to look at.
 const MEASURED: [&str; 2] = ["dev", "held"];
-
-/// The settings' defaults.
-const MOST: usize = 4;
-const LEAST_SCORE: f64 = 0.5;
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -111,19 +109,9 @@ fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
     let project = world.project(PROJECT);
     let mut outcomes = Vec::new();
     for golden in lines::<Golden>(PROMPTS) {
-        let prompted = Prompted {
-            text: golden.prompt.clone(),
-            project,
-            session,
-            most: MOST,
-            least_score: LEAST_SCORE,
-            room: 2_000,
-            notes: true,
-            now,
-        };
-        let embedder = by_meaning.then_some(&mut world.embedder as &mut dyn Embed);
-        let telling = world.searcher.recall(&world.store, embedder, &prompted).unwrap();
-        let items = telling.map(|telling| telling.retrieval.items).unwrap_or_default();
+        let request = PromptRequest { text: golden.prompt.clone(), project, session, room: 2_000 };
+        let injection = world.recall(&request, &Settings::default(), by_meaning, now);
+        let items = injection.map(|injection| injection.items).unwrap_or_default();
         let told = items.into_iter().map(|item| (title(world, &item.id), item.score.unwrap_or_default()));
         let told = told.collect();
         let place = place(world, &golden, by_meaning, now);

@@ -1,0 +1,147 @@
+//! Memory in files of a repository, for hosts that read files: which project, which directory, and how they follow
+//! what is learned. What the files hold is `remora-context-files`.
+
+use std::path::{Path, PathBuf};
+
+use remora_context_files::Report;
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use remora_store::context_files::{FilesAt, Forms};
+use remora_store::{Store, StoreError, locate, log, worktree};
+
+use crate::{AppError, Whose, project_named};
+
+/// Why a directory cannot have context files, or has none.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextFilesError {
+    #[error("no context files in {}: {reason}", root.display())]
+    BadRoot { root: PathBuf, reason: String },
+    #[error("{} is not UTF-8, so it cannot be noted", .0.display())]
+    NotUtf8(PathBuf),
+    #[error("{} is not there", .0.display())]
+    Missing(PathBuf),
+    #[error("no context files are kept in {}", .0.display())]
+    Off(PathBuf),
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+impl From<StoreError> for ContextFilesError {
+    fn from(error: StoreError) -> Self {
+        Self::App(error.into())
+    }
+}
+
+/// A directory with the context files that are kept there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    pub root: PathBuf,
+    pub files: Vec<FilesAt>,
+}
+
+/// Writes memory into files of a working tree and keeps it up to date there.
+pub fn enable(
+    store: &mut Store,
+    whose: &Whose,
+    forms: Forms,
+    now: Time,
+) -> Result<Report, ContextFilesError> {
+    let root = root(store, whose)?;
+    remora_context_files::check_root(&root)
+        .map_err(|reason| ContextFilesError::BadRoot { root: root.clone(), reason })?;
+    let text = root.to_str().ok_or_else(|| ContextFilesError::NotUtf8(root.clone()))?;
+    let project = match known(store, &root)? {
+        Some(project) => project,
+        None => store.adopt_project(&locate(&root), now)?,
+    };
+    Ok(remora_context_files::enable(store, project, text, forms)?)
+}
+
+/// Takes the sections out again. The second part says whether other forms stay.
+pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report, bool), ContextFilesError> {
+    let (project, root) = enabled(store, whose)?;
+    let root = root.to_string_lossy();
+    let report = remora_context_files::disable(store, project, &root, forms)?;
+    let stays = store.context_files(project)?.iter().any(|at| at.root == root);
+    Ok((report, stays))
+}
+
+pub fn list(store: &Store, whose: &Whose) -> Result<Kept, ContextFilesError> {
+    let root = root(store, whose)?;
+    let files = match known(store, &root)? {
+        Some(project) => store.context_files(project)?,
+        None => Vec::new(),
+    };
+    Ok(Kept { root, files })
+}
+
+/// Brings the files of one project up to date now.
+pub fn refresh(store: &mut Store, whose: &Whose) -> Result<Vec<Report>, ContextFilesError> {
+    let (project, root) = enabled(store, whose)?;
+    if store.context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
+        return Ok(remora_context_files::refresh(store, project)?);
+    }
+    // The working tree was moved here: what it had before goes on.
+    let moved = remora_context_files::enable(store, project, &root.to_string_lossy(), Forms::default())?;
+    Ok(vec![moved])
+}
+
+/// What could not be written while files followed. No reason to fail what was asked for.
+#[derive(Debug, Default)]
+pub struct Followed {
+    pub problems: Vec<String>,
+    pub error: Option<StoreError>,
+}
+
+/// Brings files up to date after something was learned: those of one project, or of all that have some.
+pub fn follow(store: &mut Store, only: Option<ProjectId>) -> Followed {
+    let mut problems = Vec::new();
+    let error = try_follow(store, only, &mut problems).err();
+    Followed { problems, error }
+}
+
+fn try_follow(
+    store: &mut Store,
+    only: Option<ProjectId>,
+    problems: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    for (project, earlier) in store.all_context_files()? {
+        if only.is_none_or(|only| only == project) {
+            remora_context_files::refresh(store, project)?;
+            for problem in remora_context_files::new_problems(&earlier, &store.context_files(project)?) {
+                log::warn(store.dir(), "context-files", &problem);
+                problems.push(problem);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The directory the files are below: the working tree of a directory, or the root of the project somebody names.
+fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
+    let directory = match whose {
+        Whose::All => return Err(AppError::NeedsOneProject.into()),
+        Whose::Directory(directory) => directory.clone(),
+        Whose::Project(name) if Path::new(name).is_dir() => PathBuf::from(name),
+        Whose::Project(name) => PathBuf::from(project_named(store, name)?.root),
+    };
+    worktree(&directory).ok_or(ContextFilesError::Missing(directory))
+}
+
+fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>, StoreError> {
+    Ok(store.project_at(&locate(root))?.map(|project| project.id))
+}
+
+/// The project of a place that has context files, and its directory.
+fn enabled(store: &Store, whose: &Whose) -> Result<(ProjectId, PathBuf), ContextFilesError> {
+    let root = root(store, whose)?;
+    if let Some(project) = known(store, &root)? {
+        let all = store.context_files(project)?;
+        // One that is gone was perhaps moved here.
+        let is_here = |at: &FilesAt| Path::new(&at.root) == root || !Path::new(&at.root).exists();
+        if all.iter().any(is_here) {
+            return Ok((project, root));
+        }
+    }
+    Err(ContextFilesError::Off(root))
+}

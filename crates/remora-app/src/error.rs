@@ -1,0 +1,49 @@
+//! How a use case fails. Doors add the next step in their own terms: a command or a request.
+
+use std::path::PathBuf;
+
+use remora_core::document::RecordId;
+use remora_core::ids::ProjectId;
+use remora_store::StoreError;
+use remora_store::config_file::ConfigError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("no project is known as `{0}`")]
+    UnknownProject(String),
+    #[error("{} projects are called `{name}`", projects.len())]
+    AmbiguousProject { name: String, projects: Vec<(ProjectId, String)> },
+    #[error("nothing is remembered of {} yet", .0.display())]
+    UnknownDirectory(PathBuf),
+    /// A use case that is about one project was asked for all of them.
+    #[error("this needs one project")]
+    NeedsOneProject,
+    #[error("no session is known as `{0}`")]
+    UnknownSession(String),
+    #[error("`{beginning}` is the beginning of {} sessions", sessions.len())]
+    AmbiguousSession { beginning: String, sessions: Vec<String> },
+    #[error("nothing is known as `{0}`")]
+    UnknownRecord(String),
+    #[error("`{0}` is no observation")]
+    NotAnObservation(RecordId),
+    #[error("`{0}` is not an event")]
+    NotAnEvent(String),
+    #[error("`{0}` has no place in time here")]
+    NotInTime(RecordId),
+    #[error("nothing found for `{0}`")]
+    NothingFound(String),
+    #[error("`{text}` is no date")]
+    NotADate { option: &'static str, text: String },
+    #[error("there is nothing to save: the text is empty")]
+    NothingToSave,
+    #[error("all of the text is private, so nothing was saved")]
+    AllPrivate,
+    #[error("there is no setting `{name}`")]
+    UnknownSetting { name: String, nearest: Option<&'static str> },
+    #[error("{name}: {reason}")]
+    BadSetting { name: &'static str, meaning: &'static str, reason: String },
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

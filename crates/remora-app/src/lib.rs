@@ -1,0 +1,41 @@
+//! The use cases of Remora, each one function from a typed request to a typed answer.
+//!
+//! Hooks, commands, the daemon's HTTP interface and the demo are doors: they read what somebody sent, call a function
+//! of this crate, and show what it returned. So the same question has the same answer whoever asks.
+//!
+//! | module | use case |
+//! |---|---|
+//! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
+//! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
+//! | [`search`], [`timeline`], [`records`] | what somebody asks for |
+//! | [`save`], [`judge`] | what somebody says |
+//! | [`context_files`], [`settings`], [`status`], [`queue`] | how it is run |
+//!
+//! It never knows a wire format, HTTP, or how an answer looks.
+
+pub mod capture;
+pub mod context_files;
+mod error;
+pub mod judge;
+pub mod queue;
+pub mod recall;
+pub mod records;
+pub mod save;
+mod scope;
+pub mod search;
+pub mod settings;
+pub mod status;
+pub mod timeline;
+
+pub use error::AppError;
+pub use scope::{Whose, project, project_named, scope, session};
+
+use remora_search::{Embed, Searcher};
+
+/// What finds by meaning: the daemon keeps both parts between requests, a command makes them anew.
+#[expect(missing_debug_implementations, reason = "an embedder is a trait object")]
+pub struct Engine<'a> {
+    pub searcher: &'a Searcher,
+    /// Without one, search goes by words alone.
+    pub embedder: Option<&'a mut dyn Embed>,
+}

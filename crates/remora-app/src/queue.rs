@@ -1,0 +1,101 @@
+//! What waits to become knowledge.
+
+use std::time::Duration;
+
+use remora_core::ids::EventId;
+use remora_observer::Drained;
+use remora_store::{EventRow, Store, Which};
+use serde::Serialize;
+
+use crate::context_files::{self, Followed};
+use crate::{AppError, records};
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Queue {
+    pub pending: i64,
+    pub processing: i64,
+    pub failed: i64,
+    pub total: i64,
+    /// The oldest first, as many as were asked for.
+    pub events: Vec<EventRow>,
+}
+
+pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
+    let counts = store.counts()?;
+    Ok(Queue {
+        pending: counts.pending,
+        processing: counts.processing,
+        failed: counts.failed,
+        total: counts.pending + counts.processing + counts.failed,
+        events: store.queue(limit)?,
+    })
+}
+
+/// Which turns are observed now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// Those that have ended. Without a sign of its end, a turn ends after this much silence.
+    Ended(Duration),
+    /// Also those that may still go on.
+    All,
+}
+
+#[derive(Debug)]
+pub struct DrainReport {
+    pub drained: Drained,
+    pub followed: Followed,
+    /// Events of turns that may still go on.
+    pub pending: i64,
+}
+
+/// Turns what waits into knowledge with the built-in observer, in this process.
+pub fn drain(store: &mut Store, owner: &str, turns: Turns) -> Result<DrainReport, AppError> {
+    let silence = match turns {
+        Turns::Ended(silence) => silence,
+        Turns::All => Duration::ZERO,
+    };
+    let drained = remora_observer::drain(store, owner, silence)?;
+    let followed = if drained.turns > 0 { context_files::follow(store, None) } else { Followed::default() };
+    let pending = store.counts()?.pending;
+    Ok(DrainReport { drained, followed, pending })
+}
+
+/// Failed events, by name or all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failed {
+    All,
+    Named(Vec<String>),
+}
+
+/// Tries failed events again. Returns how many.
+pub fn retry(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
+    with(failed, |which| Ok(store.retry(which)?))
+}
+
+/// Gives failed events up. Returns how many.
+pub fn give_up(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
+    with(failed, |which| Ok(store.drop_failed(which)?))
+}
+
+fn with(
+    failed: &Failed,
+    change: impl FnOnce(Which<'_>) -> Result<usize, AppError>,
+) -> Result<usize, AppError> {
+    match failed {
+        Failed::All => change(Which::All),
+        Failed::Named(names) => {
+            let ids: Vec<EventId> = names.iter().map(|name| event_id(name)).collect::<Result<_, _>>()?;
+            change(Which::Events(&ids))
+        }
+    }
+}
+
+/// `e12`, or its number alone.
+fn event_id(name: &str) -> Result<EventId, AppError> {
+    let number = name.parse().ok().or_else(|| {
+        records::record_id(name)
+            .filter(|id| id.kind == remora_core::document::RecordKind::Event)
+            .map(|id| id.number)
+    });
+    number.map(EventId).ok_or_else(|| AppError::NotAnEvent(name.to_owned()))
+}

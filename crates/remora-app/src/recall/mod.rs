@@ -1,0 +1,68 @@
+//! What is injected into an agent's context: at the start of a session, with a prompt, and before it opens a file.
+//!
+//! Each moment has one function. What was injected is logged in the same step, so that it does not come twice, and a
+//! title never counts as injected.
+
+mod candidates;
+pub mod file;
+pub mod prompt;
+pub mod start;
+
+use std::time::Instant;
+
+use remora_core::context;
+use remora_core::ids::SessionId;
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use remora_store::retrievals::{Item, Moment, Retrieval};
+use serde::{Deserialize, Serialize};
+
+pub use candidates::{Candidate, Fate};
+
+/// How much of a prompt is logged beside what was injected with it.
+const PREVIEW: usize = 120;
+
+/// Text for an agent, framed as it is to be handed on, and the records it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Injection {
+    #[serde(rename = "context")]
+    pub text: String,
+    pub tokens: u64,
+    #[serde(rename = "memories")]
+    pub items: Vec<Item>,
+    /// What could not be asked, and so is missing.
+    #[serde(default)]
+    pub degraded: Option<String>,
+}
+
+impl Injection {
+    fn new(text: String, items: Vec<Item>) -> Self {
+        Self { tokens: context::tokens(&text), text, items, degraded: None }
+    }
+
+    /// The observations it is made of.
+    pub fn observations(&self) -> Vec<i64> {
+        self.items.iter().filter_map(|item| item.id.parse().ok()).collect()
+    }
+
+    /// The log entry for it. `subject` is the prompt or the file.
+    fn retrieval(
+        &self,
+        session: SessionId,
+        moment: Moment,
+        subject: &str,
+        started: Instant,
+        at: Time,
+    ) -> Retrieval {
+        Retrieval {
+            session,
+            moment,
+            prompt: one_line(subject, PREVIEW),
+            tokens: self.tokens,
+            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            degraded: self.degraded.clone(),
+            items: self.items.clone(),
+            at,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What is injected with a prompt: little, only what fits, and nothing the session has already.
+//!
+//! The daemon has the model and the vectors in memory, so a hook asks it first. Search by words in the hook's own
+//! process is the fallback, and starts before the daemon's deadline has passed.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use remora_core::context::{self, Noted};
+use remora_core::document::ProjectScope;
+use remora_core::event::SessionRef;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::settings::{Memory, Settings};
+use remora_core::time::Time;
+use remora_search::{Mode, SearchQuery, Searcher};
+use remora_store::retrievals::{Item, Moment};
+use remora_store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::candidates::{self, Candidate, Judge};
+use super::{Fate, Injection};
+use crate::Engine;
+
+/// After this long without an answer of the daemon, search by words begins in this process.
+const HEDGE: Duration = Duration::from_millis(40);
+/// After this long, the answer of the daemon is given up. The whole hook has 100 ms.
+const PATIENCE: Duration = Duration::from_millis(60);
+
+/// Candidates examined for each memory that may be injected.
+const CANDIDATES_EACH: usize = 8;
+/// A prompt with fewer words or characters than this is a nod, not a question.
+const FEWEST_WORDS: usize = 3;
+const FEWEST_CHARACTERS: usize = 12;
+/// Limit for memories with a prompt, in tokens.
+const MOST_TOKENS: u64 = 800;
+
+/// A session that has not begun: nothing was injected into it. Ids count from 1.
+pub const NEW_SESSION: SessionId = SessionId(0);
+
+/// A prompt of a session, as a hook sends it to the daemon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptRequest {
+    /// As it was captured: redacted.
+    pub text: String,
+    pub project: ProjectId,
+    pub session: SessionId,
+    /// The host's limit, in tokens.
+    pub room: u64,
+}
+
+/// Asks the daemon. `None` when no daemon runs, or when it did not answer well and in time.
+pub trait Daemon: Send + 'static {
+    fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>>;
+}
+
+/// What is injected with a prompt, and why not the rest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    #[serde(flatten)]
+    pub injection: Option<Injection>,
+    pub explanation: Explanation,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Why nothing was searched, where that is so.
+    pub skipped: Option<String>,
+    pub mode: Option<Mode>,
+    /// Why not by meaning.
+    pub no_vectors: Option<String>,
+    pub least_score: f64,
+    pub most: usize,
+    pub ms: u64,
+    /// The best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// What a prompt of a captured session gets, logged.
+pub fn submit(
+    store: &mut Store,
+    daemon: impl Daemon,
+    session: &SessionRef,
+    text: &str,
+    settings: &Settings,
+    room: u64,
+    now: Time,
+) -> Result<Option<Injection>, StoreError> {
+    let started = Instant::now();
+    let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
+    let wants_notes = settings.memory.notes_source().is_some();
+    if !wants_memories && !wants_notes {
+        return Ok(None);
+    }
+    let Some(known) = store.known_session(session)? else { return Ok(None) };
+    if !wants_memories && store.untold_notes(known.id)?.is_empty() {
+        return Ok(None);
+    }
+    let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
+    let Some(injection) = ask(store, daemon, &request, settings, now)? else { return Ok(None) };
+    // Logged here and not by the daemon: an answer that came too late was not injected.
+    store.log_retrieval(&injection.retrieval(known.id, Moment::Prompt, text, started, now))?;
+    Ok(Some(injection))
+}
+
+/// Logs what a program other than our hooks injects.
+pub fn log(
+    store: &mut Store,
+    session: SessionId,
+    text: &str,
+    injection: &Injection,
+    now: Time,
+) -> Result<(), StoreError> {
+    store.log_retrieval(&injection.retrieval(session, Moment::Prompt, text, Instant::now(), now))
+}
+
+/// The daemon's answer, or that of a search by words where it does not come in time.
+fn ask(
+    store: &Store,
+    daemon: impl Daemon,
+    request: &PromptRequest,
+    settings: &Settings,
+    now: Time,
+) -> Result<Option<Injection>, StoreError> {
+    let started = Instant::now();
+    let (sender, answers) = mpsc::channel();
+    let question = request.clone();
+    // Without a thread there is no answer, and words have to do.
+    let _ = thread::Builder::new().spawn(move || {
+        // The hook may have ended.
+        let _ = sender.send(daemon.recall(&question, PATIENCE));
+    });
+    let answer = |within: Duration| {
+        let left = within.saturating_sub(started.elapsed());
+        answers.recv_timeout(left).ok().flatten()
+    };
+    if let Some(answer) = answer(HEDGE) {
+        return Ok(answer);
+    }
+    let engine = Engine { searcher: &Searcher::new(), embedder: None };
+    let by_words = recall(store, engine, request, settings, now)?.injection;
+    Ok(answer(PATIENCE).unwrap_or(by_words))
+}
+
+/// What to inject with a prompt, and everything that was considered. Not logged. Without an embedder it goes by words
+/// alone.
+pub fn recall(
+    store: &Store,
+    engine: Engine<'_>,
+    request: &PromptRequest,
+    settings: &Settings,
+    now: Time,
+) -> Result<Explained, StoreError> {
+    let started = Instant::now();
+    let memory = &settings.memory;
+    let notes = match memory.notes_source() {
+        Some(_) => store.untold_notes(request.session)?,
+        None => Vec::new(),
+    };
+    let mut explanation = Explanation {
+        skipped: skipped(&request.text, memory),
+        mode: None,
+        no_vectors: None,
+        least_score: memory.auto_retrieve_min_score,
+        most: usize::from(memory.auto_retrieve_max_results),
+        ms: 0,
+        candidates: Vec::new(),
+    };
+    if explanation.skipped.is_none() {
+        let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
+        (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
+        explanation.candidates =
+            Judge::new(store, request, memory, &notes)?.judge(found.hits, |id| store.retells_wrong(id))?;
+    }
+    let injection = inject(store, request, &mut explanation.candidates, &notes, now)?;
+    let injection =
+        injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
+    explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Explained { injection, explanation })
+}
+
+fn skipped(text: &str, memory: &Memory) -> Option<String> {
+    if !memory.auto_retrieve_enabled || memory.auto_retrieve_max_results == 0 {
+        return Some("memory.auto_retrieve_enabled is false".to_owned());
+    }
+    is_trivial(text).then(|| "the prompt is a command, or too short to search for".to_owned())
+}
+
+fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery {
+    let mut query = SearchQuery::new(ProjectScope::One(request.project), &request.text);
+    query.limit = usize::from(settings.memory.auto_retrieve_max_results) * CANDIDATES_EACH;
+    query.now = now;
+    query.is_prompt = true;
+    query.follow(&settings.search);
+    query
+}
+
+/// The text of what is to be injected. Candidates that do not fit into it are marked.
+fn inject(
+    store: &Store,
+    request: &PromptRequest,
+    candidates: &mut [Candidate],
+    notes: &[Noted],
+    now: Time,
+) -> Result<Option<Injection>, StoreError> {
+    let mut memories = Vec::new();
+    let mut places = Vec::new();
+    for (place, candidate) in candidates.iter_mut().enumerate() {
+        if candidate.fate != Fate::Injected {
+            continue;
+        }
+        match candidates::text_of(store, &candidate.hit)? {
+            Some(memory) => {
+                memories.push(memory);
+                places.push(place);
+            }
+            None => candidate.fate = Fate::Gone,
+        }
+    }
+    let rendered = context::recalled(&memories, notes, MOST_TOKENS, request.room, now);
+    for (number, place) in (0..).zip(places) {
+        if !rendered.as_ref().is_some_and(|rendered| rendered.shown.contains(&number)) {
+            candidates[place].fate = Fate::OverBudget;
+        }
+    }
+    Ok(rendered.map(|rendered| {
+        let of_notes = rendered.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
+        let injected = candidates.iter().filter(|candidate| candidate.fate == Fate::Injected);
+        let items = of_notes.chain(injected.map(|candidate| candidates::item(&candidate.hit))).collect();
+        Injection::new(rendered.text, items)
+    }))
+}
+
+/// `yes`, `go on`, `/compact`: nothing to search for.
+pub fn is_trivial(prompt: &str) -> bool {
+    let text = prompt.trim();
+    text.starts_with('/')
+        || text.chars().count() < FEWEST_CHARACTERS
+        || (text.is_ascii() && text.split_whitespace().count() < FEWEST_WORDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nod_is_no_question() {
+        for nod in ["", "yes", "ok do it", "continue please", "/compact now and then go on", "  \n "] {
+            assert!(is_trivial(nod), "{nod}");
+        }
+        for question in
+            ["why does the parser loop", "翻訳キャッシュが古い値を返すのはなぜですか", "fix the flaky test"]
+        {
+            assert!(!is_trivial(question), "{question}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Records by the id that search, sessions and the queue print.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
+use remora_core::time::Time;
+use remora_store::notes::NoteRow;
+use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
+use serde::{Serialize, Serializer};
+
+use crate::{AppError, session};
+
+/// A whole record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind_of_record", rename_all = "snake_case")]
+pub enum Record {
+    Observation(Box<ObservationRow>),
+    Summary(Box<SummaryRow>),
+    Turn(PromptRow),
+    Fact(FactRow),
+    Note(NoteRow),
+    Event(Box<EventRow>),
+    Session(Box<WholeSession>),
+}
+
+/// A session with everything that happened in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WholeSession {
+    #[serde(flatten)]
+    pub session: SessionRow,
+    pub turns: Vec<PromptRow>,
+    /// Programs get them without payloads: an event has its own id.
+    #[serde(rename = "event_list", serialize_with = "without_payloads")]
+    pub events: Vec<EventRow>,
+}
+
+fn without_payloads<S: Serializer>(events: &[EventRow], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(events.iter().map(|event| EventRow { payload: None, ..event.clone() }))
+}
+
+/// The records of these ids. An observation that is fetched counts as used.
+pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Record>, AppError> {
+    let found: Vec<Record> = ids.iter().map(|id| record(store, id)).collect::<Result<_, _>>()?;
+    let fetched: Vec<ObservationId> = found.iter().filter_map(Record::observation).collect();
+    store.count_fetched(&fetched, now);
+    Ok(found)
+}
+
+/// One record by its id, or a session by the beginning of its id. Counts as no use.
+pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
+    if let Some(id) = record_id(id)
+        && let Some(found) = numbered(store, id)?
+    {
+        return Ok(found);
+    }
+    let session = session(store, id).map_err(|error| match error {
+        AppError::UnknownSession(id) => AppError::UnknownRecord(id),
+        other => other,
+    })?;
+    let turns = store.prompts(session.id)?;
+    let events = store.session_events(session.id)?;
+    Ok(Record::Session(Box::new(WholeSession { session, turns, events })))
+}
+
+/// The observations of these ids that belong to a project, if one is named.
+pub fn observations(
+    store: &Store,
+    ids: &[ObservationId],
+    only: Option<ProjectId>,
+) -> Result<Vec<ObservationRow>, AppError> {
+    let mut found = store.observations(ids)?;
+    found.retain(|row| only.is_none_or(|project| row.project_id == project));
+    Ok(found)
+}
+
+fn numbered(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<Record>, AppError> {
+    Ok(match kind {
+        RecordKind::Observation => {
+            store.observation(ObservationId(number))?.map(|row| Record::Observation(Box::new(row)))
+        }
+        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| Record::Summary(Box::new(row))),
+        RecordKind::Turn => store.prompt(PromptId(number))?.map(Record::Turn),
+        RecordKind::Fact => store.fact(FactId(number))?.map(Record::Fact),
+        RecordKind::Note => store.note(NoteId(number))?.map(Record::Note),
+        RecordKind::Event => store.event(EventId(number))?.map(|row| Record::Event(Box::new(row))),
+    })
+}
+
+impl Record {
+    fn observation(&self) -> Option<ObservationId> {
+        match self {
+            Self::Observation(row) => Some(row.id),
+            _ => None,
+        }
+    }
+}
+
+/// A record by the name it is printed with (`12`, `#12`, `s3`), or by that of one of its parts: `obs_12_fact_2` is in
+/// `12`.
+pub fn record_id(id: &str) -> Option<RecordId> {
+    let id = id.trim();
+    if let Ok(record) = id.strip_prefix('#').unwrap_or(id).parse() {
+        return Some(record);
+    }
+    let mut words = id.split('_');
+    let kind = match words.next()? {
+        "obs" | "observation" => RecordKind::Observation,
+        "sum" | "summary" => RecordKind::Summary,
+        "turn" | "prompt" => RecordKind::Turn,
+        "fact" => RecordKind::Fact,
+        "note" => RecordKind::Note,
+        _ => return None,
+    };
+    words.next()?.parse().ok().map(|number| RecordId { kind, number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_known_by_every_name_it_is_printed_with() {
+        for (name, id) in
+            [("12", "12"), ("#12", "12"), (" s3 ", "s3"), ("obs_12_fact_2", "12"), ("turn_4", "t4")]
+        {
+            assert_eq!(record_id(name).map(|id| id.to_string()).as_deref(), Some(id), "{name}");
+        }
+        for name in ["", "#", "x7", "obs_", "3a36", "hello"] {
+            assert_eq!(record_id(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Remembering what somebody says: found and injected at once, like everything else that was learned.
+
+use std::path::{Component, Path, PathBuf};
+
+use remora_core::ids::ProjectId;
+use remora_core::memory::ObservationType;
+use remora_core::privacy::{Draft, Note};
+use remora_core::time::Time;
+use remora_store::{SaveFor, Saved, Store, locate};
+
+use crate::{AppError, Whose, project, project_named};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SaveRequest {
+    /// A directory may be new: its project begins with what is saved.
+    pub whose: Whose,
+    pub text: String,
+    pub title: Option<String>,
+    pub kind: ObservationType,
+    pub facts: Vec<String>,
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavedFor {
+    pub saved: Saved,
+    pub project: ProjectId,
+}
+
+/// Context files of the project follow; see [`crate::context_files`].
+pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
+    let (target, root) = target(store, &request.whose)?;
+    let draft = Draft {
+        text: request.text.clone(),
+        title: request.title.clone(),
+        kind: request.kind,
+        facts: request.facts.clone(),
+        files: request.files.iter().map(|path| below(path, &root)).collect(),
+    };
+    let Some(note) = Note::new(&draft) else {
+        let is_empty = request.text.trim().is_empty();
+        return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
+    };
+    let saved = store.save(&target, &note, now)?;
+    let row = store.observation(saved.id())?;
+    let project = match row {
+        Some(row) => row.project_id,
+        // Removed by another process a moment ago.
+        None => project(store, &request.whose)?,
+    };
+    Ok(SavedFor { saved, project })
+}
+
+/// The project to save for, and the directory its paths are relative to.
+fn target(store: &Store, whose: &Whose) -> Result<(SaveFor, PathBuf), AppError> {
+    match whose {
+        Whose::All => Err(AppError::NeedsOneProject),
+        Whose::Project(name) => {
+            let project = project_named(store, name)?;
+            Ok((SaveFor::Project(project.id), project.root.into()))
+        }
+        Whose::Directory(directory) => {
+            let place = locate(directory);
+            let root = PathBuf::from(&place.root);
+            Ok((SaveFor::Directory(place), root))
+        }
+    }
+}
+
+/// A path as memory has it: relative to the project's root, or to the worktree it lies in.
+fn below(path: &Path, root: &Path) -> String {
+    let absolute = normal(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let real = absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
+    let worktree = real.ancestors().find(|ancestor| ancestor.join(".git").exists());
+    let relative = [Some(root), worktree]
+        .into_iter()
+        .flatten()
+        .find_map(|root| real.strip_prefix(root).or_else(|_| absolute.strip_prefix(root)).ok());
+    relative.unwrap_or(&absolute).to_string_lossy().into_owned()
+}
+
+/// Without `.` and `..`, for files that need not exist.
+fn normal(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_relative_to_the_root() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        assert_eq!(below(&root.join("src/./a/../b.rs"), &root), "src/b.rs");
+        assert_eq!(below(Path::new("/elsewhere/c.rs"), &root), "/elsewhere/c.rs");
+    }
+}

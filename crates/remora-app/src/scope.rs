@@ -1,0 +1,85 @@
+//! Whose memory a request is about.
+
+use std::path::{Path, PathBuf};
+
+use remora_core::document::ProjectScope;
+use remora_core::ids::ProjectId;
+use remora_store::{FoundProject, ProjectRow, SessionRow, Store, locate};
+use serde::{Deserialize, Serialize};
+
+use crate::AppError;
+
+/// Whose memory is meant, as somebody says it. There is no default, so that nobody sees everything by mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// Every project's.
+    All,
+    /// A project by its id, its name if only one has it, or a directory. A relative directory is taken from the
+    /// current one of this process.
+    Project(String),
+    /// The project of a directory.
+    Directory(PathBuf),
+}
+
+pub fn scope(store: &Store, whose: &Whose) -> Result<ProjectScope, AppError> {
+    match whose {
+        Whose::All => Ok(ProjectScope::All),
+        _ => project(store, whose).map(ProjectScope::One),
+    }
+}
+
+/// The one project that is meant.
+pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
+    match whose {
+        Whose::All => Err(AppError::NeedsOneProject),
+        Whose::Project(name) => project_named(store, name).map(|project| project.id),
+        Whose::Directory(directory) => {
+            let found = store.project_at(&locate(directory))?;
+            found.map(|project| project.id).ok_or_else(|| AppError::UnknownDirectory(directory.clone()))
+        }
+    }
+}
+
+pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> {
+    match store.find_project(name)? {
+        FoundProject::One(project) => Ok(*project),
+        FoundProject::None => Err(AppError::UnknownProject(name.to_owned())),
+        FoundProject::Several(several) => Err(AppError::AmbiguousProject {
+            name: name.to_owned(),
+            projects: several.into_iter().map(|project| (project.id, project.root)).collect(),
+        }),
+    }
+}
+
+/// A session by the beginning of the id its host gave it.
+pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
+    let mut sessions = store.sessions_named(beginning)?;
+    // A whole id is meant even where it begins another one.
+    if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
+        return Ok(sessions.swap_remove(whole));
+    }
+    match sessions.len() {
+        0 => Err(AppError::UnknownSession(beginning.to_owned())),
+        1 => Ok(sessions.swap_remove(0)),
+        _ => Err(AppError::AmbiguousSession {
+            beginning: beginning.to_owned(),
+            sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
+        }),
+    }
+}
+
+impl Whose {
+    /// The same for another process: a directory is named from the root.
+    #[must_use]
+    pub fn absolute(self) -> Self {
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        match self {
+            Self::Project(name) if name.contains('/') || name.starts_with('.') => {
+                Self::Project(whole(name.as_ref()).to_string_lossy().into_owned())
+            }
+            Self::Directory(directory) => Self::Directory(whole(&directory)),
+            other => other,
+        }
+    }
+}

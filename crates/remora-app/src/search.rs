@@ -1,0 +1,132 @@
+//! Finding what was learned.
+
+use remora_core::document::RecordKind;
+use remora_core::host::Host;
+use remora_core::ids::SessionId;
+use remora_core::memory::ObservationType;
+use remora_core::settings;
+use remora_core::time::Time;
+use remora_search::{Edge, Mode, Results, SearchQuery, Sort, parse_date};
+use remora_store::Store;
+use serde::{Deserialize, Serialize};
+
+use crate::{AppError, Engine, Whose, scope, session};
+
+/// What somebody asks for. Without a text, the newest records come first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequest {
+    pub whose: Whose,
+    #[serde(default)]
+    pub text: String,
+    #[serde(default)]
+    pub types: Vec<ObservationType>,
+    #[serde(default)]
+    pub kinds: Vec<RecordKind>,
+    #[serde(default)]
+    pub concepts: Vec<String>,
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Dates as people write them: `2026-03-01`, `yesterday`, `2 weeks ago`.
+    #[serde(default)]
+    pub from: Option<String>,
+    #[serde(default)]
+    pub until: Option<String>,
+    #[serde(default)]
+    pub host: Option<Host>,
+    /// The number of a session, or the beginning of the id its host gave it.
+    #[serde(default)]
+    pub session: Option<String>,
+    #[serde(default)]
+    pub mode: Mode,
+    #[serde(default)]
+    pub sort: Sort,
+    #[serde(default = "default_limit")]
+    pub limit: usize,
+    #[serde(default)]
+    pub offset: usize,
+}
+
+/// Limits for every door.
+pub const LARGEST_LIMIT: usize = 100;
+pub const LARGEST_OFFSET: usize = 10_000;
+
+fn default_limit() -> usize {
+    20
+}
+
+impl SearchRequest {
+    pub fn new(whose: Whose) -> Self {
+        Self {
+            whose,
+            text: String::new(),
+            types: Vec::new(),
+            kinds: Vec::new(),
+            concepts: Vec::new(),
+            files: Vec::new(),
+            from: None,
+            until: None,
+            host: None,
+            session: None,
+            mode: Mode::default(),
+            sort: Sort::default(),
+            limit: default_limit(),
+            offset: 0,
+        }
+    }
+
+    /// Whether a filter may be why nothing was found.
+    pub fn is_narrow(&self) -> bool {
+        let Self { types, kinds, concepts, files, from, until, host, session, .. } = self;
+        let lists = !types.is_empty() || !kinds.is_empty() || !concepts.is_empty() || !files.is_empty();
+        lists || from.is_some() || until.is_some() || host.is_some() || session.is_some()
+    }
+
+    /// Whether an embedder could help.
+    pub fn wants_vectors(&self) -> bool {
+        self.mode != Mode::Text && !self.text.trim().is_empty()
+    }
+}
+
+pub fn search(
+    store: &Store,
+    engine: Engine<'_>,
+    request: &SearchRequest,
+    settings: &settings::Search,
+    now: Time,
+) -> Result<Results, AppError> {
+    let mut query = query(store, request, now)?;
+    query.follow(settings);
+    Ok(engine.searcher.search(store, engine.embedder, &query)?)
+}
+
+/// From what was asked to what it means.
+fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuery, AppError> {
+    let mut query = SearchQuery::new(scope(store, &request.whose)?, request.text.clone());
+    query.now = now;
+    let filters = &mut query.filters;
+    (filters.types, filters.kinds) = (request.types.clone(), request.kinds.clone());
+    (filters.concepts, filters.files) = (request.concepts.clone(), request.files.clone());
+    filters.from = date("from", request.from.as_deref(), Edge::Start, now)?;
+    filters.until = date("until", request.until.as_deref(), Edge::End, now)?;
+    filters.host = request.host.map(|host| host.name().to_owned());
+    filters.session = request.session.as_deref().map(|name| session_id(store, name)).transpose()?;
+    (query.mode, query.sort) = (request.mode, request.sort);
+    query.limit = request.limit.min(LARGEST_LIMIT);
+    query.offset = request.offset.min(LARGEST_OFFSET);
+    Ok(query)
+}
+
+fn date(option: &'static str, text: Option<&str>, edge: Edge, now: Time) -> Result<Option<Time>, AppError> {
+    let read = |text: &str| {
+        parse_date(text, edge, now).ok_or_else(|| AppError::NotADate { option, text: text.to_owned() })
+    };
+    text.map(read).transpose()
+}
+
+fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
+    match name.parse() {
+        Ok(number) => Ok(SessionId(number)),
+        Err(_) => session(store, name).map(|session| session.id),
+    }
+}

@@ -1,0 +1,62 @@
+//! The settings in force, where each comes from, and how one is changed.
+
+use std::io;
+
+use remora_core::settings::{self, Listed, Problem, Setting, Settings, Value};
+use remora_store::{DataDir, config_file, log, read_small};
+
+use crate::AppError;
+
+/// The settings in force, and what could not be used of those given.
+pub fn load(dir: &DataDir, environment: impl Fn(&str) -> Option<String>) -> (Settings, Vec<Problem>) {
+    let (settings, problems) = match text(dir) {
+        Ok(text) => Settings::resolve(text.as_deref(), environment),
+        Err(error) => Settings::resolve_unreadable(&error.to_string(), environment),
+    };
+    log::set_limit(settings.retention.log_mb);
+    (settings, problems)
+}
+
+/// Every setting with its value and where that comes from.
+pub fn list(dir: &DataDir, environment: impl Fn(&str) -> Option<String>) -> (Settings, Vec<Listed>) {
+    // A file that cannot be read is among the problems of `load`; nothing of it is in force.
+    let text = text(dir).unwrap_or_default();
+    let (settings, listed, _) = Settings::list(text.as_deref(), environment);
+    (settings, listed)
+}
+
+pub fn find(name: &str) -> Result<&'static Setting, AppError> {
+    settings::find(name).ok_or_else(|| AppError::UnknownSetting {
+        name: name.to_owned(),
+        nearest: settings::nearest(name).map(|setting| setting.name),
+    })
+}
+
+pub fn parse(setting: &'static Setting, text: &str) -> Result<Value, AppError> {
+    setting.parse(text).map_err(|reason| AppError::BadSetting {
+        name: setting.name,
+        meaning: setting.meaning,
+        reason,
+    })
+}
+
+/// Changes settings in `config.toml`; `None` brings the default back. Says for each whether the file changed.
+pub fn change(dir: &DataDir, changes: &[(&'static Setting, Option<Value>)]) -> Result<Vec<bool>, AppError> {
+    let change = |(setting, value): &(&'static Setting, Option<Value>)| match value {
+        Some(value) => config_file::set(dir, setting, value).map(|()| true),
+        None => config_file::unset(dir, setting),
+    };
+    Ok(changes.iter().map(change).collect::<Result<_, _>>()?)
+}
+
+/// The text of `config.toml`, if there is one.
+fn text(dir: &DataDir) -> io::Result<Option<String>> {
+    match read_small(&dir.config()) {
+        Ok(text) => Ok(Some(text)),
+        // A data directory that is no directory is reported where it is used.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

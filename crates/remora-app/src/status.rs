@@ -1,0 +1,226 @@
+//! What there is, what waits, and how everything is doing.
+
+use std::fs;
+use std::path::Path;
+
+use remora_core::ids::ProjectId;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_observer::{Health, Trouble};
+use remora_store::pause::{self, Pause};
+use remora_store::search::EmbeddingProgress;
+use remora_store::{Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, spool};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub version: &'static str,
+    pub data_dir: String,
+    pub counts: Counts,
+    pub projects: Vec<Project>,
+    pub capture: Capture,
+    pub database: Database,
+    pub spool: Spool,
+    pub daemon: Daemon,
+    pub observer: Observer,
+    pub embedder: Embedding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Notes>,
+    pub bytes: Bytes,
+    pub last_activity_at: Option<String>,
+    pub last_activity_at_epoch: Option<Time>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Project {
+    pub id: ProjectId,
+    pub name: String,
+    pub root: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Capture {
+    pub on: bool,
+    pub paused: Pause,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Database {
+    pub ok: bool,
+    pub schema: i64,
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Spool {
+    pub records: usize,
+    pub damaged: usize,
+}
+
+/// What is known of the running daemon.
+#[derive(Debug, Default, Serialize)]
+pub struct Daemon {
+    pub running: bool,
+    pub pid: Option<u32>,
+    pub port: Option<u16>,
+    pub version: Option<String>,
+    /// How the model is doing, where one is asked.
+    #[serde(skip)]
+    pub observer: Option<Health>,
+    /// How the embedder is doing, where one over the network is asked.
+    #[serde(skip)]
+    pub embedder: Option<Health>,
+}
+
+/// Which provider turns events into knowledge, and what that costs.
+#[derive(Debug, Serialize)]
+pub struct Observer {
+    pub provider: &'static str,
+    pub model: Option<String>,
+    /// Why the provider cannot be asked at the moment.
+    pub trouble: Option<Trouble>,
+    pub spent_today: Spent,
+    pub daily_tokens: u64,
+    pub daily_usd: f64,
+}
+
+/// Which embedder makes the vectors, and how many are there.
+#[derive(Debug, Serialize)]
+pub struct Embedding {
+    pub provider: &'static str,
+    /// The model that made the vectors there are.
+    pub model: Option<String>,
+    /// Why the embedder cannot be asked at the moment.
+    pub trouble: Option<Trouble>,
+    pub documents: usize,
+    pub vectors: usize,
+    pub missing: usize,
+}
+
+/// The user's own notes, where there is a source of them.
+#[derive(Debug, Serialize)]
+pub struct Notes {
+    pub source: String,
+    pub known: u64,
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Bytes {
+    /// The whole file, queue and failed events included.
+    pub database: u64,
+    pub queue: u64,
+    pub failed: u64,
+    pub backups: u64,
+    pub spool: u64,
+    pub log: u64,
+    pub total: u64,
+}
+
+/// A database that cannot be opened is part of the answer: events in the spool still count.
+pub fn status(
+    dir: &DataDir,
+    store: Result<&Store, String>,
+    settings: &Settings,
+    daemon: Daemon,
+    notes: Option<Notes>,
+    now: Time,
+) -> Result<Status, StoreError> {
+    let spooled = spool::peek(dir).unwrap_or_default();
+    let paused = pause::read(dir).unwrap_or_default();
+    let known = if let Ok(store) = &store {
+        known(store, now)?
+    } else {
+        let pending = i64::try_from(spooled.records.len()).unwrap_or(i64::MAX);
+        Known { counts: Counts { pending, ..Counts::default() }, ..Known::default() }
+    };
+    let error = store.err();
+    Ok(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        data_dir: dir.path().display().to_string(),
+        counts: known.counts,
+        projects: known.projects,
+        capture: Capture { on: paused.everywhere_since.is_none(), paused },
+        database: Database {
+            ok: error.is_none(),
+            schema: known.newer_schema.unwrap_or(SCHEMA_VERSION),
+            error,
+        },
+        spool: Spool { records: spooled.records.len(), damaged: spooled.damaged },
+        observer: observer(settings, &daemon, known.spent),
+        embedder: embedding(settings, &daemon, known.index),
+        daemon,
+        notes,
+        bytes: measure(dir.path(), known.payloads),
+        last_activity_at: known.last_activity.map(Time::iso),
+        last_activity_at_epoch: known.last_activity,
+    })
+}
+
+/// What the database says.
+#[derive(Default)]
+struct Known {
+    counts: Counts,
+    projects: Vec<Project>,
+    last_activity: Option<Time>,
+    newer_schema: Option<i64>,
+    spent: Spent,
+    /// Bytes that wait, and bytes that failed.
+    payloads: (u64, u64),
+    index: Option<EmbeddingProgress>,
+}
+
+fn known(store: &Store, now: Time) -> Result<Known, StoreError> {
+    let projects = store.projects()?.into_iter();
+    Ok(Known {
+        counts: store.counts()?,
+        projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
+        last_activity: store.sessions(None, 1)?.first().map(|session| session.last_activity_at),
+        newer_schema: store.newer_schema(),
+        spent: store.spent(now.start_of_day(), None)?,
+        payloads: store.payload_bytes()?,
+        index: Some(store.embedding_progress()?),
+    })
+}
+
+fn observer(settings: &Settings, daemon: &Daemon, spent_today: Spent) -> Observer {
+    let provider = settings.observer.provider.as_str();
+    // The daemon may still go by older settings.
+    let health = daemon.observer.clone().filter(|health| health.provider == provider);
+    let (model, trouble) = health.map_or((None, None), |health| (Some(health.model), health.trouble));
+    let budget = &settings.budget;
+    Observer {
+        provider,
+        model,
+        trouble,
+        spent_today,
+        daily_tokens: budget.daily_tokens,
+        daily_usd: budget.daily_usd,
+    }
+}
+
+fn embedding(settings: &Settings, daemon: &Daemon, index: Option<EmbeddingProgress>) -> Embedding {
+    let provider = settings.search.embedder.as_str();
+    let health = daemon.embedder.clone().filter(|health| health.provider == provider);
+    let (documents, vectors, missing) =
+        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.waiting));
+    Embedding {
+        provider,
+        model: index.and_then(|index| index.model),
+        trouble: health.and_then(|health| health.trouble),
+        documents,
+        vectors,
+        missing,
+    }
+}
+
+fn measure(dir: &Path, (queue, failed): (u64, u64)) -> Bytes {
+    let size = |name: &str| fs::metadata(dir.join(name)).map_or(0, |file| file.len());
+    let database = size("remora.db") + size("remora.db-wal") + size("remora.db-shm");
+    let backups = fs::read_dir(dir.join("backups")).map_or(0, |entries| {
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    });
+    let spool = size("spool.jsonl") + size("spool.ingesting");
+    let log = size("remora.log") + size("remora.log.1");
+    Bytes { database, queue, failed, backups, spool, log, total: database + backups + spool + log }
+}

@@ -1,0 +1,44 @@
+use remora_app::recall::prompt::PromptRequest;
+use remora_core::event::Body;
+use remora_core::feedback::Verdict;
+use remora_core::ids::ObservationId;
+use remora_core::memory::Memory;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_search::Mode;
+
+use crate::memory::{World, observation};
+
+#[test]
+fn a_wrong_observation_is_found_below_the_rest_and_never_injected() {
+    let mut world = World::new();
+    let narrative = "The sluice needs a zebra valve, because the pressure is too high for the others.";
+    let memory =
+        Memory { observations: vec![observation("Sluice pressure", narrative)], ..Memory::default() };
+    let at = Time::now();
+    world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
+    world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
+    let session = world.store.sessions_named("asks").unwrap()[0].id;
+    let request = PromptRequest {
+        text: "Which valve does the sluice need because of its pressure?".into(),
+        project: world.project("app"),
+        session,
+        room: 2_000,
+    };
+    let mut settings = Settings::default();
+    settings.memory.auto_retrieve_min_score = 0.3;
+    let injected = |world: &mut World| -> Vec<String> {
+        let injection = world.recall(&request, &settings, false, at);
+        injection.map_or_else(Vec::new, |found| found.items.into_iter().map(|item| item.id).collect())
+    };
+    assert_eq!(injected(&mut world), ["1"]);
+    world.store.judge(ObservationId(1), Verdict::Wrong, false, at).unwrap();
+    assert_eq!(injected(&mut world), [""; 0], "not even in the words of its turn");
+    let mut query = world.query("app", "sluice valve pressure");
+    query.mode = Mode::Text;
+    let found = world.searcher.search(&world.store, None, &query).unwrap();
+    let found: Vec<String> = found.hits.iter().map(|hit| hit.id.to_string()).collect();
+    assert_eq!(found, ["t1", "1"], "it does not stand for its turn any more");
+    world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
+    assert_eq!(injected(&mut world), ["1"]);
+}

@@ -1,0 +1,8 @@
+//! The use cases, on real stores with the real model.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
+
+mod gate;
+mod judging;
+mod memory;
+mod story;

@@ -1,0 +1,110 @@
+use std::path::Path;
+use std::time::Duration;
+
+use remora_app::Engine;
+use remora_app::recall::Injection;
+use remora_app::recall::prompt::{PromptRequest, recall};
+use remora_core::event::{Body, Event, Origin, SessionRef};
+use remora_core::host::Host;
+use remora_core::ids::ProjectId;
+use remora_core::memory::{Memory, Observation, ObservationType};
+use remora_core::privacy::clean;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_embed::Embedder;
+use remora_search::{Embed, ProjectScope, SearchQuery, Searcher, index_next};
+use remora_store::{DataDir, Record, Store, locate};
+
+/// A store with a memory in it.
+pub(crate) struct World {
+    _temp: tempfile::TempDir,
+    pub(crate) store: Store,
+    pub(crate) searcher: Searcher,
+    pub(crate) embedder: Embedder,
+    turns: usize,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        Self { _temp: temp, store, searcher: Searcher::new(), embedder: Embedder::new(), turns: 0 }
+    }
+
+    /// What a hook stores.
+    pub(crate) fn hook(&mut self, project: &str, session: &str, body: Body, at: Time) {
+        self.hook_of(Host::ClaudeCode, project, session, body, at);
+    }
+
+    pub(crate) fn hook_of(&mut self, host: Host, project: &str, session: &str, body: Body, at: Time) {
+        self.turns += 1;
+        let event = Event {
+            session: SessionRef { host, id: session.to_owned() },
+            cwd: format!("/nowhere/{project}"),
+            origin: Origin { turn: Some(self.turns.to_string()), ..Origin::default() },
+            agent: None,
+            body,
+        };
+        self.store.enqueue(&Record::new(clean(event), at)).unwrap();
+    }
+
+    /// A turn, and what was made of it.
+    pub(crate) fn turn(&mut self, project: &str, prompt: &str, closing: &str, memory: &Memory, at: Time) {
+        let session = format!("{project}-{}", self.turns / 20);
+        self.hook(project, &session, Body::PromptSubmitted { text: prompt.to_owned() }, at);
+        self.hook(project, &session, Body::TurnEnded { message: closing.to_owned(), error: None }, at);
+        self.remember(memory, at);
+    }
+
+    /// What an observer makes of all that waits.
+    pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
+        while let Some(batch) = self.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap() {
+            self.store.confirm(&batch, memory, None, at).unwrap();
+        }
+    }
+
+    pub(crate) fn index(&mut self) -> usize {
+        let mut all = 0;
+        while let count @ 1.. = index_next(&mut self.store, &mut self.embedder, true).unwrap() {
+            all += count;
+        }
+        all
+    }
+
+    pub(crate) fn project(&self, name: &str) -> ProjectId {
+        let place = locate(Path::new(&format!("/nowhere/{name}")));
+        self.store.project_at(&place).unwrap().unwrap().id
+    }
+
+    pub(crate) fn query(&self, project: &str, text: &str) -> SearchQuery {
+        SearchQuery::new(ProjectScope::One(self.project(project)), text)
+    }
+
+    /// What is injected with a prompt, by words alone or by meaning too.
+    pub(crate) fn recall(
+        &mut self,
+        request: &PromptRequest,
+        settings: &Settings,
+        by_meaning: bool,
+        now: Time,
+    ) -> Option<Injection> {
+        let embedder = by_meaning.then_some(&mut self.embedder as &mut dyn Embed);
+        let engine = Engine { searcher: &self.searcher, embedder };
+        recall(&self.store, engine, request, settings, now).unwrap().injection
+    }
+}
+
+pub(crate) fn observation(title: &str, narrative: &str) -> Observation {
+    Observation {
+        kind: ObservationType::Discovery,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: narrative.into(),
+        facts: vec![],
+        concepts: vec![],
+        files_read: vec![],
+        files_modified: vec![],
+        discovery_tokens: 0,
+        tool_name: None,
+    }
+}

@@ -1,0 +1,56 @@
+//! The way to the daemon, for hooks and commands: whether one runs, how to start one, how to wake it, how to ask it.
+//!
+//! [`presence`] says whether a daemon runs and where. [`control`] wakes it by datagram, without waiting. [`launch`]
+//! starts one in the background. [`Daemon`] asks it over HTTP on the loopback address, with the [`token`] of the data
+//! directory. The daemon itself is `remora-server`, which shares the file formats of this crate.
+//!
+//! It never knows what a use case does, only how its request travels.
+
+pub mod control;
+pub mod launch;
+pub mod presence;
+mod request;
+pub mod token;
+
+use std::time::Duration;
+
+use remora_app::recall::Injection;
+use remora_app::recall::prompt::{self, Explained, PromptRequest};
+use remora_app::search::SearchRequest;
+use remora_search::Results;
+use remora_store::DataDir;
+
+/// The routes of use cases that need the daemon's model and vectors.
+pub const SEARCH: &str = "/api/v1/search";
+pub const RECALL: &str = "/api/v1/recall";
+pub const EXPLAIN: &str = "/api/v1/recall/explain";
+
+/// How long a command waits for an answer. Hooks name their own limit.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// The daemon of a data directory, seen from outside. Every question has the answer `None` where no daemon runs, or
+/// where it did not answer well and in time: callers can do without.
+#[derive(Debug, Clone)]
+pub struct Daemon {
+    dir: DataDir,
+}
+
+impl Daemon {
+    pub fn of(dir: &DataDir) -> Self {
+        Self { dir: dir.clone() }
+    }
+
+    pub fn search(&self, request: &SearchRequest) -> Option<Results> {
+        request::post(&self.dir, SEARCH, request, DEADLINE)
+    }
+
+    pub fn explain(&self, request: &PromptRequest) -> Option<Explained> {
+        request::post(&self.dir, EXPLAIN, request, DEADLINE)
+    }
+}
+
+impl prompt::Daemon for Daemon {
+    fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>> {
+        request::post(&self.dir, RECALL, request, patience)
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the daemon listens for what hooks and commands send; see `remora_client::control`.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use remora_client::control::{Address, Message, NAME};
+use remora_store::DataDir;
+
+/// The daemon's ear.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    socket: tokio::net::UnixDatagram,
+    path: PathBuf,
+}
+
+impl Ear {
+    /// Listens; a socket left behind by a dead daemon is replaced, which the caller's lock makes safe.
+    pub(crate) fn open(dir: &DataDir) -> io::Result<Self> {
+        let address = Address::of(dir)?;
+        let path = dir.path().join(NAME);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let socket = tokio::net::UnixDatagram::bind(&address.path)?;
+        Ok(Self { socket, path })
+    }
+
+    /// Waits for the next message.
+    pub(crate) async fn listen(&self) -> io::Result<Message> {
+        let mut buffer = [0; 256];
+        let length = self.socket.recv(&mut buffer).await?;
+        Ok(Message::from_text(&String::from_utf8_lossy(&buffer[..length])))
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        // A socket without a listener refuses; one that is gone says so too.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,40 @@
+//! Questions that need the model and the vectors: the daemon has both in memory, so it is asked first. Where none runs,
+//! this process answers.
+
+use remora_app::Engine;
+use remora_app::recall::prompt::{self, Explained, PromptRequest};
+use remora_app::search::{self, SearchRequest};
+use remora_client::Daemon;
+use remora_core::time::Time;
+use remora_search::{Embed, Mode, Results, Searcher};
+use remora_server::embedders;
+use remora_store::Store;
+
+use crate::app::{self, App};
+use crate::error::Result;
+
+pub(crate) fn search(app: &App, store: &Store, request: SearchRequest) -> Result<Results> {
+    let request = SearchRequest { whose: request.whose.absolute(), ..request };
+    if let Some(found) = Daemon::of(&app.dir).search(&request) {
+        return Ok(found);
+    }
+    let settings = app::settings(&app.dir).0.search;
+    // Loading the model costs more than a search by words, so it has to be asked for by name.
+    let wants_model = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
+    let mut embedder = if wants_model { embedders::open(&settings) } else { None };
+    let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
+    let engine = Engine { searcher: &Searcher::new(), embedder };
+    Ok(search::search(store, engine, &request, &settings, Time::now())?)
+}
+
+/// What would be injected with a prompt, and why; and whether the daemon said so.
+pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Result<(Explained, bool)> {
+    if let Some(explained) = Daemon::of(&app.dir).explain(request) {
+        return Ok((explained, true));
+    }
+    let settings = app::settings(&app.dir).0;
+    let mut embedder = embedders::open(&settings.search);
+    let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
+    let engine = Engine { searcher: &Searcher::new(), embedder };
+    Ok((prompt::recall(store, engine, request, &settings, Time::now())?, false))
+}

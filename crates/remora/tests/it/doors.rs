@@ -1,0 +1,97 @@
+//! One question, asked through every door: the answers are the same, because one function gives them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::client::start;
+use crate::context::{drain, told_with, work};
+use crate::daemon::Background;
+use crate::support::World;
+
+const PROMPT: &str = "Why was case 1 rounded too early by the cast?";
+
+/// Without what differs between two searches of the same thing.
+fn hits(results: &Value) -> Vec<(Value, Value, Value)> {
+    let hits = results["hits"].as_array().unwrap().iter();
+    hits.map(|hit| (hit["id"].clone(), hit["snippet"].clone(), hit["score"].clone())).collect()
+}
+
+#[test]
+fn a_command_http_and_a_hook_give_the_same_answer() {
+    let background = Background::new();
+    let world = &background.world;
+    // Without vectors, so that scores do not depend on whether they are there yet.
+    world.text(&["config", "set", "search.embedder", "off"]);
+    work(world, "one", 1);
+    work(world, "two", 2);
+    drain(world);
+    let alone = world.json(&["search", "rounded", "cast"]);
+    let client = start(&background);
+    let project = world.project();
+    let by_command = world.json(&["search", "rounded", "cast"]);
+    let by_parameters = client.get(&format!("/api/search?q=rounded+cast&cwd={}", project.display())).json();
+    let request = json!({ "whose": { "directory": project }, "text": "rounded cast" });
+    let by_body = client.post("/api/v1/search", &request).json();
+    assert!(!hits(&alone).is_empty());
+    for answer in [&by_command, &by_parameters, &by_body] {
+        assert_eq!(hits(answer), hits(&alone));
+    }
+
+    let by_command = world.json(&["context", "--explain", PROMPT])["context"].clone();
+    let question = json!({ "explain": true, "prompt": PROMPT, "cwd": project });
+    let by_http = client.post("/api/context/semantic", &question).json()["context"].clone();
+    // On a busy machine a hook may run out of the time it has for an answer.
+    let by_hook = (0..5).find_map(|attempt| told_with(world, &format!("new{attempt}"), PROMPT)).unwrap();
+    assert!(by_hook.contains("because of a cast"), "{by_hook}");
+    assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
+
+    let by_command = world.json(&["timeline", "rounded", "cast"]);
+    let by_http = client.get(&format!("/api/timeline?q=rounded+cast&cwd={}", project.display())).json();
+    assert_eq!(by_command["anchor"], by_http["anchor"]);
+    assert_eq!(by_command["items"], by_http["items"]);
+}
+
+#[test]
+fn recall_with_a_prompt_follows_the_settings_of_search() {
+    let world = World::new();
+    work(&world, "one", 1);
+    drain(&world);
+    assert!(told_with(&world, "two", PROMPT).is_some());
+    let candidates = || {
+        let output = world.remora(&["context", "--explain", PROMPT, "--json"]);
+        let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = explained["explanation"]["candidates"].as_array().unwrap().clone();
+        all.iter().map(|candidate| candidate["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(candidates().contains(&"turn".to_owned()));
+    world.text(&["config", "set", "search.index_turns", "false"]);
+    assert!(!candidates().contains(&"turn".to_owned()));
+    world.text(&["config", "set", "search.max_age_days", "1"]);
+    age(&world, "2 days");
+    assert_eq!(candidates(), [""; 0]);
+    assert_eq!(told_with(&world, "three", PROMPT), None);
+}
+
+/// Makes everything that was learned older.
+#[expect(clippy::disallowed_methods, reason = "time does not pass in a test")]
+fn age(world: &World, by: &str) {
+    let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    let then = format!("unixepoch('now', '-{by}') * 1000");
+    db.execute_batch(&format!(
+        "UPDATE observations SET created_at = {then}; UPDATE documents SET created_at = {then};"
+    ))
+    .unwrap();
+}
+
+#[test]
+fn a_project_that_was_moved_is_found_where_it_is_now() {
+    let world = World::new();
+    work(&world, "one", 1);
+    drain(&world);
+    let moved = world.path("elsewhere");
+    fs::rename(world.project(), &moved).unwrap();
+    let output = world.command(&["search", "rounded"]).current_dir(&moved).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    fs::create_dir(world.project()).unwrap();
+}
