@@ -1,6 +1,6 @@
 //! Clouds, databases and the keepers of secrets.
 
-use super::super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

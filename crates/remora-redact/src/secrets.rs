@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::rules::{COUNT, RULES, SHAPES};
+use crate::rules::{COUNT, RULES, SHAPES};
 
 pub use names::names_a_secret;
 

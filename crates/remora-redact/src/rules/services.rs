@@ -1,6 +1,6 @@
 //! Planning, monitoring and other services.
 
-use super::super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,6 +1,6 @@
 //! Code hosts, package registries and build services.
 
-use super::super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

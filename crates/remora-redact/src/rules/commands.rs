@@ -1,6 +1,6 @@
 //! Passwords on command lines, and in calls.
 
-use super::super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

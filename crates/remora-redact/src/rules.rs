@@ -15,7 +15,7 @@ mod models;
 mod money;
 mod services;
 
-use super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 const AREAS: [&[Rule]; 9] = [
     clouds::RULES,
@@ -29,19 +29,19 @@ const AREAS: [&[Rule]; 9] = [
     assigned::RULES,
 ];
 
-pub(super) const COUNT: usize = count();
+pub(crate) const COUNT: usize = count();
 
-pub(super) static RULES: [Rule; COUNT] = joined();
+pub(crate) static RULES: [Rule; COUNT] = joined();
 
 /// What is needed of a rule once a keyword was found. Every pointer in a table costs a hook time before it even
 /// starts (the loader relocates it), so the whole of [`RULES`] is left out of a program that does not ask for it.
-pub(super) struct Shape {
-    pub(super) kind: &'static str,
-    pub(super) pattern: &'static str,
-    pub(super) find: Find,
+pub(crate) struct Shape {
+    pub(crate) kind: &'static str,
+    pub(crate) pattern: &'static str,
+    pub(crate) find: Find,
 }
 
-pub(super) static SHAPES: [Shape; COUNT] = shapes();
+pub(crate) static SHAPES: [Shape; COUNT] = shapes();
 
 const fn count() -> usize {
     let mut count = 0;

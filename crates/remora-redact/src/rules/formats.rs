@@ -1,6 +1,6 @@
 //! Formats that belong to no provider: keys, tokens, URLs, hashes.
 
-use super::super::secrets::{Find, Reader, Rule};
+use crate::secrets::{Find, Reader, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::super::rules::{COUNT, RULES};
+use crate::rules::{COUNT, RULES};
 
 const BUCKETS: usize = 1 << 15;
 const ENTRIES: usize = keyword_count();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use proptest::prelude::*;
-use remora_core::privacy::secrets::{Find, Rule, names_a_secret, redact, rules};
+use remora_redact::{Find, Rule, names_a_secret, redact, rules};
 use serde_json::Value;
 
 /// How much of a secret may be left over: shorter pieces occur by chance in the text around it.

@@ -1,6 +1,6 @@
 //! What is given away by the name it is assigned to. These come last: everything else is more particular.
 
-use super::super::secrets::{Find, Reader, Rule};
+use crate::secrets::{Find, Reader, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,6 +1,6 @@
 //! Providers of models and what belongs to them.
 
-use super::super::secrets::{Find, Rule};
+use crate::secrets::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
