@@ -5,11 +5,9 @@
 //! This crate knows no SQL and no host's wire format.
 
 pub mod activity;
-mod allocator;
 mod context_files;
 pub mod control;
 pub mod daemon;
-mod descriptors;
 pub mod embedders;
 pub mod finder;
 mod git_status;

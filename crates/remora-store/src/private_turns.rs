@@ -11,9 +11,10 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use remora_core::event::{Origin, SessionRef};
+use remora_sys::file::{create_private_dir, is_absent, private_file};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use crate::data_dir::{DataDir, create_private_dir, is_absent, private_file};
+use crate::data_dir::DataDir;
 use crate::hex::hex;
 
 /// A ledger nobody has written to for this long belongs to a session that is over.

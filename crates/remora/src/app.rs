@@ -4,7 +4,8 @@ use std::io;
 
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, FoundProject, ProjectRow, SessionRow, Store, locate, log, read_small};
+use remora_store::{DataDir, FoundProject, ProjectRow, SessionRow, Store, locate, log};
+use remora_sys::file::read_small;
 
 use crate::env;
 use crate::error::{CliError, Result};

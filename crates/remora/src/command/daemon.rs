@@ -58,7 +58,7 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     log::set_origin("daemon");
     if detached {
-        launch::detach()?;
+        remora_sys::process::detach()?;
     }
     let dir = app.dir.clone();
     let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;

@@ -13,6 +13,11 @@ const LARGEST: u64 = 4 << 20;
 
 /// The text of a small regular file. A pipe, a device or a huge file under its name is an error, never a wait.
 pub fn read_small(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_small_bytes(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe would otherwise block in `open` until somebody writes to it.
     let file =
         OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
@@ -24,19 +29,16 @@ pub fn read_small(path: &Path) -> io::Result<String> {
     if metadata.len() > LARGEST {
         return Err(too_large());
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // The file may grow while it is read.
-    match file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-        true => Err(too_large()),
-        false => Ok(text),
-    }
+    let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
+    if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-
-    use rustix::fs::{CWD, FileType, Mode};
+    use std::process::Command;
 
     use super::*;
 
@@ -48,7 +50,7 @@ mod tests {
         assert_eq!(read_small(&small).unwrap(), "gitdir: ../x");
 
         let pipe = temp.path().join("pipe");
-        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(read_small(&pipe).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 
         let zero = temp.path().join("zero");
