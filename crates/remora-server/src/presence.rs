@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use remora_core::time::Time;
-use remora_observer::Health;
+use remora_net::Health;
 use remora_store::DataDir;
 use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
-use remora_observer::Health;
+use remora_net::Health;
 use remora_search::{IndexError, index_next};
 use remora_server::embedders;
 use remora_server::presence::{self, Presence};

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
+use remora_net::Trouble;
 use remora_notes::Access;
-use remora_observer::Trouble;
 use remora_server::presence::{self, Presence};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;

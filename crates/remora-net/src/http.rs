@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use remora_core::settings::Secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url, redirect};
 use serde_json::Value;
 
-use super::error::{ProviderError, one_line};
-use super::failure::Refusal;
-use super::{Reply, Request, Secret, Usage};
+use crate::error::{CallError, short_reason};
+use crate::refusal::Refusal;
 
 /// Longest answer that is read.
 const LONGEST_BODY: usize = 4 * 1024 * 1024;
@@ -25,21 +25,10 @@ pub struct Http {
     keeps_connection: bool,
 }
 
-/// What an API answered, in its own fields, before anybody judged it.
-pub(super) struct Answer {
-    pub(super) text: String,
-    pub(super) model: Option<String>,
-    pub(super) usage: Option<Usage>,
-    /// Why the model stopped, in the provider's words.
-    pub(super) finish: String,
-    /// Whether it stopped because it or a filter did not want to answer.
-    pub(super) is_refusal: bool,
-}
-
 impl Http {
     /// `timeout` is for a whole exchange, from the connection to the last byte.
-    pub fn new(base_url: &str, key: Option<Secret>, timeout: Duration) -> Result<Self, ProviderError> {
-        let wrong = |what: &str| ProviderError::misconfigured(format!("base URL: {what}"));
+    pub fn new(base_url: &str, key: Option<Secret>, timeout: Duration) -> Result<Self, CallError> {
+        let wrong = |what: &str| CallError::misconfigured(format!("base URL: {what}"));
         let base_url = Url::parse(base_url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(base_url.scheme(), "http" | "https") || !base_url.has_host() {
             return Err(wrong("expected http://… or https://…"));
@@ -74,10 +63,10 @@ impl Http {
     }
 
     /// The key as the value of a header that no log shows.
-    pub fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderError> {
+    pub fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, CallError> {
         let Some(key) = &self.key else { return Ok(None) };
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose().trim()))
-            .map_err(|_| ProviderError::misconfigured("the API key has characters that no key has"))?;
+            .map_err(|_| CallError::misconfigured("the API key has characters that no key has"))?;
         value.set_sensitive(true);
         Ok(Some(value))
     }
@@ -88,7 +77,7 @@ impl Http {
         url: Url,
         headers: impl IntoIterator<Item = (&'static str, Option<HeaderValue>)>,
         body: &Value,
-    ) -> Result<Value, ProviderError> {
+    ) -> Result<Value, CallError> {
         let mut all = HeaderMap::new();
         all.insert("content-type", HeaderValue::from_static("application/json"));
         for (name, value) in headers {
@@ -103,7 +92,7 @@ impl Http {
         let (bytes, end) = read(response).await;
         if status.is_redirection() {
             let reason = format!("HTTP {}: {} points elsewhere", status.as_u16(), self.host());
-            return Err(ProviderError::Misconfigured { reason });
+            return Err(CallError::Misconfigured { reason });
         }
         if !status.is_success() {
             return Err(self.refused(Refusal::read(status.as_u16(), &headers, &bytes)));
@@ -112,68 +101,44 @@ impl Http {
         match end {
             End::Whole => {}
             End::TooLong => {
-                return Err(ProviderError::bad_output("over-long answer", &beginning, Usage::default()));
+                return Err(CallError::bad_answer("over-long answer", &beginning));
             }
             End::Broken(error) => return Err(self.broken(error)),
         }
         let json = serde_json::from_slice(&bytes).map_err(|error| {
             let reason =
                 if bytes.is_empty() { "empty answer".to_owned() } else { format!("no JSON: {error}") };
-            ProviderError::bad_output(&reason, &beginning, Usage::default())
+            CallError::bad_answer(&reason, &beginning)
         })?;
         Refusal::in_answer(&json).map_or(Ok(json), |refusal| Err(self.refused(refusal)))
     }
 
-    /// Judges what an API answered.
-    pub(super) fn reply(
-        &self,
-        answer: Answer,
-        model: &str,
-        request: &Request<'_>,
-    ) -> Result<Reply, ProviderError> {
-        let usage = answer.usage.unwrap_or_else(|| Usage::estimate(request, &answer.text));
-        let finish = if answer.finish.is_empty() { "no reason given" } else { &answer.finish };
-        let problem = if answer.is_refusal {
-            Some(format!("the model refused ({finish})"))
-        } else if answer.text.trim().is_empty() {
-            Some(format!("no text ({finish})"))
-        } else {
-            None
-        };
-        if let Some(reason) = problem {
-            let (reason, beginning) = (self.scrub(&reason), self.scrub(&answer.text));
-            return Err(ProviderError::bad_output(&reason, &beginning, usage));
-        }
-        let model = answer.model.unwrap_or_else(|| model.to_owned());
-        Ok(Reply { text: answer.text, model, usage, session_id: None })
-    }
-
-    fn client(&self) -> Result<&Client, ProviderError> {
+    fn client(&self) -> Result<&Client, CallError> {
         let client = self.client.get_or_init(|| build(&self.base_url, self.timeout, self.keeps_connection));
-        client.as_ref().map_err(ProviderError::misconfigured)
+        client.as_ref().map_err(CallError::misconfigured)
     }
 
-    fn broken(&self, error: reqwest::Error) -> ProviderError {
+    fn broken(&self, error: reqwest::Error) -> CallError {
         let host = self.host();
         if error.is_builder() {
-            return ProviderError::misconfigured(root_cause(&error.without_url()));
+            return CallError::misconfigured(root_cause(&error.without_url()));
         }
         if error.is_timeout() && !error.is_connect() {
-            return ProviderError::TimedOut { reason: format!("no whole answer from {host} in time") };
+            return CallError::TimedOut { reason: format!("no whole answer from {host} in time") };
         }
         let sent = !error.is_connect();
         let what = if sent { "the connection broke" } else { "could not connect" };
         let cause = root_cause(&error.without_url());
-        ProviderError::Unreachable { sent, reason: one_line(&format!("{host}: {what}: {cause}")) }
+        CallError::Unreachable { sent, reason: short_reason(&format!("{host}: {what}: {cause}")) }
     }
 
-    fn refused(&self, mut refusal: Refusal) -> ProviderError {
+    fn refused(&self, mut refusal: Refusal) -> CallError {
         refusal.message = self.scrub(&refusal.message);
         refusal.into_error()
     }
 
-    /// Done before a text is cut: half a key is not found any more.
-    fn scrub(&self, text: &str) -> String {
+    /// A text without the key. Done before the text is cut: half a key is not found any more.
+    pub fn scrub(&self, text: &str) -> String {
         self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.expose().trim(), "***"))
     }
 }

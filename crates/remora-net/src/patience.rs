@@ -32,6 +32,14 @@ pub struct Trouble {
     pub next_try: Time,
 }
 
+/// How a service is doing, for status and health reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    pub provider: String,
+    pub model: String,
+    pub trouble: Option<Trouble>,
+}
+
 impl Patience {
     /// Whether the provider may be asked; otherwise, how long to wait.
     pub fn admit(&mut self, now: Time) -> Result<(), Duration> {

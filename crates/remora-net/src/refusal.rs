@@ -1,11 +1,11 @@
-//! From a provider's refusal to a [`ProviderError`]: status, headers and what the body says.
+//! From a provider's refusal to a [`CallError`]: status, headers and what the body says.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use super::error::{ProviderError, one_line};
+use crate::error::{CallError, short_reason};
 
 /// Longest delay that is taken at its word.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
@@ -29,21 +29,22 @@ const TELLING: &[(&str, Cause)] = &[
 ];
 
 /// A provider's no, before it is sorted.
-pub(super) struct Refusal {
-    pub(super) status: u16,
-    pub(super) message: String,
-    pub(super) retry_after: Option<Duration>,
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: u16,
+    pub message: String,
+    pub retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    pub(super) fn read(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+    pub fn read(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let json: Value = serde_json::from_slice(body).unwrap_or_default();
         let retry_after = delay(headers).or_else(|| delay_in_body(&json));
         Self { status, message: message(&json, body), retry_after }
     }
 
     /// `{"error": {"code": 429, …}}` can also come with a status of 200.
-    pub(super) fn in_answer(json: &Value) -> Option<Self> {
+    pub fn in_answer(json: &Value) -> Option<Self> {
         let error = json.get("error").filter(|error| !error.is_null())?;
         let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
         let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
@@ -52,22 +53,20 @@ impl Refusal {
     }
 
     /// Sorts it by what can be done about it.
-    pub(super) fn into_error(self) -> ProviderError {
+    pub fn into_error(self) -> CallError {
         let Self { status, message, retry_after } = self;
         let mut reason = format!("HTTP {status}");
         if !message.is_empty() {
-            reason = one_line(&format!("{reason}: {message}"));
+            reason = short_reason(&format!("{reason}: {message}"));
         }
         let words = message.to_lowercase();
         let told = TELLING.iter().find(|(telling, _)| words.contains(telling)).map(|(_, cause)| *cause);
         match (status, told.filter(|_| (400..500).contains(&status))) {
-            (_, Some(Cause::Account)) | (401..=403, None) => ProviderError::Auth { reason },
-            (_, Some(Cause::Settings)) | (404 | 405 | 407 | 410, None) => {
-                ProviderError::Misconfigured { reason }
-            }
-            (429, None) => ProviderError::RateLimited { retry_after, reason },
-            (408 | 425 | 500.., None) => ProviderError::Overloaded { retry_after, reason },
-            _ => ProviderError::Rejected { reason },
+            (_, Some(Cause::Account)) | (401..=403, None) => CallError::Auth { reason },
+            (_, Some(Cause::Settings)) | (404 | 405 | 407 | 410, None) => CallError::Misconfigured { reason },
+            (429, None) => CallError::RateLimited { retry_after, reason },
+            (408 | 425 | 500.., None) => CallError::Overloaded { retry_after, reason },
+            _ => CallError::Rejected { reason },
         }
     }
 }
@@ -110,6 +109,6 @@ fn bounded(seconds: f64) -> Option<Duration> {
 }
 
 /// How long it is until then; nothing when that has passed.
-pub(super) fn until(moment: SystemTime) -> Duration {
+pub fn until(moment: SystemTime) -> Duration {
     moment.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_DELAY)
 }
