@@ -3,7 +3,8 @@
 use std::io;
 
 use remora_core::settings::{self, Listed, Problem, Setting, Settings, Value};
-use remora_store::{DataDir, config_file, log, read_small};
+use remora_store::{DataDir, config_file, log};
+use remora_sys::file::read_small;
 
 use crate::AppError;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_observer::{Health, Trouble};
+use remora_net::{Health, Trouble};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
 use remora_store::{Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, spool};

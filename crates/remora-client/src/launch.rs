@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use remora_core::{environment, settings};
 use remora_store::DataDir;
+use remora_sys::process::start_detached;
 
 /// A daemon that does not come up is not tried again at every hook.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(10);
@@ -21,8 +22,7 @@ pub fn start(dir: &DataDir) -> io::Result<()> {
         }
     }
     command.env("REMORA_DATA_DIR", dir.path());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    Ok(())
+    start_detached(&mut command)
 }
 
 /// The daemon also needs our own variables, and the keys that settings may come from.

@@ -1,15 +1,15 @@
 //! Who the daemon is. The kernel lock on `daemon.lock` is the truth: it ends with the process that holds it,
 //! however that ends. `daemon.json` only says more about the holder.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use remora_core::time::Time;
-use remora_observer::Health;
+use remora_net::Health;
 use remora_store::DataDir;
+use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};
 
 /// A look at the lock takes it for a moment; whoever wants it for good tries a little longer than that.
@@ -44,14 +44,10 @@ impl Hold {
     /// `None` when another process is the daemon.
     pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
         let lock = open(dir)?;
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Ok(None),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-            }
+        match lock::take_before(&lock, Instant::now() + PATIENCE) {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => return Ok(None),
         }
         let hold = Self { dir: dir.clone(), started_at: Time::now(), _lock: lock };
         hold.introduce(None, None, None)?;
@@ -77,11 +73,7 @@ impl Hold {
             observer,
             embedder,
         };
-        let path = card(&self.dir);
-        let new = path.with_extension("new");
-        let file = OpenOptions::new().mode(0o600).create(true).truncate(true).write(true).open(&new)?;
-        serde_json::to_writer(file, &presence)?;
-        fs::rename(&new, &path)
+        file::replace_transient(&card(&self.dir), &serde_json::to_vec(&presence)?)
     }
 }
 
@@ -117,12 +109,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
 }
 
 fn open(dir: &DataDir) -> io::Result<File> {
-    OpenOptions::new()
-        .mode(0o600)
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(dir.path().join("daemon.lock"))
+    lock::open(&dir.path().join("daemon.lock"))
 }
 
 fn card(dir: &DataDir) -> PathBuf {

@@ -1,11 +1,12 @@
 //! What a client shows to be let in: a secret in a file that only the user can read.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use remora_store::{DataDir, hex};
+use remora_sys::file::replace;
 
 const BYTES: usize = 32;
 
@@ -52,16 +53,7 @@ pub fn read_or_make(dir: &DataDir) -> io::Result<Token> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let token = Token(hex(&bytes));
-    let new = path.with_extension("new");
-    // A file left behind may be anybody's; this one is ours from its first byte.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().mode(0o600).create_new(true).write(true).open(&new)?;
-    file.write_all(token.0.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, &path)?;
+    replace(&path, token.0.as_bytes())?;
     Ok(token)
 }
 

@@ -193,7 +193,9 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts a file in the place of what was read, whole or not at all.
+    /// Puts a file in the place of what was read, whole or not at all. `remora_sys::file::replace` is not enough for files
+    /// of a repository: a folder on the way may be exchanged for a link, the old mode must stay, and a change since the
+    /// file was read must win.
     pub(crate) fn write(&self, name: &str, text: &str, old: Option<&Text>) -> Result<(), Refusal> {
         if let Some(old) = old {
             Self::may_replace(old)?;

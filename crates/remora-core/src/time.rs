@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jiff::ToSpan as _;
+use jiff::fmt::friendly::{Designator, Direction, Spacing, SpanPrinter};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,6 +56,25 @@ impl Time {
         self.local().map_or_else(|| self.iso(), |time| time.strftime(format).to_string())
     }
 
+    /// As people say it, where the user is: `today`, `yesterday`, `3 days ago`, `2 weeks ago`, `on 28 February`,
+    /// `on 28 February 2025`.
+    pub fn ago(self, now: Self) -> String {
+        const WORDS: SpanPrinter = SpanPrinter::new()
+            .designator(Designator::Verbose)
+            .spacing(Spacing::BetweenUnitsAndDesignators)
+            .direction(Direction::Suffix);
+        let (Some(then), Some(today)) = (self.local(), now.local()) else { return self.iso() };
+        let days = (today.date() - then.date()).get_days();
+        match days {
+            ..=0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            2..14 => WORDS.span_to_string(&-days.days()),
+            14..60 => WORDS.span_to_string(&-(days / 7).weeks()),
+            _ if then.year() == today.year() => self.format("on %-d %B"),
+            _ => self.format("on %-d %B %Y"),
+        }
+    }
+
     fn local(self) -> Option<jiff::Zoned> {
         let time = jiff::Timestamp::from_millisecond(self.0).ok()?;
         Some(time.to_zoned(jiff::tz::TimeZone::system()))
@@ -93,6 +114,26 @@ mod tests {
         assert_eq!((start.date(), end.start_of_day()), (now.date(), end));
         assert_eq!(end.since(start).as_secs() / 3600, 24);
         assert_eq!(start.since(end), Duration::ZERO);
+    }
+
+    #[test]
+    fn dates_are_said_as_people_say_them() {
+        let now = Time(1_773_144_000_000);
+        let days = |days: u32| now.before(Duration::from_hours(24) * days).ago(now);
+        assert_eq!(
+            [0, 1, 3, 15, 40, 65, 400].map(days),
+            [
+                "today",
+                "yesterday",
+                "3 days ago",
+                "2 weeks ago",
+                "5 weeks ago",
+                "on 4 January",
+                "on 3 February 2025"
+            ]
+        );
+        assert_eq!(now.after(Duration::from_hours(48)).ago(now), "today", "a clock may be wrong");
+        assert_eq!(Time(i64::MAX).ago(now), i64::MAX.to_string());
     }
 
     #[test]

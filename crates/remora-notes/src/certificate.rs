@@ -3,11 +3,11 @@
 //! certificate's key.
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use remora_store::{DataDir, hex};
+use remora_sys::file::replace;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -27,16 +27,7 @@ pub fn trusted(dir: &DataDir, address: &str) -> io::Result<Option<String>> {
 
 /// Trusts this certificate at this address from now on, and no other.
 pub fn trust(dir: &DataDir, address: &str, fingerprint: &str) -> io::Result<()> {
-    let path = dir.obsidian_certificate();
-    let new = path.with_extension("new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = fs::OpenOptions::new().mode(0o600).create_new(true).write(true).open(&new)?;
-    file.write_all(format!("{address} {fingerprint}\n").as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
+    replace(&dir.obsidian_certificate(), format!("{address} {fingerprint}\n").as_bytes())
 }
 
 /// Takes one certificate, or any while none is known. Remembers what it was shown.

@@ -10,7 +10,6 @@ mod budget;
 pub mod builtin;
 mod drain;
 mod observer;
-mod patience;
 mod prompts;
 pub mod provider;
 mod stack;
@@ -18,6 +17,5 @@ mod transcript;
 mod turn;
 
 pub use drain::{Drained, drain};
-pub use observer::{Health, Next, Observer, Reflection, Settled, Task};
-pub use patience::{Patience, Trouble};
+pub use observer::{Next, Observer, Reflection, Settled, Task};
 pub use turn::{Run, Turn};

@@ -9,13 +9,12 @@ use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Summary};
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
+use remora_net::{CallError, Health, Patience, Trouble};
 use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
-use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
-use crate::patience::{Patience, Trouble};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
 use crate::turn::Turn;
@@ -131,12 +130,12 @@ impl Task {
             Err(error) => {
                 let reason = describe(&error);
                 let usage =
-                    if error.may_be_billed() { Usage::estimate(&self.request(), "") } else { error.usage() };
-                let (outcome, failure) = if error.is_answer() {
+                    if error.may_be_billed() { Usage::estimate(&self.request(), "") } else { error.usage };
+                let (outcome, failure) = if error.cause.is_answer() {
                     model.patience().answered();
                     (CallOutcome::BadAnswer, Failure::BadAnswer(reason))
                 } else {
-                    let retry_after = model.patience().failed(&reason, error.retry_after(), now);
+                    let retry_after = model.patience().failed(&reason, error.cause.retry_after(), now);
                     (CallOutcome::NoAnswer, Failure::NoAnswer { reason, retry_after })
                 };
                 let call = model.call(kind, usage, outcome, now);
@@ -203,14 +202,6 @@ pub struct Reflection {
     result: Result<Memory, Failure>,
     /// What was odd about the answer, for the log.
     pub problems: Vec<String>,
-}
-
-/// How the model is doing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
-    pub provider: String,
-    pub model: String,
-    pub trouble: Option<Trouble>,
 }
 
 impl Observer {
@@ -420,10 +411,10 @@ fn wait(
 }
 
 fn describe(error: &ProviderError) -> String {
-    match error {
-        ProviderError::BadOutput { beginning, .. } if !beginning.trim().is_empty() => {
+    match &error.cause {
+        CallError::BadAnswer { beginning, .. } if !beginning.trim().is_empty() => {
             format!("{error}; it begins: {}", beginning.trim())
         }
-        other => other.to_string(),
+        cause => cause.to_string(),
     }
 }

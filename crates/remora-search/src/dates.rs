@@ -1,6 +1,7 @@
 //! Dates as people say them.
 
 use jiff::civil::{Date, DateTime, Time as Clock};
+use jiff::fmt::friendly::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use remora_core::time::Time;
@@ -28,10 +29,9 @@ pub fn parse_date(text: &str, edge: Edge, now: Time) -> Option<Time> {
         "yesterday" => return day(&today.checked_sub(1.day()).ok()?, edge),
         _ => {}
     }
-    let (amount, unit) = amount_and_unit(&text)?;
-    let span = span(amount, unit)?;
+    let span = span(&text)?;
     let then = today.checked_sub(span).ok()?;
-    let is_moment = matches!(unit, "minute" | "hour");
+    let is_moment = span.get_hours() != 0 || span.get_minutes() != 0 || span.get_seconds() != 0;
     if is_moment { Some(Time(then.timestamp().as_millisecond())) } else { day(&then, edge) }
 }
 
@@ -60,42 +60,21 @@ fn day(of: &Zoned, edge: Edge) -> Option<Time> {
     Some(Time(start.timestamp().as_millisecond()))
 }
 
-/// `2 weeks ago`, `a week ago`, `last week`, `2w`.
-fn amount_and_unit(text: &str) -> Option<(i64, &'static str)> {
+/// `2 weeks ago`, `a week ago`, `last week`, `2w`. Without a sign: the past is what is meant.
+fn span(text: &str) -> Option<Span> {
     let text = text.strip_suffix(" ago").unwrap_or(text).trim();
-    let (amount, unit) = if let Some(unit) = text.strip_prefix("last ") {
-        (1, unit)
-    } else if let Some((amount, unit)) = text.split_once(' ') {
-        let amount = if matches!(amount, "a" | "an" | "one") { 1 } else { amount.parse().ok()? };
-        (amount, unit)
-    } else {
-        let end = text.find(|c: char| !c.is_ascii_digit())?;
-        (text[..end].parse().ok()?, &text[end..])
+    let text = match text.split_once(' ') {
+        Some(("a" | "an" | "one" | "last", unit)) => format!("1 {unit}"),
+        // `2m` are months here: nobody asks what was learned two minutes ago.
+        None if text.strip_suffix('m').is_some_and(|amount| amount.bytes().all(|b| b.is_ascii_digit())) => {
+            format!("{text}o")
+        }
+        _ => text.to_owned(),
     };
-    let unit = unit.trim();
-    let unit = match unit.strip_suffix('s').filter(|rest| !rest.is_empty()).unwrap_or(unit) {
-        "min" | "minute" => "minute",
-        "h" | "hour" => "hour",
-        "d" | "day" => "day",
-        "w" | "week" => "week",
-        "m" | "month" => "month",
-        "y" | "year" => "year",
-        _ => return None,
-    };
-    (0..=100_000).contains(&amount).then_some((amount, unit))
-}
-
-fn span(amount: i64, unit: &str) -> Option<Span> {
-    let span = Span::new();
-    match unit {
-        "minute" => span.try_minutes(amount),
-        "hour" => span.try_hours(amount),
-        "day" => span.try_days(amount),
-        "week" => span.try_weeks(amount),
-        "month" => span.try_months(amount),
-        _ => span.try_years(amount),
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
     }
-    .ok()
+    SpanParser::new().parse_span(&text).ok()
 }
 
 #[cfg(test)]
@@ -115,13 +94,28 @@ mod tests {
         assert_eq!(days("Yesterday"), 1);
         assert_eq!((days("2 weeks ago"), days("last week"), days("a week ago"), days("2w")), (14, 7, 7, 14));
         assert_eq!(days("3d"), 3);
-        assert_eq!(start("2 months ago").unwrap().date(), "2026-01-10");
+        for text in ["2 months ago", "2 months", "2m", "2mo"] {
+            assert_eq!(start(text).unwrap().date(), "2026-01-10", "{text}");
+        }
         assert_eq!(start("2026-03-01").unwrap().date(), "2026-03-01");
         assert_eq!(start("2026-03-01T10:00:00Z"), Time::from_iso("2026-03-01T10:00:00Z"));
         assert_eq!(start("1773134520000"), Some(now));
-        assert_eq!(start("3 hours ago"), Some(Time(now.0 - 3 * 3_600_000)));
+        for text in ["3 hours ago", "3h", "180 minutes ago", "180min"] {
+            assert_eq!(start(text), Some(Time(now.0 - 3 * 3_600_000)), "{text}");
+        }
         assert_eq!(parse_date("today", Edge::End, now), Some(now.end_of_day()));
-        for wrong in ["", "soon", "2026-13-01", "-1 days ago", "99999999999 years ago", "ago", "last", "5"] {
+        for wrong in [
+            "",
+            "soon",
+            "2026-13-01",
+            "-1 days ago",
+            "-1 day",
+            "99999999999 years ago",
+            "ago",
+            "last",
+            "5",
+            "m",
+        ] {
             assert_eq!(start(wrong), None, "{wrong}");
         }
     }

@@ -17,7 +17,6 @@ mod hit;
 mod indexing;
 mod lexical;
 mod operators;
-mod pages;
 mod preferences;
 mod query;
 mod resident;

@@ -7,8 +7,7 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
 use remora_embed::{Query, Scan, stride};
 use remora_store::{Store, StoreError};
-
-use crate::pages;
+use remora_sys::memory;
 
 /// A document and how near it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -248,7 +247,7 @@ impl Partition {
         self.documents.reserve_exact(more);
         self.scales.reserve_exact(more);
         self.values.reserve_exact(more * stride(self.dimensions));
-        pages::prefer_large(&mut self.values);
+        memory::prefer_large_pages(&mut self.values);
     }
 
     fn cosine(&self, query: &Query, index: usize) -> f32 {

@@ -8,7 +8,7 @@ use remora_client::control::Message;
 use remora_client::presence::Hold;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
-use remora_observer::Health;
+use remora_net::Health;
 use remora_store::{DataDir, Store, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;

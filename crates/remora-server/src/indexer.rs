@@ -16,9 +16,10 @@ use remora_embed::{Embedder, MODEL};
 use remora_search::{EmbedError, Embeddings, IndexBatch, IndexError, Purpose};
 use remora_store::search::Embedded;
 use remora_store::{Store, StoreError, log, problems};
+use remora_sys::memory;
+use remora_sys::process::lower_thread_priority;
 use tokio::sync::{oneshot, watch};
 
-use crate::allocator;
 use crate::embedders::Chosen;
 use crate::shared::Shared;
 
@@ -26,8 +27,6 @@ use crate::shared::Shared;
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// The least time before an embedder that failed is asked again: its own clock says when.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
-/// The kindest there is: whoever else wants the processor has it.
-const PRIORITY: i32 = 19;
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
@@ -163,7 +162,7 @@ impl Indexer {
             let _ = self.shared.finder.unload().await;
         }
         if [own, search].contains(&Some(Duration::ZERO)) {
-            allocator::give_back();
+            memory::give_back();
         }
         [own, search].into_iter().flatten().filter(|left| !left.is_zero()).min()
     }
@@ -181,8 +180,7 @@ impl Workshop {
     fn open() -> Result<Self, StoreError> {
         let (jobs, work) = mpsc::channel::<(IndexBatch, oneshot::Sender<Made>)>();
         let run = move || {
-            // Without it, it is only less kind.
-            let _ = rustix::process::setpriority_process(None, PRIORITY);
+            lower_thread_priority();
             let mut embedder = Embedder::new();
             for (batch, answer) in work {
                 // Whoever asked may have gone; the documents wait for the next.

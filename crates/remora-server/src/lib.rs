@@ -5,11 +5,8 @@
 //! computed by `remora-app`. This crate knows no SQL and no host's wire format.
 
 pub mod activity;
-mod allocator;
 mod context_files;
 pub mod daemon;
-mod descriptors;
-pub mod detach;
 mod ear;
 pub mod embedders;
 pub mod finder;

@@ -14,6 +14,7 @@ use remora_core::time::Time;
 use remora_notes::{Access, Done, Round, forget_some, settle};
 use remora_store::notes::NotesState;
 use remora_store::{Store, StoreError, log, problems};
+use remora_sys::process::lower_thread_priority;
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::shared::Shared;
@@ -33,7 +34,6 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// As many notes are removed in one transaction, and so many batches come in before it is settled which are told.
 const STEP: usize = 100;
 const BATCHES: usize = 16;
-const PRIORITY: i32 = 19;
 
 /// How fresh what is known of the notes is.
 #[derive(Debug)]
@@ -277,8 +277,7 @@ fn retry(failures: u32) -> Duration {
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
     let (answer, waiting) = oneshot::channel();
     let run = move || {
-        // Without it, it is only less kind.
-        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        lower_thread_priority();
         // Whoever asked may have gone.
         let _ = answer.send(work());
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use remora_core::settings::Settings;
-use remora_observer::Health;
+use remora_net::Health;
 use remora_store::DataDir;
 use tokio::sync::{Notify, watch};
 

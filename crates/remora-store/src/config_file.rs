@@ -4,16 +4,17 @@
 //! changes at the same time from undoing each other; the kernel frees it however its holder ends.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use remora_core::settings::{Setting, Value};
+use remora_sys::file::{is_absent, replace};
+use remora_sys::lock;
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 
 use crate::StoreError;
-use crate::data_dir::{DataDir, is_absent, lock_file, private_file};
+use crate::data_dir::DataDir;
 
 /// A change takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,7 +62,7 @@ fn edit(
     dir.create()?;
     // Where somebody keeps the file elsewhere and links it, the file is changed and the link stays.
     let path = fs::canonicalize(dir.config()).unwrap_or_else(|_| dir.config());
-    let _lock = lock(dir, &path)?;
+    let _lock = take_lock(dir, &path)?;
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => String::new(),
@@ -72,43 +73,20 @@ fn edit(
         Wrong::NotASection(section) => ConfigError::NotASection { path: path.clone(), section },
     })?;
     match changed {
-        Some(changed) if changed != text => Ok(replace(&path, &changed).map_err(StoreError::file(&path))?),
+        Some(changed) if changed != text => {
+            Ok(replace(&path, changed.as_bytes()).map_err(StoreError::file(&path))?)
+        }
         _ => Ok(()),
     }
 }
 
-fn lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
+fn take_lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
     let place = dir.config_lock();
-    let file = lock_file(&place).map_err(StoreError::file(&place))?;
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(StoreError::file(&place)(error).into()),
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(ConfigError::Busy { path: path.to_owned() });
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-        }
-    }
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("toml.new");
-    // One that a killed process left behind; made anew so that its mode is ours.
-    match fs::remove_file(&new) {
-        Err(error) if !is_absent(&error) => return Err(error),
-        _ => {}
-    }
-    let mut file = private_file().create_new(true).write(true).open(&new)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    if let Err(error) = written.and_then(|()| fs::rename(&new, path)) {
-        let _ = fs::remove_file(&new);
-        return Err(error);
-    }
-    match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
-        None => Ok(()),
+    let file = lock::open(&place).map_err(StoreError::file(&place))?;
+    match lock::take_before(&file, Instant::now() + PATIENCE) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::Error(error)) => Err(StoreError::file(&place)(error).into()),
+        Err(TryLockError::WouldBlock) => Err(ConfigError::Busy { path: path.to_owned() }),
     }
 }
 

@@ -7,10 +7,10 @@ use std::fs::File;
 use remora_core::context::Known;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
+use remora_sys::lock;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use crate::data_dir::lock_file;
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{Place, Store, StoreError, project, schema};
 
@@ -70,7 +70,7 @@ impl Store {
     /// Held by whoever changes context files; it ends with the file, however its holder ends.
     pub fn lock_context_files(&self) -> Result<File, StoreError> {
         let path = self.dir().context_files_lock();
-        let file = lock_file(&path).map_err(StoreError::file(&path))?;
+        let file = lock::open(&path).map_err(StoreError::file(&path))?;
         file.lock().map_err(StoreError::file(&path))?;
         Ok(file)
     }

@@ -1,9 +1,11 @@
 //! Where everything lives: one directory that belongs to the user alone.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use remora_sys::file::{create_private_dir, is_absent, network_file_system};
 
 use crate::StoreError;
 
@@ -116,42 +118,4 @@ fn tighten(path: &Path, most: u32) -> io::Result<()> {
     } else {
         fs::set_permissions(path, fs::Permissions::from_mode(mode & most))
     }
-}
-
-pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Whether an error means that there is nothing at a path, which for a file of ours is an answer.
-pub(crate) fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Options to open a file that only the user can read.
-pub(crate) fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.mode(0o600);
-    options
-}
-
-/// Opens the file behind a kernel lock; the lock ends with the process, however it ends.
-pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
-    private_file().create(true).truncate(false).write(true).open(path)
-}
-
-#[cfg(target_os = "linux")]
-fn network_file_system(path: &Path) -> Option<&'static str> {
-    let magic = rustix::fs::statfs(path).ok()?.f_type & 0xFFFF_FFFF;
-    match magic {
-        0x6969 => Some("NFS"),
-        0x517B | 0xFF53_4D42 | 0xFE53_4D42 => Some("SMB"),
-        0x5346_414F => Some("AFS"),
-        0x00C3_6400 => Some("Ceph"),
-        _ => None,
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn network_file_system(_path: &Path) -> Option<&'static str> {
-    None
 }

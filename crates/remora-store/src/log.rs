@@ -20,9 +20,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use remora_core::text::one_line;
 use remora_core::time::Time;
+use remora_sys::file::{is_absent, private_file};
 use serde::Serialize;
 
-use crate::data_dir::{DataDir, private_file};
+use crate::data_dir::DataDir;
 
 /// Both files together, unless the settings say otherwise.
 static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
@@ -216,7 +217,7 @@ impl Tail {
     fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if crate::data_dir::is_absent(&error) => return Ok(None),
+            Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         let metadata = file.metadata()?;

@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use remora_core::time::Time;
+use remora_sys::file::{is_absent, read_small, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::data_dir::{DataDir, is_absent, private_file};
+use crate::data_dir::DataDir;
 use crate::project::Place;
-use crate::small_file::read_small;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pause {
@@ -74,11 +74,5 @@ pub fn write(dir: &DataDir, pause: &Pause) -> Result<(), StoreError> {
             _ => Ok(()),
         };
     }
-    let new = path.with_extension("new");
-    let write = || {
-        let file = private_file().create(true).truncate(true).write(true).open(&new)?;
-        serde_json::to_writer_pretty(file, pause)?;
-        fs::rename(&new, &path)
-    };
-    write().map_err(StoreError::file(&new))
+    replace(&path, &serde_json::to_vec_pretty(pause)?).map_err(StoreError::file(path))
 }

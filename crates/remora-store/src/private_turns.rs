@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use remora_core::event::{Origin, SessionRef};
+use remora_sys::file::{create_private_dir, is_absent, private_file, read_small};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::StoreError;
-use crate::data_dir::{DataDir, create_private_dir, is_absent, private_file};
+use crate::data_dir::DataDir;
 use crate::hex::hex;
-use crate::small_file::read_small;
 
 /// A ledger nobody has written to for this long belongs to a session that is over.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
+use remora_sys::file::is_absent;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::data_dir::is_absent;
 use crate::{Store, StoreError, queue};
 
 /// Backups of before a migration; one of the latest is what somebody may want to go back to.

@@ -5,15 +5,17 @@
 //! aside and takes its records in; their uuids make that happen once however often it is tried.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use remora_sys::file::{is_absent, private_file};
+use remora_sys::lock;
 use uuid::Uuid;
 
-use crate::data_dir::{DataDir, is_absent, lock_file, private_file};
+use crate::data_dir::DataDir;
 use crate::{Record, StoreError};
 
 /// Caps what can pile up while nobody takes the records in.
@@ -32,7 +34,10 @@ fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
         let mut file = private_file().create(true).append(true).open(path)?;
-        lock_before(&file, deadline)?;
+        lock::take_before(&file, deadline).map_err(|error| match error {
+            TryLockError::Error(error) => error,
+            TryLockError::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"),
+        })?;
         // Between opening and locking the file may have been moved aside to be taken in.
         let still_there =
             fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()));
@@ -43,19 +48,6 @@ fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
         }
         return file.write_all(line);
-    }
-}
-
-fn lock_before(file: &File, deadline: Instant) -> io::Result<()> {
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(fs::TryLockError::Error(error)) => return Err(error),
-            Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"));
-            }
-            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-        }
     }
 }
 
@@ -84,7 +76,7 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     if !spool.exists() && !aside.exists() {
         return Ok(None);
     }
-    let lock = lock_file(&dir.spool_lock())?;
+    let lock = lock::open(&dir.spool_lock())?;
     if lock.try_lock().is_err() {
         return Ok(None);
     }

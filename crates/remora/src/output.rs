@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use jiff::tz::TimeZone;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::error::Result;
 
@@ -65,43 +67,64 @@ pub(crate) fn format_local(time: Time, format: &str) -> String {
     zoned.map_or_else(|_| time.0.to_string(), |zoned| zoned.strftime(format).to_string())
 }
 
-/// Columns as wide as their widest cell; the last one takes the rest of the line.
+/// Columns as wide as their widest cell; the last one takes the rest of the line. Cells may be painted.
 pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
+    header: Vec<String>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    cells: Vec<String>,
+    below: Vec<String>,
 }
 
 impl Table {
     pub(crate) fn new(header: &[&str]) -> Self {
-        Self { rows: vec![header.iter().map(ToString::to_string).collect()] }
+        Self { header: header.iter().map(ToString::to_string).collect(), rows: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(Row { cells, below: Vec::new() });
+    }
+
+    /// A line of text below the last row.
+    pub(crate) fn below(&mut self, line: &str) {
+        if let Some(row) = self.rows.last_mut() {
+            row.below.push(format!("    {line}"));
+        }
     }
 
     pub(crate) fn print(&self) {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for (number, row) in self.rows.iter().enumerate() {
+        self.lines().iter().for_each(|line| say(line));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
+        let widest =
+            |column: usize| all().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max();
+        let widths: Vec<usize> = (0..self.header.len()).map(|column| widest(column).unwrap_or(0)).collect();
+        let line = |cells: &[String]| {
             let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
                 line.push_str(cell);
-                if column + 1 < columns {
-                    line.push_str(&" ".repeat(widths[column] + 2 - cell.chars().count()));
+                if column + 1 < widths.len() {
+                    line.push_str(&" ".repeat(widths[column] + 2 - width(cell)));
                 }
             }
-            let line = line.trim_end();
-            say(&if number == 0 { paint(DIM, line) } else { line.to_owned() });
+            line.trim_end().to_owned()
+        };
+        let mut lines = vec![paint(DIM, &line(&self.header))];
+        for row in &self.rows {
+            lines.push(line(&row.cells));
+            lines.extend_from_slice(&row.below);
         }
+        lines
     }
+}
+
+/// How many columns of a terminal a text takes: two for a Chinese character, none for a colour.
+fn width(text: &str) -> usize {
+    strip_str(text).map(UnicodeWidthStr::width).sum()
 }
 
 /// Free text for one line of a terminal.
@@ -112,6 +135,17 @@ pub(crate) fn brief(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_is_in_them() {
+        let mut table = Table::new(&["ID", "KIND", "TITLE"]);
+        table.row(vec!["1".into(), paint(GREEN, "told"), "a".into()]);
+        table.below("why");
+        table.row(vec!["日本語".into(), "é".into(), "b".into()]);
+        table.row(Vec::new());
+        let lines: Vec<String> = table.lines().iter().map(|line| strip_str(line).to_string()).collect();
+        assert_eq!(lines, ["ID      KIND  TITLE", "1       told  a", "    why", "日本語  é     b", ""]);
+    }
 
     #[test]
     fn numbers_read_like_words() {

@@ -21,7 +21,7 @@ pub use files::{folder_section, project_section};
 pub use frame::framed;
 use frame::safe;
 pub use noted::Noted;
-pub use recalled::{LONGEST_TEXT, Recalled, ago, recalled};
+pub use recalled::{LONGEST_TEXT, Recalled, recalled};
 
 /// The most characters of one line of a summary, and of one fact.
 const LONGEST_LINE: usize = 400;

@@ -1,14 +1,12 @@
 //! Nothing private is ever written: this is the gate every event passes before storage.
 //!
 //! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
-//! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`secrets`]), and only then is
+//! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`remora_redact`]), and only then is
 //! the event cut to size, so that no cut can split a secret and hide it from the rules. What a person types to be
 //! remembered goes the same way and becomes a [`Note`]; a note of their own becomes a [`VaultNote`].
 
 mod fit;
 mod note;
-mod rules;
-pub mod secrets;
 pub mod tags;
 mod vault_note;
 
@@ -42,7 +40,7 @@ pub fn clean(mut event: Event) -> Captured {
 
 /// A text without reminders and secrets.
 pub fn clean_text(text: &str) -> String {
-    Excerpt::map(text, |part| secrets::redact(&tags::strip(part)).into_owned())
+    Excerpt::map(text, |part| remora_redact::redact(&tags::strip(part)).into_owned())
 }
 
 struct Redact;
@@ -95,7 +93,7 @@ impl Redact {
             }
         }
         for (key, value) in members {
-            if secrets::names_a_secret(key) {
+            if remora_redact::names_a_secret(key) {
                 withhold(value);
             } else {
                 self.value(value);

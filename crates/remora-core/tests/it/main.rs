@@ -3,4 +3,3 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod context;
-mod secrets;

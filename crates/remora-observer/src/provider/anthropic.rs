@@ -1,11 +1,10 @@
 //! Anthropic's Messages API.
 
-use reqwest::header::HeaderValue;
+use remora_net::{HeaderValue, Http};
 use serde_json::{Value, json};
 
-use super::error::ProviderError;
-use super::http::{Answer, Http};
-use super::{Reply, Request, Usage};
+use super::answer::Answer;
+use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 pub(super) const DEFAULT_MODEL: &str = "claude-haiku-5-5";
@@ -19,7 +18,7 @@ pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Resu
         ("anthropic-version", Some(HeaderValue::from_static(API_VERSION))),
     ];
     let json = http.post(url, headers, &body(model, request)).await?;
-    http.reply(answer(&json), model, request)
+    answer(&json).into_reply(http, model, request)
 }
 
 fn body(model: &str, request: &Request<'_>) -> Value {

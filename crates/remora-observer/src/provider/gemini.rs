@@ -1,10 +1,10 @@
 //! Google's Gemini API.
 
+use remora_net::Http;
 use serde_json::{Value, json};
 
-use super::error::ProviderError;
-use super::http::{Answer, Http};
-use super::{Reply, Request, Usage};
+use super::answer::Answer;
+use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 pub(super) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
@@ -20,7 +20,7 @@ pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Resu
     // The API would take the key in the URL as well, where every proxy on the way logs it.
     let headers = [("x-goog-api-key", http.key_header("")?)];
     let json = http.post(url, headers, &body(request)).await?;
-    http.reply(answer(&json), model, request)
+    answer(&json).into_reply(http, model, request)
 }
 
 fn body(request: &Request<'_>) -> Value {

@@ -4,12 +4,11 @@
 //! model. When to ask again, and whether the budget allows it, is for the caller, who gets a typed
 //! [`ProviderError`] to decide by.
 
+mod answer;
 mod anthropic;
 mod claude_cli;
 mod error;
-mod failure;
 mod gemini;
-mod http;
 mod openai;
 
 use std::path::{Path, PathBuf};
@@ -17,9 +16,9 @@ use std::time::Duration;
 
 use claude_cli::ClaudeCli;
 pub use error::ProviderError;
-pub use http::Http;
 use remora_core::settings::Settings;
 pub use remora_core::settings::{Provider as ProviderKind, Secret};
+use remora_net::{CallError, Http};
 
 /// How long an answer may take when nobody said otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -155,17 +154,15 @@ impl Provider {
         let model = given(config.model.as_deref()).unwrap_or(default_model(kind)).to_owned();
         let backend = match kind {
             ProviderKind::Builtin => {
-                return Err(ProviderError::misconfigured("`builtin` asks no language model"));
+                return Err(CallError::misconfigured("`builtin` asks no language model").into());
             }
             ProviderKind::ClaudeCli => Backend::ClaudeCli(ClaudeCli::new(config)),
             _ => {
                 let custom = given(config.base_url.as_deref());
                 let key = config.key.filter(|key| !key.expose().trim().is_empty());
                 if key.is_none() && !(kind == ProviderKind::OpenAi && custom.is_some()) {
-                    return Err(ProviderError::misconfigured(format!(
-                        "`{}` needs an API key",
-                        kind.as_str()
-                    )));
+                    let reason = format!("`{}` needs an API key", kind.as_str());
+                    return Err(CallError::misconfigured(reason).into());
                 }
                 let base_url = custom.unwrap_or(default_base_url(kind));
                 Backend::Http(Http::new(base_url, key, config.timeout)?)

@@ -1,10 +1,10 @@
 //! Chat completions, as OpenAI, OpenRouter, Ollama, LM Studio, vLLM and many others speak them.
 
+use remora_net::Http;
 use serde_json::{Value, json};
 
-use super::error::ProviderError;
-use super::http::{Answer, Http};
-use super::{Reply, Request, Usage};
+use super::answer::Answer;
+use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 pub(super) const DEFAULT_MODEL: &str = "gpt-5.4-nano";
@@ -17,7 +17,7 @@ pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Resu
         if http.base_path().is_empty() { &["v1", "chat", "completions"] } else { &["chat", "completions"] };
     let headers = [("authorization", http.key_header("Bearer ")?)];
     let json = http.post(http.url(path), headers, &body(http.host(), model, request)).await?;
-    http.reply(answer(&json), model, request)
+    answer(&json).into_reply(http, model, request)
 }
 
 fn body(host: &str, model: &str, request: &Request<'_>) -> Value {

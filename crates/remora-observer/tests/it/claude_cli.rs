@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use remora_net::CallError;
 use remora_observer::provider::{Config, Provider, ProviderError, ProviderKind, Reply, Request, Usage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -205,7 +206,7 @@ async fn claude_and_what_it_started_end_when_time_is_up() {
     let world = World::new("sleep 1000 & echo $! > \"$out/grandchild\"; wait");
     let config = Config { timeout: Duration::from_millis(500), ..world.config() };
     let error = Provider::new(config).unwrap().ask(&QUESTION).await.unwrap_err();
-    assert!(matches!(error, ProviderError::TimedOut { .. }), "{error:?}");
+    assert!(matches!(error.cause, CallError::TimedOut { .. }), "{error:?}");
     assert!(error.may_be_billed());
     let grandchild = world.text("grandchild");
     eventually("the grandchild has ended", || !is_running(grandchild.trim()));
@@ -278,7 +279,7 @@ async fn a_limit_that_ends_soon_is_waited_for() {
         "rate_limit_info": { "status": "rejected", "resetsAt": 4_000_000_000_u64 } });
     let limit = result(&json!({ "is_error": true, "result": "hit your limit", "api_error_status": 429 }));
     let error = World::saying(&[event, limit]).ask().await.unwrap_err();
-    assert_eq!(error.retry_after(), Some(Duration::from_hours(1)), "{error:?}");
+    assert_eq!(error.cause.retry_after(), Some(Duration::from_hours(1)), "{error:?}");
 }
 
 #[tokio::test]
@@ -317,7 +318,7 @@ async fn a_claude_that_is_not_there_or_no_program_is_a_matter_of_settings() {
         fs::create_dir_all(world.path("data")).unwrap();
         let config = Config { claude_program: program, ..world.config() };
         let error = Provider::new(config).unwrap().ask(&QUESTION).await.unwrap_err();
-        assert!(matches!(error, ProviderError::Misconfigured { .. }), "{error:?}");
+        assert!(matches!(error.cause, CallError::Misconfigured { .. }), "{error:?}");
     }
     assert_eq!(fs::read_dir(world.path("data/claude-cli")).unwrap().count(), 0);
 }

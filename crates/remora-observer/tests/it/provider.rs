@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
 
+use remora_net::CallError;
 use remora_observer::provider::{
     Config, Provider, ProviderError, ProviderKind, Reply, Request, Secret, Usage,
 };
@@ -218,18 +219,18 @@ fn misbehaviour(api: Api) -> Vec<(&'static str, Behaviour)> {
 }
 
 fn outcome(error: &ProviderError) -> String {
-    let mut text = match error {
+    let mut text = match &error.cause {
         // How a broken connection shows depends on what arrived first.
-        ProviderError::Unreachable { sent, .. } => format!("unreachable, sent: {sent}"),
+        CallError::Unreachable { sent, .. } => format!("unreachable, sent: {sent}"),
         other => other.to_string(),
     };
-    if let Some(delay) = error.retry_after() {
+    if let Some(delay) = error.cause.retry_after() {
         write!(text, " [retry after {delay:?}]").unwrap();
     }
-    if error.usage() != Usage::default() {
-        write!(text, " [{} in, {} out]", error.usage().input, error.usage().output).unwrap();
+    if error.usage != Usage::default() {
+        write!(text, " [{} in, {} out]", error.usage.input, error.usage.output).unwrap();
     }
-    let flags = [(error.is_answer(), "an attempt"), (error.may_be_billed(), "may be billed")];
+    let flags = [(error.cause.is_answer(), "an attempt"), (error.may_be_billed(), "may be billed")];
     for (_, word) in flags.iter().filter(|(is_so, _)| *is_so) {
         write!(text, " [{word}]").unwrap();
     }
@@ -241,7 +242,7 @@ async fn a_date_to_retry_at_becomes_a_delay() {
     let date = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(30);
     let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
     let busy = Behaviour::json(429, &json!({})).with_header("Retry-After", date);
-    let delay = ask(Api::Anthropic, busy).await.unwrap_err().retry_after().unwrap();
+    let delay = ask(Api::Anthropic, busy).await.unwrap_err().cause.retry_after().unwrap();
     assert!(delay <= Duration::from_mins(30) && delay > Duration::from_mins(20), "{delay:?}");
 }
 
@@ -250,15 +251,15 @@ async fn gemini_says_in_the_body_when_to_retry_and_that_a_key_is_wrong() {
     let mut busy = Api::Gemini.error(429, "Resource exhausted");
     busy["error"]["details"] = json!([{ "@type": "x" }, { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s" }]);
     let error = ask(Api::Gemini, Behaviour::json(429, &busy)).await.unwrap_err();
-    assert_eq!(error.retry_after(), Some(Duration::from_millis(34_500)));
+    assert_eq!(error.cause.retry_after(), Some(Duration::from_millis(34_500)));
     let wrong = Api::Gemini.error(400, "API key not valid. Please pass a valid API key.");
     let error = ask(Api::Gemini, Behaviour::json(400, &wrong)).await.unwrap_err();
-    assert!(matches!(error, ProviderError::Auth { .. }), "{error:?}");
+    assert!(matches!(error.cause, CallError::Auth { .. }), "{error:?}");
     let blocked = json!({ "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" },
                           "usageMetadata": { "promptTokenCount": 9 } });
     let error = ask(Api::Gemini, Behaviour::json(200, &blocked)).await.unwrap_err();
-    assert!(matches!(error, ProviderError::BadOutput { .. }), "{error:?}");
-    assert_eq!(error.usage().input, 9);
+    assert!(matches!(error.cause, CallError::BadAnswer { .. }), "{error:?}");
+    assert_eq!(error.usage.input, 9);
 }
 
 #[tokio::test]
@@ -283,7 +284,7 @@ async fn a_model_that_refuses_in_words_is_not_an_answer() {
     answer["choices"][0]["message"]["refusal"] = json!("I cannot help with that.");
     let error = ask(Api::Openai, Behaviour::json(200, &answer)).await.unwrap_err();
     assert_eq!(error.to_string(), "unusable answer: the model refused (I cannot help with that.)");
-    assert_eq!(error.usage(), SPENT);
+    assert_eq!(error.usage, SPENT);
 }
 
 #[tokio::test]
@@ -291,17 +292,17 @@ async fn a_refused_connection_was_not_sent() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for api in Api::ALL {
         let error = ask_at(api, &format!("http://{closed}")).await.unwrap_err();
-        assert!(matches!(error, ProviderError::Unreachable { sent: false, .. }), "{error:?}");
+        assert!(matches!(error.cause, CallError::Unreachable { sent: false, .. }), "{error:?}");
         assert!(!error.may_be_billed());
     }
     // A plain server that is spoken to with TLS.
     let fake = Fake::start([Behaviour::Hang]);
     let error = ask_at(Api::Openai, "https://localhost:1").await.unwrap_err();
-    assert!(matches!(error, ProviderError::Unreachable { sent: false, .. }), "{error:?}");
+    assert!(matches!(error.cause, CallError::Unreachable { sent: false, .. }), "{error:?}");
     let url = fake.url().replace("http:", "https:");
     let config = Config { timeout: Duration::from_millis(300), ..config(ProviderKind::OpenAi, &url) };
     let error = Provider::new(config).unwrap().ask(&QUESTION).await.unwrap_err();
-    assert!(!error.is_answer(), "{error:?}");
+    assert!(!error.cause.is_answer(), "{error:?}");
     assert_eq!(fake.requests().len(), 0, "the key went out in clear");
 }
 
@@ -316,7 +317,7 @@ async fn a_question_is_sent_once_and_nowhere_else() {
     for status in [301, 302, 307, 308] {
         let moved = Behaviour::Respond(status, vec![("location", elsewhere.url())], vec![]);
         let error = ask(Api::Openai, moved).await.unwrap_err();
-        assert!(matches!(error, ProviderError::Misconfigured { .. }), "{error:?}");
+        assert!(matches!(error.cause, CallError::Misconfigured { .. }), "{error:?}");
     }
     assert_eq!(elsewhere.requests().len(), 0);
 }
@@ -360,7 +361,8 @@ async fn one_provider_can_be_asked_again() {
     let fine = Behaviour::json(200, &Api::Anthropic.answer("ok"));
     let fake = Fake::start([busy, fine.clone(), fine]);
     let provider = Provider::new(config(ProviderKind::Anthropic, &fake.url())).unwrap();
-    assert!(matches!(provider.ask(&QUESTION).await, Err(ProviderError::Overloaded { .. })));
+    let error = provider.ask(&QUESTION).await.unwrap_err();
+    assert!(matches!(error.cause, CallError::Overloaded { .. }), "{error:?}");
     assert_eq!(provider.ask(&QUESTION).await.unwrap().text, "ok");
     assert_eq!(provider.ask(&QUESTION).await.unwrap().text, "ok");
     assert_eq!(fake.requests().len(), 3);

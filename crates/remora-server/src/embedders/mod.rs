@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use remora_core::settings::{self, Search};
 use remora_core::time::Time;
 use remora_embed::Embedder;
-use remora_observer::{Health, Trouble};
+use remora_net::{Health, Trouble};
 use remora_search::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 
 pub use remote::Remote;

@@ -9,8 +9,7 @@ use remora_core::privacy;
 use remora_core::settings::{Search, Secret};
 use remora_core::text::prefix;
 use remora_core::time::Time;
-use remora_observer::provider::{Http, ProviderError};
-use remora_observer::{Health, Patience, Trouble};
+use remora_net::{CallError, Health, Http, Patience, Trouble};
 use remora_search::{Closeness, EXAMPLES, EmbedError, Embeddings, Purpose};
 use tokio::time::timeout;
 
@@ -313,11 +312,11 @@ impl Failure {
     }
 }
 
-impl From<ProviderError> for Failure {
-    fn from(error: ProviderError) -> Self {
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
         Self {
             retry_after: error.retry_after(),
-            is_refusal: matches!(error, ProviderError::Rejected { .. }),
+            is_refusal: matches!(error, CallError::Rejected { .. }),
             reason: error.to_string(),
         }
     }

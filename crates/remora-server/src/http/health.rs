@@ -25,9 +25,9 @@ struct Health {
     started_at_epoch: Time,
     uptime_ms: i64,
     /// How the model is doing, where one is asked.
-    observer: Option<remora_observer::Health>,
+    observer: Option<remora_net::Health>,
     /// How the embedder is doing, where one over the network is asked.
-    embedder: Option<remora_observer::Health>,
+    embedder: Option<remora_net::Health>,
 }
 
 async fn health(State(http): State<Arc<Http>>) -> Json<Health> {

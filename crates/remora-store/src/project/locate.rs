@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use remora_core::project::{normalise_origin, origin_in_git_config};
+use remora_sys::file::read_small;
 use serde::{Deserialize, Serialize};
-
-use crate::small_file::read_small;
 
 /// A directory as far as it matters for telling projects apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

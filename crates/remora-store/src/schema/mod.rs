@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use remora_sys::file::{create_private_dir, private_file};
+use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::connection;
-use crate::data_dir::{DataDir, create_private_dir, lock_file, private_file};
+use crate::data_dir::DataDir;
 use crate::{SchemaAge, StoreError};
 
 const MIGRATIONS: &[&str] = &[
@@ -44,7 +46,7 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
 /// Makes a new database. It appears complete or not at all: it is built under another name and then renamed,
 /// so that no moment of a crash leaves half a schema behind.
 pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
-    let lock = lock_file(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
+    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
     lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
     let database = dir.database();
     if database.exists() {
@@ -81,7 +83,7 @@ pub(crate) fn migrate(connection: &mut Connection, dir: &DataDir) -> Result<(), 
 }
 
 fn migrate_with(connection: &mut Connection, dir: &DataDir, migrations: &[&str]) -> Result<(), StoreError> {
-    let lock = lock_file(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
+    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
     lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
     let from = version(connection)?;
     let missing = usize::try_from(from).ok().and_then(|from| migrations.get(from..)).unwrap_or_default();

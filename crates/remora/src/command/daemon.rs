@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
 use remora_client::{launch, presence};
-use remora_server::{daemon, detach};
+use remora_server::daemon;
 use remora_store::{DataDir, log};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     log::set_origin("daemon");
     if detached {
-        detach::detach()?;
+        remora_sys::process::detach()?;
     }
     let dir = app.dir.clone();
     let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;

@@ -17,7 +17,7 @@ use super::search;
 use crate::app::App;
 use crate::ask;
 use crate::error::Result;
-use crate::output::{self, BOLD, DIM, GREEN, YELLOW, brief, count, paint, say, talk};
+use crate::output::{self, BOLD, DIM, GREEN, Table, YELLOW, brief, count, paint, say, talk};
 
 /// Whose prompt it is.
 pub(crate) enum Asker {
@@ -74,33 +74,20 @@ fn print(explained: &Explained, is_by_daemon: bool) {
 
 /// A row a candidate, with what its score is made of below.
 fn candidates(why: &Explanation) {
-    let rows: Vec<[String; 3]> = why
-        .candidates
-        .iter()
-        .map(|candidate| {
-            let score = format!("{:.2}", candidate.hit.score);
-            [candidate.hit.id.to_string(), score, outcome(candidate, why)]
-        })
-        .collect();
-    if rows.is_empty() {
+    if why.candidates.is_empty() {
         return;
     }
-    let header = ["ID", "SCORE", "OUTCOME"].map(str::to_owned);
-    let width = |column: usize| {
-        rows.iter().chain([&header]).map(|row| row[column].chars().count()).max().unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2)];
-    let cell = |row: &[String; 3], column: usize| {
-        format!("{}{}", row[column], " ".repeat(widths[column] + 2 - row[column].chars().count()))
-    };
-    let head: String = (0..3).map(|column| cell(&header, column)).collect();
-    say(&paint(DIM, &format!("{head}TITLE")));
-    for (row, candidate) in rows.iter().zip(&why.candidates) {
-        let outcome = paint(style(candidate.fate), &cell(row, 2));
-        let title = brief(&candidate.hit.title, 100);
-        say(&format!("{}{}{outcome}{title}", cell(row, 0), cell(row, 1)));
-        say(&format!("    {}", paint(DIM, &search::why(&candidate.hit))));
+    let mut table = Table::new(&["ID", "SCORE", "OUTCOME", "TITLE"]);
+    for candidate in &why.candidates {
+        table.row(vec![
+            candidate.hit.id.to_string(),
+            format!("{:.2}", candidate.hit.score),
+            paint(style(candidate.fate), &outcome(candidate, why)),
+            brief(&candidate.hit.title, 100),
+        ]);
+        table.below(&paint(DIM, &search::why(&candidate.hit)));
     }
+    table.print();
 }
 
 fn outcome(candidate: &Candidate, why: &Explanation) -> String {

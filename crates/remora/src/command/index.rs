@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use remora_client::presence::{self, Presence};
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
-use remora_observer::Health;
+use remora_net::Health;
 use remora_search::{IndexError, index_next};
 use remora_server::embedders;
 use remora_store::Store;

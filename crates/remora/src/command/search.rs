@@ -14,7 +14,7 @@ use super::save::observation_type;
 use crate::app::{self, App};
 use crate::ask;
 use crate::error::Result;
-use crate::output::{self, BOLD, DIM, brief, count, paint, say, talk};
+use crate::output::{self, BOLD, DIM, Table, brief, count, paint, say, talk};
 
 /// Find what was learned: by words, by meaning, by file, date or kind.
 ///
@@ -142,50 +142,25 @@ fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
 /// A row a hit, with what was found in it below.
 fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
     let names_project = request.whose == Whose::All;
-    let row = |id: &str, kind: &str, when: &str, project: &str| {
-        let mut row = vec![id.to_owned(), kind.to_owned(), when.to_owned()];
-        row.extend(names_project.then(|| brief(project, 20)));
-        row
-    };
-    let rows: Vec<Vec<String>> = page
-        .hits
-        .iter()
-        .map(|hit| {
-            let kind = hit.observation_type.map_or(hit.kind.name(), ObservationType::name);
-            row(
-                &hit.id.to_string(),
-                kind,
-                &output::local(hit.created_at),
-                hit.project.as_deref().unwrap_or("every project"),
-            )
-        })
-        .collect();
-    let header = row("ID", "KIND", "WHEN", "PROJECT");
-    let widths: Vec<usize> = (0..header.len())
-        .map(|column| {
-            let cells = rows.iter().chain([&header]).map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
-        })
-        .collect();
-    let line = |row: &[String]| -> String {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width + 2 - cell.chars().count()));
-        }
-        line
-    };
-    say(&paint(DIM, &format!("{}TITLE", line(&header))));
-    for (row, hit) in rows.iter().zip(&page.hits) {
-        say(&format!("{}{}{}", line(row), brief(&hit.title, 100), paint(DIM, &remarks(hit))));
+    let mut header = vec!["ID", "KIND", "WHEN"];
+    header.extend(names_project.then_some("PROJECT"));
+    header.push("TITLE");
+    let mut table = Table::new(&header);
+    for hit in &page.hits {
+        let kind = hit.observation_type.map_or(hit.kind.name(), ObservationType::name);
+        let mut cells = vec![hit.id.to_string(), kind.to_owned(), output::local(hit.created_at)];
+        cells.extend(names_project.then(|| brief(hit.project.as_deref().unwrap_or("every project"), 20)));
+        cells.push(format!("{}{}", brief(&hit.title, 100), paint(DIM, &remarks(hit))));
+        table.row(cells);
         let snippet = highlighted(hit);
         if !snippet.is_empty() {
-            say(&format!("    {snippet}"));
+            table.below(&snippet);
         }
         if arguments.explain {
-            say(&format!("    {}", paint(DIM, &why(hit))));
+            table.below(&paint(DIM, &why(hit)));
         }
     }
+    table.print();
     say("");
     say(&paint(DIM, &facets(page)));
     if arguments.explain {

@@ -14,13 +14,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use remora_core::environment;
+use remora_net::CallError;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::error::ProviderError;
-use super::{Config, Reply, Request};
+use super::{Config, ProviderError, Reply, Request};
 use system_file::SystemFile;
 use transcript::{Heard, Transcript};
 
@@ -86,14 +86,15 @@ impl ClaudeCli {
 
     pub(super) async fn ask(&self, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
         let system = SystemFile::write(&self.directory, request.system).map_err(|error| {
-            ProviderError::misconfigured(format!("cannot write to {}: {error}", self.directory.display()))
+            CallError::misconfigured(format!("cannot write to {}: {error}", self.directory.display()))
         })?;
         let child = self.command(model, system.name(), request).spawn();
         let mut running = Running::new(child.map_err(|error| self.not_started(&error))?);
         let mut transcript = Transcript::default();
         let talk = tokio::time::timeout(self.timeout, running.talk(request, &mut transcript));
         if talk.await.is_err() {
-            return Err(ProviderError::TimedOut { reason: "no whole answer from `claude` in time".into() });
+            let reason = "no whole answer from `claude` in time".to_owned();
+            return Err(CallError::TimedOut { reason }.into());
         }
         transcript.into_reply(model, request)
     }
@@ -118,13 +119,11 @@ impl ClaudeCli {
         command
     }
 
-    fn not_started(&self, error: &std::io::Error) -> ProviderError {
+    fn not_started(&self, error: &std::io::Error) -> CallError {
         let program = self.program.display();
         match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                ProviderError::misconfigured(format!("`{program}` was not found"))
-            }
-            _ => ProviderError::misconfigured(format!("`{program}` did not start: {error}")),
+            std::io::ErrorKind::NotFound => CallError::misconfigured(format!("`{program}` was not found")),
+            _ => CallError::misconfigured(format!("`{program}` did not start: {error}")),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The system part as a file, because a command line is short and everybody can read it.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use remora_sys::file::{create_private_dir, private_file};
 
 /// A file that is older was left behind by a process that was killed.
 const STALE_AFTER: Duration = Duration::from_hours(1);
@@ -20,13 +21,12 @@ impl SystemFile {
     /// Makes the directory too, and leaves it to the user alone.
     pub(super) fn write(directory: &Path, text: &str) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        create_private_dir(directory)?;
         sweep(directory)?;
         let name = format!("system-{}-{}.md", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let file = Self { path: directory.join(&name), name };
-        let mut open = OpenOptions::new();
-        open.write(true).create(true).truncate(true).mode(0o600);
-        open.open(&file.path)?.write_all(text.as_bytes())?;
+        let mut open = private_file();
+        open.write(true).create(true).truncate(true).open(&file.path)?.write_all(text.as_bytes())?;
         Ok(file)
     }
 

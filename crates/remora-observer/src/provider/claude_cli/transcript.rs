@@ -4,36 +4,35 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
+use remora_net::{CallError, Refusal, short_reason, until};
 use serde_json::Value;
 
-use crate::provider::error::{ProviderError, one_line};
-use crate::provider::failure::{Refusal, until};
-use crate::provider::{Reply, Request, Usage, anthropic};
+use crate::provider::{ProviderError, Reply, Request, Usage, anthropic};
 
-type FromReason = fn(String) -> ProviderError;
+type FromReason = fn(String) -> CallError;
 
 /// Claude Code puts its errors into sentences, not all of which come with the status of a request.
 const TELLING: &[(&str, FromReason)] = &[
-    ("/login", |reason| ProviderError::Auth { reason }),
-    ("not logged in", |reason| ProviderError::Auth { reason }),
-    ("invalid api key", |reason| ProviderError::Auth { reason }),
-    ("oauth token", |reason| ProviderError::Auth { reason }),
-    ("authenticat", |reason| ProviderError::Auth { reason }),
-    ("credit balance", |reason| ProviderError::Auth { reason }),
-    ("usage limit", |reason| ProviderError::RateLimited { retry_after: None, reason }),
-    ("rate limit", |reason| ProviderError::RateLimited { retry_after: None, reason }),
-    ("limit reached", |reason| ProviderError::RateLimited { retry_after: None, reason }),
-    ("hit your", |reason| ProviderError::RateLimited { retry_after: None, reason }),
-    ("overloaded", |reason| ProviderError::Overloaded { retry_after: None, reason }),
-    ("prompt is too long", |reason| ProviderError::Rejected { reason }),
-    ("selected model", |reason| ProviderError::Misconfigured { reason }),
-    ("unknown option", |reason| ProviderError::Misconfigured {
+    ("/login", |reason| CallError::Auth { reason }),
+    ("not logged in", |reason| CallError::Auth { reason }),
+    ("invalid api key", |reason| CallError::Auth { reason }),
+    ("oauth token", |reason| CallError::Auth { reason }),
+    ("authenticat", |reason| CallError::Auth { reason }),
+    ("credit balance", |reason| CallError::Auth { reason }),
+    ("usage limit", |reason| CallError::RateLimited { retry_after: None, reason }),
+    ("rate limit", |reason| CallError::RateLimited { retry_after: None, reason }),
+    ("limit reached", |reason| CallError::RateLimited { retry_after: None, reason }),
+    ("hit your", |reason| CallError::RateLimited { retry_after: None, reason }),
+    ("overloaded", |reason| CallError::Overloaded { retry_after: None, reason }),
+    ("prompt is too long", |reason| CallError::Rejected { reason }),
+    ("selected model", |reason| CallError::Misconfigured { reason }),
+    ("unknown option", |reason| CallError::Misconfigured {
         reason: format!("{reason} (update Claude Code)"),
     }),
-    ("timed out", |reason| ProviderError::TimedOut { reason }),
-    ("connection error", |reason| ProviderError::Unreachable { sent: true, reason }),
-    ("unable to connect", |reason| ProviderError::Unreachable { sent: false, reason }),
-    ("fetch failed", |reason| ProviderError::Unreachable { sent: true, reason }),
+    ("timed out", |reason| CallError::TimedOut { reason }),
+    ("connection error", |reason| CallError::Unreachable { sent: true, reason }),
+    ("unable to connect", |reason| CallError::Unreachable { sent: false, reason }),
+    ("fetch failed", |reason| CallError::Unreachable { sent: true, reason }),
 ];
 
 #[derive(Default)]
@@ -87,10 +86,10 @@ impl Heard {
 
 impl Transcript {
     pub(super) fn into_reply(mut self, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
-        let Some(result) = self.heard.result.take() else { return Err(self.ended_early()) };
+        let Some(result) = self.heard.result.take() else { return Err(self.ended_early().into()) };
         let text = result["result"].as_str().unwrap_or(&self.heard.said);
         if result["is_error"] == true && result["subtype"] == "success" {
-            return Err(self.refused(&result, text));
+            return Err(self.refused(&result, text).into());
         }
         let usage = Usage {
             cost_usd: result["total_cost_usd"].as_f64(),
@@ -103,31 +102,31 @@ impl Transcript {
         if !is_usable || text.trim().is_empty() {
             let stop = result["stop_reason"].as_str().unwrap_or("no reason given");
             let reason = format!("no answer from `claude` ({subtype}, {stop})");
-            return Err(ProviderError::bad_output(&reason, text, usage));
+            return Err(ProviderError::bad_answer(&reason, text, usage));
         }
         let model = self.heard.model.take().unwrap_or_else(|| model.to_owned());
         let session_id = self.heard.session_id.take();
         Ok(Reply { text: text.to_owned(), model, usage, session_id })
     }
 
-    fn refused(&self, result: &Value, text: &str) -> ProviderError {
+    fn refused(&self, result: &Value, text: &str) -> CallError {
         let retry_after = self.heard.resets_at.map(until);
         let status = result["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
         let error = match status {
             Some(status) => Refusal { status, message: text.to_owned(), retry_after }.into_error(),
-            None => by_words(text).unwrap_or_else(|| ProviderError::bad_output(text, "", Usage::default())),
+            None => by_words(text).unwrap_or_else(|| CallError::bad_answer(text, "")),
         };
         match error {
-            ProviderError::RateLimited { reason, .. } => ProviderError::RateLimited { retry_after, reason },
+            CallError::RateLimited { reason, .. } => CallError::RateLimited { retry_after, reason },
             error => error,
         }
     }
 
-    fn ended_early(self) -> ProviderError {
+    fn ended_early(self) -> CallError {
         let errors = String::from_utf8_lossy(&self.errors).into_owned();
         let noise = self.heard.noise;
         if self.is_over_long {
-            return ProviderError::bad_output("over-long answer", &noise, Usage::default());
+            return CallError::bad_answer("over-long answer", &noise);
         }
         if let Some(error) = by_words(&errors).or_else(|| by_words(&noise)) {
             return error;
@@ -137,19 +136,19 @@ impl Transcript {
         match (signal, code) {
             (Some(signal), _) => {
                 let reason = format!("`claude` was ended by signal {signal}");
-                ProviderError::Unreachable { sent: true, reason }
+                CallError::Unreachable { sent: true, reason }
             }
             (None, Some(code @ 1..)) => {
                 let words = if errors.trim().is_empty() { noise } else { errors };
-                ProviderError::misconfigured(format!("`claude` ended with exit code {code}: {words}"))
+                CallError::misconfigured(format!("`claude` ended with exit code {code}: {words}"))
             }
-            _ => ProviderError::bad_output("`claude` gave no result", &noise, Usage::default()),
+            _ => CallError::bad_answer("`claude` gave no result", &noise),
         }
     }
 }
 
-fn by_words(text: &str) -> Option<ProviderError> {
+fn by_words(text: &str) -> Option<CallError> {
     let lower = text.to_lowercase();
     let (_, error) = TELLING.iter().find(|(words, _)| lower.contains(words))?;
-    Some(error(one_line(text)))
+    Some(error(short_reason(text)))
 }

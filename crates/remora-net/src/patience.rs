@@ -1,0 +1,144 @@
+//! When a provider that fails is asked again: soon after the first failure, once a minute after that, and never
+//! before it said itself.
+//!
+//! There is one of these for a provider, not one for a call: while it fails, everything waits, and a single probe
+//! finds out whether it is back. An outage costs at most one call a minute however many sessions wait.
+
+use std::time::Duration;
+
+use remora_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// After the first failure, which is often the only one.
+const SHORT: Duration = Duration::from_secs(2);
+const LONG: Duration = Duration::from_mins(1);
+/// How long others wait while a probe is under way.
+const WHILE_PROBING: Duration = Duration::from_secs(5);
+
+/// Knows when a provider may be asked.
+#[derive(Debug, Clone, Default)]
+pub struct Patience {
+    failures: u32,
+    not_before: Option<Time>,
+    probing: bool,
+    trouble: Option<Trouble>,
+}
+
+/// What is wrong with a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    pub reason: String,
+    pub since: Time,
+    pub next_try: Time,
+}
+
+/// How a service is doing, for status and health reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    pub provider: String,
+    pub model: String,
+    pub trouble: Option<Trouble>,
+}
+
+impl Patience {
+    /// Whether the provider may be asked; otherwise, how long to wait.
+    pub fn admit(&mut self, now: Time) -> Result<(), Duration> {
+        let Some(not_before) = self.not_before else { return Ok(()) };
+        if now < not_before {
+            return Err(not_before.since(now));
+        }
+        if self.probing {
+            return Err(WHILE_PROBING);
+        }
+        self.probing = true;
+        Ok(())
+    }
+
+    /// Nobody waited for the answer, so it says nothing: the next may ask.
+    pub fn was_left(&mut self) {
+        self.probing = false;
+    }
+
+    /// It answered, well or badly.
+    pub fn answered(&mut self) {
+        *self = Self::default();
+    }
+
+    /// It did not answer. Says how long to wait.
+    pub fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
+        let usual = if self.failures == 0 { SHORT } else { LONG };
+        let wait = jittered(usual.max(retry_after.unwrap_or_default()));
+        self.failures = self.failures.saturating_add(1);
+        self.probing = false;
+        let next_try = now.after(wait);
+        // Several may have been asked before the first failure: the latest time counts.
+        self.not_before = self.not_before.max(Some(next_try));
+        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
+        self.trouble = Some(Trouble { reason: reason.to_owned(), since, next_try });
+        wait
+    }
+
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+}
+
+/// Up to a quarter longer, so that many programs do not come back at the same moment.
+fn jittered(wait: Duration) -> Duration {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(0) % 1000;
+    wait + wait.mul_f64(f64::from(u32::try_from(random).unwrap_or_default()) / 4000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_costs_one_probe_a_minute_whoever_asks() {
+        let mut patience = Patience::default();
+        let start = Time(0);
+        assert_eq!(patience.admit(start), Ok(()));
+        patience.failed("down", None, start);
+        let mut asked_at = Vec::new();
+        for second in 0..600 {
+            let now = start.after(Duration::from_secs(second));
+            // Many sessions want to know.
+            for _ in 0..20 {
+                if patience.admit(now).is_ok() {
+                    asked_at.push(second);
+                    patience.failed("down", None, now);
+                }
+            }
+        }
+        assert!((2..=4).contains(&asked_at[0]), "{asked_at:?}");
+        assert!(asked_at.windows(2).all(|pair| pair[1] - pair[0] >= 60), "{asked_at:?}");
+        assert!(asked_at.len() >= 8, "it does not give up: {asked_at:?}");
+        assert_eq!(patience.trouble().unwrap().since, start);
+        patience.answered();
+        assert_eq!(patience.admit(start), Ok(()));
+        assert_eq!(patience.trouble(), None);
+    }
+
+    #[test]
+    fn one_probe_at_a_time() {
+        let mut patience = Patience::default();
+        patience.failed("down", None, Time(0));
+        let later = Time(0).after(Duration::from_secs(5));
+        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
+        patience.was_left();
+        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
+        patience.answered();
+        assert_eq!(patience.admit(later), Ok(()));
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_honoured() {
+        let mut patience = Patience::default();
+        let hour = Duration::from_hours(1);
+        assert!(patience.failed("slow down", Some(hour), Time(0)) >= hour);
+        assert!(patience.admit(Time(0).after(hour / 2)).is_err());
+    }
+}

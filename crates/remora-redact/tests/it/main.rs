@@ -1,0 +1,5 @@
+//! What the crate promises, seen from outside.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod secrets;

@@ -1,0 +1,115 @@
+//! Files of the user's own: private, and replaced in one step.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+pub use crate::file_system::network_file_system;
+pub use crate::small_file::read_small;
+
+/// Whether an error means that there is nothing at a path, which for a file of ours is an answer.
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Options to open a file that only the user can read.
+pub fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Creates a directory, and those above it, for the user alone.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Replaces a private file in one step: readers see the old one or the new one, whole. When this returns, the new one
+/// survives a power cut. Two processes that may replace the same file at the same time need a lock.
+pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    through_new_file(path, |file| {
+        file.write_all(contents)?;
+        file.sync_all()
+    })?;
+    match path.parent() {
+        Some(directory) if directory != Path::new("") => File::open(directory)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// Like [`replace`], without waiting for the disk: for files that mean nothing after a restart of the machine.
+pub fn replace_transient(path: &Path, contents: &[u8]) -> io::Result<()> {
+    through_new_file(path, |file| file.write_all(contents))
+}
+
+fn through_new_file(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let new = beside(path);
+    // A killed process may have left one behind, with any mode. Created anew, the file is private from its first byte.
+    match fs::remove_file(&new) {
+        Err(error) if !is_absent(&error) => return Err(error),
+        _ => {}
+    }
+    let mut file = private_file().create_new(true).write(true).open(&new)?;
+    let replaced = fill(&mut file).and_then(|()| fs::rename(&new, path));
+    if replaced.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&new);
+    }
+    replaced
+}
+
+/// `config.toml.new` for `config.toml`: in the same directory, because a rename works within one file system only.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".new");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_replaced_file_is_whole_and_private_and_leaves_nothing_beside_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("config.toml");
+        fs::write(&path, "a longer text than the next").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        for way in [replace, replace_transient] {
+            way(&path, b"new").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+            assert_eq!(mode(&path), 0o600);
+            assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_behind_is_neither_kept_nor_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (temp.path().join("token"), temp.path().join("elsewhere"));
+        fs::write(&elsewhere, "theirs").unwrap();
+        symlink(&elsewhere, temp.path().join("token.new")).unwrap();
+        replace(&path, b"ours").unwrap();
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "theirs");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+        assert!(!path.is_symlink());
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_the_old_file_and_nothing_beside_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("state");
+        fs::create_dir(&path).unwrap();
+        replace(&path, b"new").unwrap_err();
+        assert!(path.is_dir());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,21 @@
+//! Which file systems SQLite's write-ahead log cannot be trusted on.
+
+use std::path::Path;
+
+/// The kind of network file system a path is on, if it is on one. Only Linux is asked.
+#[cfg(target_os = "linux")]
+pub fn network_file_system(path: &Path) -> Option<&'static str> {
+    let magic = rustix::fs::statfs(path).ok()?.f_type & 0xFFFF_FFFF;
+    match magic {
+        0x6969 => Some("NFS"),
+        0x517B | 0xFF53_4D42 | 0xFE53_4D42 => Some("SMB"),
+        0x5346_414F => Some("AFS"),
+        0x00C3_6400 => Some("Ceph"),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn network_file_system(_path: &Path) -> Option<&'static str> {
+    None
+}

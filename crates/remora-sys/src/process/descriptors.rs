@@ -1,0 +1,55 @@
+//! Lets go of what a daemon inherited. A host waits for the end of its hook's pipes, and whoever inherits them
+//! keeps the host waiting.
+
+use std::fs;
+use std::os::fd::RawFd;
+
+use rustix::process::{Resource, getrlimit};
+
+/// The directory in which the kernel lists a process's open descriptors.
+#[cfg(target_os = "linux")]
+const LISTING: &str = "/proc/self/fd";
+#[cfg(not(target_os = "linux"))]
+const LISTING: &str = "/dev/fd";
+
+/// Where nothing is listed, numbers up to the limit are tried, and never more than this many.
+const MOST_TRIED: u64 = 65_536;
+
+/// Closes every descriptor above the standard streams. For the start of a process, before it has opened any.
+#[expect(
+    unsafe_code,
+    reason = "the descriptors belong to nobody in this process, which is what makes closing them right"
+)]
+pub(super) fn close_inherited() {
+    // The listing's own descriptor is in it and closed already; to close a number that is not open does no harm.
+    for descriptor in open_descriptors().into_iter().filter(|descriptor| *descriptor > 2) {
+        // SAFETY: nothing in this process owns the descriptor: it was inherited, and nothing was opened since.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+fn open_descriptors() -> Vec<RawFd> {
+    let Ok(entries) = fs::read_dir(LISTING) else {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(MOST_TRIED).min(MOST_TRIED);
+        return (0..RawFd::try_from(limit).unwrap_or_default()).collect();
+    };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn an_open_file_is_listed_and_a_closed_one_is_not() {
+        let temp = tempfile::tempfile().unwrap();
+        // A number that no other test of this process gets meanwhile.
+        let file = rustix::io::fcntl_dupfd_cloexec(&temp, 700).unwrap();
+        let number = file.as_raw_fd();
+        assert!(open_descriptors().contains(&number));
+        drop(file);
+        assert!(!open_descriptors().contains(&number));
+    }
+}

@@ -1,0 +1,166 @@
+//! Recognises a process again. A number alone is not enough: the system reuses it.
+
+use rustix::process::Pid;
+
+/// One process, now and later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub pid: u32,
+    /// When it was started, in clock ticks since the machine was. Known on Linux only; elsewhere a new process that got
+    /// the same number is taken for the old one.
+    pub started_at: Option<u64>,
+}
+
+impl Identity {
+    /// The process that started this one; `None` when it has ended or the system does not show it.
+    pub fn of_parent() -> Option<Self> {
+        Self::of(rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    /// A running process; `None` when there is none with this number or the system does not show it.
+    pub fn of(pid: u32) -> Option<Self> {
+        match look(pid) {
+            Sight::Running { started_at } => Some(Self { pid, started_at }),
+            Sight::Gone | Sight::Unknown => None,
+        }
+    }
+
+    /// Whether it still runs. One that has ended and waits for its parent to notice does not. When the system does not
+    /// answer, the process counts as alive.
+    pub fn is_alive(&self) -> bool {
+        match look(self.pid) {
+            Sight::Running { started_at } => started_at == self.started_at,
+            Sight::Gone => false,
+            Sight::Unknown => true,
+        }
+    }
+}
+
+/// What the system shows of a process.
+enum Sight {
+    Running { started_at: Option<u64> },
+    Gone,
+    Unknown,
+}
+
+#[cfg(target_os = "linux")]
+fn look(pid: u32) -> Sight {
+    use rustix::io::Errno;
+
+    if to_pid(pid).is_none() {
+        return Sight::Gone;
+    }
+    match crate::small_file::read_small_bytes(format!("/proc/{pid}/stat").as_ref()) {
+        Ok(stat) => parse(&stat),
+        Err(error) if crate::file::is_absent(&error) => Sight::Gone,
+        // It ended between opening and reading.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Sight::Gone,
+        Err(_) => Sight::Unknown,
+    }
+}
+
+/// Reads `/proc/PID/stat`. The second field is the program's name in parentheses and may hold any bytes, spaces and
+/// parentheses included, so fields are counted from the last one on.
+#[cfg(target_os = "linux")]
+fn parse(stat: &[u8]) -> Sight {
+    const STATE: usize = 3;
+    const START_TIME: usize = 22;
+    let behind_name = stat.iter().rposition(|byte| *byte == b')').map(|end| &stat[end + 1..]);
+    let fields = behind_name.and_then(|rest| std::str::from_utf8(rest).ok()).unwrap_or_default();
+    let mut fields = fields.split_ascii_whitespace();
+    let Some(state) = fields.next() else { return Sight::Unknown };
+    if matches!(state, "Z" | "X") {
+        return Sight::Gone;
+    }
+    match fields.nth(START_TIME - STATE - 1).and_then(|ticks| ticks.parse().ok()) {
+        Some(ticks) => Sight::Running { started_at: Some(ticks) },
+        None => Sight::Unknown,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(pid: u32) -> Sight {
+    use rustix::io::Errno;
+
+    let Some(pid) = to_pid(pid) else { return Sight::Gone };
+    match rustix::process::test_kill_process(pid) {
+        // A process of another user exists too.
+        Ok(()) | Err(Errno::PERM) => Sight::Running { started_at: None },
+        Err(Errno::SRCH) => Sight::Gone,
+        Err(_) => Sight::Unknown,
+    }
+}
+
+fn to_pid(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_until_it_ends() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let identity = Identity::of(child.id()).unwrap();
+        assert!(identity.is_alive());
+        assert_eq!(Identity::of(child.id()), Some(identity));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!identity.is_alive());
+        assert_eq!(Identity::of(child.id()), None);
+    }
+
+    #[test]
+    fn a_parent_is_known_and_alive() {
+        let parent = Identity::of_parent().unwrap();
+        assert_eq!(parent.pid, std::os::unix::process::parent_id());
+        assert!(parent.is_alive());
+    }
+
+    #[test]
+    fn numbers_that_no_process_can_have_are_nobody() {
+        for pid in [0, u32::MAX] {
+            assert_eq!(Identity::of(pid), None);
+            assert!(!Identity { pid, started_at: Some(1) }.is_alive());
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_got_the_number_of_another_is_not_that_one() {
+        let own = Identity::of(std::process::id()).unwrap();
+        let earlier = Identity { started_at: own.started_at.map(|ticks| ticks - 1), ..own };
+        assert!(own.is_alive());
+        assert!(!earlier.is_alive());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_waits_to_be_collected_has_ended() {
+        let mut child = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+        let identity = Identity::of(child.id());
+        // Its end of the pipe closes when it ends; a moment later it is a zombie, as nobody has waited for it yet.
+        std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
+        while identity.is_some_and(|identity| identity.is_alive()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(Identity::of(child.id()), None);
+        child.wait().unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_with_spaces_parentheses_and_other_bytes_hides_nothing() {
+        let numbers: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        for name in [&b"a) R 1 ("[..], b"\xff\xfe", b")"] {
+            let line = [b"7 (", name, b") S ", numbers.join(" ").as_bytes(), b"\n"].concat();
+            assert!(matches!(parse(&line), Sight::Running { started_at: Some(22) }));
+        }
+        assert!(matches!(parse(b"7 (x) Z 1"), Sight::Gone));
+        assert!(matches!(parse(b"7 (x) S 1"), Sight::Unknown));
+        assert!(matches!(parse(b""), Sight::Unknown));
+    }
+}

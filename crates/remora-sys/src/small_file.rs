@@ -1,0 +1,66 @@
+//! The one way a hook reads a file it did not write: regular files only, in bounded memory, without waiting.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Larger files are refused. Git's own files and a user's settings are a few kilobytes; a repository with
+/// thousands of branches has a `config` of several hundred.
+const LARGEST: u64 = 4 << 20;
+
+/// The text of a small regular file. A pipe, a device or a huge file under its name is an error, never a wait.
+pub fn read_small(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_small_bytes(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    // A pipe would otherwise block in `open` until somebody writes to it.
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes"));
+    if metadata.len() > LARGEST {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read.
+    let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
+    if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn only_small_regular_files_are_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let small = temp.path().join("small");
+        fs::write(&small, "gitdir: ../x").unwrap();
+        assert_eq!(read_small(&small).unwrap(), "gitdir: ../x");
+
+        let pipe = temp.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(read_small(&pipe).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+
+        let zero = temp.path().join("zero");
+        std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();
+        assert_eq!(read_small(&zero).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+
+        let large = temp.path().join("large");
+        fs::File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        assert_eq!(read_small(&large).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        fs::File::create(&large).unwrap().set_len(LARGEST).unwrap();
+        assert_eq!(read_small(&large).unwrap().len() as u64, LARGEST);
+    }
+}
