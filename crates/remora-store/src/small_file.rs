@@ -26,9 +26,10 @@ pub fn read_small(path: &Path) -> io::Result<String> {
     }
     let mut text = String::new();
     // The file may grow while it is read.
-    match file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-        true => Err(too_large()),
-        false => Ok(text),
+    if file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+        Err(too_large())
+    } else {
+        Ok(text)
     }
 }
 
