@@ -78,7 +78,7 @@ fn build(globs: &[String]) -> Result<GlobSet, globset::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Origin, SessionRef, ToolUse};
+    use crate::event::{Origin, SessionRef, ToolCall, ToolUse};
     use crate::host::Host;
     use serde_json::Value;
 
@@ -88,15 +88,8 @@ mod tests {
     }
 
     fn tool(name: &str, outcome: Outcome) -> Body {
-        Body::ToolUsed(ToolUse {
-            tool: name.into(),
-            input: Value::Null,
-            output: Value::Null,
-            outcome,
-            changes: vec![],
-            files_read: vec![],
-            duration_ms: None,
-        })
+        let call = ToolCall::Other { input: Value::Null, output: Value::Null };
+        Body::ToolUsed(ToolUse { tool: name.into(), call, outcome, duration_ms: None })
     }
 
     #[test]

@@ -4,8 +4,32 @@ use remora_core::event::{Agent, Body, Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 
+use crate::Reading;
+use crate::tools::{Does, Raw, Tools};
 use crate::wire::Wire;
-use crate::{Reading, tools};
+
+pub(crate) const TOOLS: Tools = Tools {
+    table: &[
+        ("Bash", Does::Run),
+        ("BashOutput", Does::Run),
+        ("Edit", Does::Edit),
+        ("MultiEdit", Does::Edit),
+        ("Write", Does::Edit),
+        ("NotebookEdit", Does::Edit),
+        ("Read", Does::Read),
+        ("Grep", Does::Search),
+        ("Glob", Does::Search),
+        ("WebSearch", Does::Search),
+        ("ToolSearch", Does::Search),
+        ("WebFetch", Does::Fetch),
+        ("AskUserQuestion", Does::Ask),
+        ("Agent", Does::Delegate),
+        ("Task", Does::Delegate),
+        ("TaskOutput", Does::Delegate),
+    ],
+    otherwise: None,
+    reports_failures: true,
+};
 
 /// How prompts begin that Claude Code submits to itself.
 const SYNTHETIC: &[&str] = &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
@@ -22,8 +46,8 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
             None => return synthetic(&mut wire),
         },
         "PreToolUse" => return file_ahead(&mut wire),
-        "PostToolUse" | "PostToolUseFailure" => match tools::tool_use(&mut wire) {
-            Some(tool) => Body::ToolUsed(tool),
+        "PostToolUse" | "PostToolUseFailure" => match Raw::read(&mut wire) {
+            Some(raw) => Body::ToolUsed(TOOLS.translate(raw)),
             None => return Reading::Malformed("a tool call without the tool's name"),
         },
         "Stop" => Body::TurnEnded { message: wire.text("last_assistant_message"), error: None },
@@ -65,7 +89,7 @@ fn prompt(wire: &mut Wire) -> Option<Body> {
 
 /// A call that is still to come is worth a word only where it is about a file.
 fn file_ahead(wire: &mut Wire) -> Reading {
-    let (Some(path), Some(session)) = (tools::file_ahead(wire), session(wire)) else {
+    let (Some(path), Some(session)) = (TOOLS.file_ahead(wire), session(wire)) else {
         return Reading::Nothing;
     };
     let origin = origin(wire);

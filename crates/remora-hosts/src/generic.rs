@@ -6,8 +6,13 @@ use remora_core::host::Host;
 use remora_core::intake::Document;
 use serde_json::Value;
 
+use crate::Reading;
+use crate::claude_code;
+use crate::tools::{Does, Raw, Tools};
 use crate::wire::Wire;
-use crate::{Reading, tools};
+
+/// Programs use Claude Code's names or their own; of their own tools, those with a `command` run it.
+const TOOLS: Tools = Tools { otherwise: Some(Does::Run), ..claude_code::TOOLS };
 
 pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     let Some(mut wire) = Wire::new(document) else {
@@ -17,8 +22,8 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     let body = match name.as_str() {
         "init" if wire.has("prompt") => wire.prompt("prompt"),
         "init" => Body::SessionStarted { source: wire.text_or("source", "startup") },
-        "observations" => match tools::tool_use(&mut wire) {
-            Some(tool) => Body::ToolUsed(tool),
+        "observations" => match Raw::read(&mut wire) {
+            Some(raw) => Body::ToolUsed(TOOLS.translate(raw)),
             None => return Reading::Malformed("tool_name is missing"),
         },
         "summarize" => {

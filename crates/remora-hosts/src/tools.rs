@@ -1,85 +1,274 @@
-//! What a tool call leaves behind, reduced to what is worth remembering. The tools known by name are Claude Code's;
-//! any other is kept as it comes.
+//! Tool calls of hosts, translated into [`ToolCall`]s.
+//!
+//! A host has a table of its tools by name and by what they do. The constructors here are shared: hosts do the same
+//! things under different spellings, and all spellings that were recorded are read. A tool that is in no table, or
+//! a call that is not as expected, is kept as it comes.
 
-use remora_core::event::{Change, How, Outcome, ToolUse};
-use serde_json::{Map, Value, json};
+use remora_core::event::{Change, How, Outcome, Question, ToolCall, ToolUse};
+use serde_json::{Value, json};
 
 use crate::wire::Wire;
 
-pub(crate) fn tool_use(wire: &mut Wire) -> Option<ToolUse> {
-    let tool = wire.text("tool_name");
-    if tool.is_empty() {
+/// The tools of one host.
+pub(crate) struct Tools {
+    pub(crate) table: &'static [(&'static str, Does)],
+    /// What a tool that is not listed may do, if its input looks like it.
+    pub(crate) otherwise: Option<Does>,
+    /// Whether the host reports a failed command as an error. If so, one without an error has ended with 0.
+    pub(crate) reports_failures: bool,
+}
+
+/// What a tool does, and so how its input and output are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Does {
+    Run,
+    Edit,
+    Read,
+    Search,
+    Fetch,
+    Ask,
+    Delegate,
+}
+
+/// A call as a host reports it.
+#[derive(Debug, Default)]
+pub(crate) struct Raw {
+    pub(crate) tool: String,
+    pub(crate) input: Value,
+    pub(crate) output: Value,
+    /// Empty if there was none.
+    pub(crate) error: String,
+    pub(crate) interrupted: bool,
+    /// Whether private text was removed from the input or the output.
+    pub(crate) private: bool,
+    pub(crate) duration_ms: Option<u64>,
+}
+
+impl Raw {
+    /// Reads the member names that Claude Code introduced and others took over; `None` without a tool's name.
+    pub(crate) fn read(wire: &mut Wire) -> Option<Self> {
+        let tool = wire.text("tool_name");
+        if tool.is_empty() {
+            return None;
+        }
+        let private = wire.had_private("tool_response") || wire.had_private("tool_input");
+        let output = wire.value("tool_response");
+        let interrupted = wire.value("is_interrupt") == json!(true) || output["interrupted"] == json!(true);
+        Some(Self {
+            tool,
+            input: wire.value("tool_input"),
+            output,
+            error: wire.text("error"),
+            interrupted,
+            private,
+            duration_ms: wire.value("duration_ms").as_u64(),
+        })
+    }
+}
+
+impl Tools {
+    pub(crate) fn translate(&self, mut raw: Raw) -> ToolUse {
+        let call = match self.does(&raw.tool) {
+            Some(Does::Run) => self.run(&mut raw),
+            Some(Does::Edit) => edit(&raw),
+            Some(Does::Read) => read(&raw),
+            Some(Does::Search) => search(&raw),
+            Some(Does::Fetch) => fetch(&raw),
+            Some(Does::Ask) => ask(&raw),
+            Some(Does::Delegate) => delegate(&raw),
+            None => None,
+        };
+        let Raw { tool, mut input, mut output, error, interrupted, duration_ms, .. } = raw;
+        let call = call.unwrap_or_else(|| {
+            drop_images(&mut input);
+            drop_images(&mut output);
+            ToolCall::Other { input, output }
+        });
+        let outcome = match (interrupted, error.is_empty()) {
+            (true, _) => Outcome::Interrupted { error },
+            (false, false) => Outcome::Failed { error },
+            (false, true) => Outcome::Ok,
+        };
+        ToolUse { tool, call, outcome, duration_ms }
+    }
+
+    /// The file that a call is about to read or change.
+    pub(crate) fn file_ahead(&self, wire: &mut Wire) -> Option<String> {
+        match self.does(&wire.text("tool_name"))? {
+            Does::Read | Does::Edit => file(&wire.value("tool_input"), &Value::Null),
+            _ => None,
+        }
+    }
+
+    fn does(&self, tool: &str) -> Option<Does> {
+        let listed = self.table.iter().find(|(name, _)| *name == tool).map(|(_, does)| *does);
+        listed.or(self.otherwise)
+    }
+
+    /// The error of a command that ended is split into its exit code and what was printed.
+    fn run(&self, raw: &mut Raw) -> Option<ToolCall> {
+        let command = text(&raw.input, &["command"]).or_else(|| text(&raw.output, &["command"]))?;
+        let given =
+            ["/exitCode", "/metadata/exit"].iter().find_map(|place| raw.output.pointer(place)?.as_i64());
+        let mut exit = given.and_then(|code| i32::try_from(code).ok());
+        let mut output = printed(&raw.output)?;
+        if let Some((code, rest)) = exit_code(&raw.error) {
+            exit = Some(code);
+            output.push_str(rest);
+            raw.error.truncate(raw.error.find('\n').unwrap_or(raw.error.len()));
+        }
+        if raw.error.is_empty() {
+            match exit {
+                Some(0) => {}
+                Some(code) => raw.error = format!("Exit code {code}"),
+                None if self.reports_failures && has_ended(raw) => exit = Some(0),
+                None => {}
+            }
+        }
+        Some(ToolCall::Run { command, output, exit })
+    }
+}
+
+/// `Exit code 3`, and what was printed below it.
+fn exit_code(error: &str) -> Option<(i32, &str)> {
+    let (line, rest) = error.split_once('\n').unwrap_or((error, ""));
+    let (label, code) = line.split_at_checked("exit code ".len())?;
+    if !label.eq_ignore_ascii_case("exit code ") {
         return None;
     }
-    let private = wire.had_private("tool_response") || wire.had_private("tool_input");
-    let mut input = wire.value("tool_input");
-    let mut output = wire.value("tool_response");
-    let outcome = outcome(wire, &output);
-    let path = file_of(&input, &output);
-    let mut changes = Vec::new();
-    let mut files_read = Vec::new();
-    match (tool.as_str(), path) {
-        ("Edit" | "MultiEdit" | "Write" | "NotebookEdit", Some(path)) if outcome == Outcome::Ok => {
-            let mut change = change(&path, &input, &output);
-            if private {
-                // The lines around a change may come from a private part whose tags lie outside the patch.
-                change.patch.clear();
-            }
-            changes.push(change);
-            (input, output) = (Value::Null, Value::Null);
+    code.trim().parse().ok().map(|code| (code, rest))
+}
+
+/// Whether a command without an error ended, and with 0: it may go on in the background, and for some programs the host
+/// takes other codes for success.
+fn has_ended(raw: &Raw) -> bool {
+    let remarks = ["backgroundTaskId", "returnCodeInterpretation"];
+    !raw.interrupted && remarks.iter().all(|remark| raw.output[*remark].is_null())
+}
+
+fn edit(raw: &Raw) -> Option<ToolCall> {
+    let path = file(&raw.input, &raw.output)?;
+    let created = raw.output["type"] == "create";
+    // The lines around a change may come from a private part whose tags lie outside the patch.
+    let patch = if raw.private { String::new() } else { patch(&raw.input, &raw.output, created) };
+    let how = if created { How::Created } else { How::Edited };
+    Some(ToolCall::Edit { changes: vec![Change { path, how, patch }] })
+}
+
+fn read(raw: &Raw) -> Option<ToolCall> {
+    let file = file(&raw.input, &raw.output)?;
+    let content = raw.output.pointer("/file/content").unwrap_or(&raw.output);
+    Some(ToolCall::Read { file, text: printed(content).unwrap_or_default() })
+}
+
+fn search(raw: &Raw) -> Option<ToolCall> {
+    let query = text(&raw.input, &["pattern", "query"])?;
+    let within = text(&raw.input, &["path"]).unwrap_or_default();
+    Some(ToolCall::Search { query, within, found: found(&raw.output) })
+}
+
+fn fetch(raw: &Raw) -> Option<ToolCall> {
+    let question = text(&raw.input, &["prompt"]).unwrap_or_default();
+    Some(ToolCall::Fetch { url: text(&raw.input, &["url"])?, question, text: printed(&raw.output)? })
+}
+
+fn ask(raw: &Raw) -> Option<ToolCall> {
+    let asked = raw.input["questions"].as_array()?;
+    let question = |asked: &Value| {
+        let question = text(asked, &["question"])?;
+        let options = asked["options"].as_array().into_iter().flatten();
+        let options = options.filter_map(|option| text(option, &["label"])).collect();
+        let answer = printed(&raw.output["answers"][question.as_str()]).unwrap_or_default();
+        Some(Question { question, options, answer })
+    };
+    let mut questions: Vec<Question> = asked.iter().filter_map(question).collect();
+    if let (Some(first), Some(answer)) = (questions.first_mut(), raw.output.as_str()) {
+        answer.clone_into(&mut first.answer);
+    }
+    (!questions.is_empty()).then_some(ToolCall::Ask { questions })
+}
+
+fn delegate(raw: &Raw) -> Option<ToolCall> {
+    let prompt = text(&raw.input, &["prompt"]).unwrap_or_default();
+    let done = raw.output.get("task").unwrap_or(&raw.output);
+    let task = text(&raw.input, &["description"]).or_else(|| text(done, &["description"]))?;
+    let report = printed(done).unwrap_or_default();
+    Some(ToolCall::Delegate { task, prompt, report })
+}
+
+/// The first of these members that is a text with something in it.
+fn text(value: &Value, names: &[&str]) -> Option<String> {
+    let texts = names.iter().filter_map(|name| value[*name].as_str());
+    texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn file(input: &Value, output: &Value) -> Option<String> {
+    let names = ["file_path", "notebook_path", "filePath", "path"];
+    [input, output, &output["file"]].into_iter().find_map(|value| text(value, &names))
+}
+
+/// The text of an output: a text, a list of text blocks, or an object around one. `None` if it is anything else.
+fn printed(output: &Value) -> Option<String> {
+    match output {
+        Value::Null => Some(String::new()),
+        Value::String(text) if text.starts_with("data:image/") => Some(IMAGE.to_owned()),
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> =
+                blocks.iter().filter_map(|block| block["text"].as_str().or(block.as_str())).collect();
+            (!texts.is_empty() || blocks.is_empty()).then(|| texts.join("\n"))
         }
-        // An edit that failed changed nothing, but it was about that file.
-        ("Edit" | "MultiEdit" | "Write" | "NotebookEdit", Some(path)) => files_read.push(path),
-        ("Read", Some(path)) => {
-            files_read.push(path);
-            if let Some(content) = output.pointer_mut("/file/content") {
-                output = content.take();
-            }
+        Value::Object(members) if members.get("isImage") == Some(&json!(true)) => Some(IMAGE.to_owned()),
+        Value::Object(members) if members.contains_key("stdout") || members.contains_key("stderr") => {
+            let streams = ["stdout", "stderr"].map(|name| members.get(name)?.as_str());
+            let streams: Vec<&str> = streams.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+            Some(streams.join("\n"))
         }
-        ("Bash", _) => output = terminal(output),
+        Value::Object(members) => {
+            let names = ["content", "output", "result", "llmContent", "textResultForLlm"];
+            names.iter().find_map(|name| members.get(*name)).and_then(printed)
+        }
+        Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// What a search found: the matching lines, or else the names of files or pages.
+fn found(output: &Value) -> String {
+    let lines = printed(output).unwrap_or_default();
+    if !lines.is_empty() {
+        return lines;
+    }
+    let mut found = Vec::new();
+    for name in ["filenames", "results", "matches"] {
+        name_hits(&output[name], &mut found);
+    }
+    found.join("\n")
+}
+
+fn name_hits(hits: &Value, found: &mut Vec<String>) {
+    match hits {
+        Value::String(hit) => found.push(hit.clone()),
+        Value::Array(hits) => hits.iter().for_each(|hit| name_hits(hit, found)),
+        Value::Object(hit) => match text(hits, &["url"]) {
+            Some(url) => found.push(format!("{} {url}", text(hits, &["title"]).unwrap_or_default())),
+            None => hit.get("content").into_iter().for_each(|hits| name_hits(hits, found)),
+        },
         _ => {}
     }
-    drop_images(&mut input);
-    drop_images(&mut output);
-    let duration_ms = wire.value("duration_ms").as_u64();
-    Some(ToolUse { tool, input, output, outcome, changes, files_read, duration_ms })
 }
 
-/// The file that a call is about to read or change.
-pub(crate) fn file_ahead(wire: &mut Wire) -> Option<String> {
-    match wire.text("tool_name").as_str() {
-        "Read" | "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
-            file_of(&wire.value("tool_input"), &Value::Null).filter(|path| !path.is_empty())
-        }
-        _ => None,
+/// An edit keeps its patch, never the original file. If the host gives no patch, it is what the agent asked to write.
+fn patch(input: &Value, output: &Value, created: bool) -> String {
+    if let Some(hunks) = output["structuredPatch"].as_array().filter(|hunks| !hunks.is_empty()) {
+        return hunks.iter().map(hunk_text).collect();
     }
-}
-
-fn outcome(wire: &mut Wire, output: &Value) -> Outcome {
-    let error = wire.text("error");
-    let interrupted = wire.value("is_interrupt") == json!(true) || output["interrupted"] == json!(true);
-    match (interrupted, error.is_empty()) {
-        (true, _) => Outcome::Interrupted { error },
-        (false, false) => Outcome::Failed { error },
-        (false, true) => Outcome::Ok,
+    let diff = ["/returnDisplay/fileDiff", "/metadata/diff"]
+        .iter()
+        .find_map(|place| output.pointer(place)?.as_str());
+    match diff {
+        Some(diff) => diff[diff.find("@@").unwrap_or(0)..].to_owned(),
+        None => wanted(input, created),
     }
-}
-
-fn file_of(input: &Value, output: &Value) -> Option<String> {
-    let candidates =
-        [&input["file_path"], &input["notebook_path"], &output["filePath"], &output["file"]["filePath"]];
-    candidates.into_iter().find_map(Value::as_str).map(str::to_owned)
-}
-
-/// An edit keeps its patch, never the original file.
-fn change(path: &str, input: &Value, output: &Value) -> Change {
-    let created = output["type"] == "create";
-    let hunks = output["structuredPatch"].as_array().filter(|hunks| !hunks.is_empty());
-    let patch = match hunks {
-        Some(hunks) => hunks.iter().map(hunk_text).collect(),
-        None => text_of_input(input, created),
-    };
-    Change { path: path.to_owned(), how: if created { How::Created } else { How::Edited }, patch }
 }
 
 fn hunk_text(hunk: &Value) -> String {
@@ -98,18 +287,16 @@ fn hunk_text(hunk: &Value) -> String {
     text
 }
 
-/// Where the host gives no patch: what the agent asked to be written.
-fn text_of_input(input: &Value, created: bool) -> String {
-    let text = |name: &str| input[name].as_str().unwrap_or_default();
-    let content = [text("content"), text("new_source")].concat();
+fn wanted(input: &Value, created: bool) -> String {
+    let content = text(input, &["content", "new_source"]).unwrap_or_default();
     if created || !content.is_empty() {
         return content;
     }
     let mut patch = String::new();
     let edits = input["edits"].as_array().map_or_else(|| vec![input], |edits| edits.iter().collect());
     for edit in edits {
-        for (mark, name) in [('-', "old_string"), ('+', "new_string")] {
-            for line in edit[name].as_str().unwrap_or_default().lines() {
+        for (mark, names) in [('-', ["old_string", "oldString"]), ('+', ["new_string", "newString"])] {
+            for line in text(edit, &names).unwrap_or_default().lines() {
                 patch.push(mark);
                 patch.push_str(line);
                 patch.push('\n');
@@ -119,27 +306,12 @@ fn text_of_input(input: &Value, created: bool) -> String {
     patch
 }
 
-/// A terminal's output without the host's book-keeping around it.
-fn terminal(output: Value) -> Value {
-    let Value::Object(mut members) = output else { return output };
-    if members.get("isImage") == Some(&json!(true)) {
-        return json!({"type": "image"});
-    }
-    let mut kept = Map::new();
-    for name in ["stdout", "stderr"] {
-        if let Some(Value::String(text)) = members.remove(name)
-            && !text.is_empty()
-        {
-            kept.insert(name.to_owned(), Value::String(text));
-        }
-    }
-    Value::Object(kept)
-}
+/// Stands for a picture, which says nothing to a memory made of words.
+const IMAGE: &str = "[image dropped]";
 
-/// Pictures say nothing to a memory made of words.
 fn drop_images(value: &mut Value) {
     match value {
-        Value::String(text) if text.starts_with("data:image/") => *text = "[image dropped]".to_owned(),
+        Value::String(text) if text.starts_with("data:image/") => IMAGE.clone_into(text),
         Value::Array(items) => items.iter_mut().for_each(drop_images),
         Value::Object(members) => {
             let is_image = members.get("type") == Some(&json!("image"));
@@ -147,12 +319,172 @@ fn drop_images(value: &mut Value) {
             for (name, member) in members {
                 let is_bulk = name == "base64" || (name == "data" && (is_image || is_encoded));
                 if is_bulk && member.is_string() {
-                    *member = json!("[image dropped]");
+                    *member = json!(IMAGE);
                 } else {
                     drop_images(member);
                 }
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claude_code::TOOLS;
+
+    fn raw(tool: &str, input: Value, output: Value) -> Raw {
+        Raw { tool: tool.into(), input, output, ..Raw::default() }
+    }
+
+    fn call(tool: &str, input: Value, output: Value) -> ToolCall {
+        TOOLS.translate(raw(tool, input, output)).call
+    }
+
+    #[test]
+    fn a_question_keeps_its_answer() {
+        let asked = json!({ "questions": [
+            { "question": "Which store?", "options": [{ "label": "SQLite", "description": "one file" }, { "label": "sled" }] },
+            { "question": "Since when?", "options": [] }] });
+        let question = |question: &str, options: &[&str], answer: &str| Question {
+            question: question.into(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            answer: answer.into(),
+        };
+        let answers = json!({ "answers": { "Which store?": "SQLite", "Since when?": "2.1" } });
+        let questions = vec![
+            question("Which store?", &["SQLite", "sled"], "SQLite"),
+            question("Since when?", &[], "2.1"),
+        ];
+        assert_eq!(call("AskUserQuestion", asked.clone(), answers), ToolCall::Ask { questions });
+        let questions = vec![
+            question("Which store?", &["SQLite", "sled"], "both, please"),
+            question("Since when?", &[], ""),
+        ];
+        assert_eq!(call("AskUserQuestion", asked, json!("both, please")), ToolCall::Ask { questions });
+    }
+
+    #[test]
+    fn pages_searches_and_tasks_keep_what_they_found() {
+        let page = call(
+            "WebFetch",
+            json!({ "url": "https://e.org", "prompt": "which modes?" }),
+            json!({ "bytes": 9, "code": 200, "result": "three modes" }),
+        );
+        let (url, question, text) = ("https://e.org".into(), "which modes?".into(), "three modes".into());
+        assert_eq!(page, ToolCall::Fetch { url, question, text });
+        let hits = json!({ "query": "go-git", "results": [
+            { "tool_use_id": "s", "content": [{ "title": "go-git", "url": "https://e.org/1" }] }, "It ignores it."] });
+        let searched = call("WebSearch", json!({ "query": "go-git" }), hits);
+        let found = "go-git https://e.org/1\nIt ignores it.".into();
+        assert_eq!(searched, ToolCall::Search { query: "go-git".into(), within: String::new(), found });
+        let done =
+            json!({ "status": "completed", "content": [{ "type": "text", "text": "It is `main.rs`." }] });
+        let (task, prompt, report) = ("find it".into(), "Where is it?".into(), "It is `main.rs`.".into());
+        let input = json!({ "description": "find it", "prompt": "Where is it?", "subagent_type": "Explore" });
+        assert_eq!(call("Task", input, done), ToolCall::Delegate { task, prompt, report });
+        let polled = json!({ "retrieval_status": "success", "task": { "description": "dev server", "output": "ready" } });
+        let (task, prompt, report) = ("dev server".into(), String::new(), "ready".into());
+        let input = json!({ "task_id": "b1", "block": true });
+        assert_eq!(call("TaskOutput", input, polled), ToolCall::Delegate { task, prompt, report });
+    }
+
+    fn exit(tools: &Tools, raw: Raw) -> (Option<i32>, String, Outcome) {
+        let tool = tools.translate(raw);
+        match tool.call {
+            ToolCall::Run { exit, output, .. } => (exit, output, tool.outcome),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_exit_code_is_known_only_if_the_host_gives_it() {
+        let bash = |output: Value, error: &str| {
+            let raw = raw("Bash", json!({ "command": "make" }), output);
+            exit(&TOOLS, Raw { error: error.into(), ..raw })
+        };
+        let failed = |error: &str| Outcome::Failed { error: error.into() };
+        assert_eq!(bash(json!({ "stdout": "ok", "stderr": "" }), ""), (Some(0), "ok".into(), Outcome::Ok));
+        let two = (Some(2), "no rule\nat all".into(), failed("Exit code 2"));
+        assert_eq!(bash(Value::Null, "Exit code 2\nno rule\nat all"), two);
+        let cancelled = "Sibling tool call errored";
+        assert_eq!(bash(Value::Null, cancelled), (None, String::new(), failed(cancelled)));
+        let background = json!({ "stdout": "", "stderr": "", "backgroundTaskId": "b1" });
+        assert_eq!(bash(background, "").0, None);
+        let no_match = json!({ "stdout": "", "stderr": "", "returnCodeInterpretation": "No matches found" });
+        assert_eq!(bash(no_match, "").0, None);
+        let polled = raw(
+            "BashOutput",
+            json!({ "bash_id": "b1" }),
+            json!({ "command": "make", "status": "failed", "exitCode": 2, "stdout": "no rule", "stderr": "" }),
+        );
+        assert_eq!(exit(&TOOLS, polled), (Some(2), "no rule".into(), failed("Exit code 2")));
+    }
+
+    /// As recorded from Codex 0.166, Gemini CLI 0.61, Copilot CLI 1.0 and OpenCode 1.18.
+    #[test]
+    fn a_table_is_all_that_another_host_needs() {
+        let tools = Tools {
+            table: &[
+                ("Bash", Does::Run),
+                ("bash", Does::Run),
+                ("read_file", Does::Read),
+                ("view", Does::Read),
+                ("read", Does::Read),
+                ("replace", Does::Edit),
+                ("edit", Does::Edit),
+            ],
+            otherwise: None,
+            reports_failures: false,
+        };
+        let codex = raw("Bash", json!({ "command": "cat hello.txt" }), json!("hello\n"));
+        assert_eq!(exit(&tools, codex), (None, "hello\n".into(), Outcome::Ok));
+        let opencode = raw(
+            "bash",
+            json!({ "command": "exit 3" }),
+            json!({ "title": "exit 3", "metadata": { "output": "failing\n", "exit": 3 }, "output": "failing\n" }),
+        );
+        let failed = Outcome::Failed { error: "Exit code 3".into() };
+        assert_eq!(exit(&tools, opencode), (Some(3), "failing\n".into(), failed));
+        for (tool, input, output) in [
+            (
+                "read_file",
+                json!({ "file_path": "/p/a" }),
+                json!({ "llmContent": "hello", "returnDisplay": "" }),
+            ),
+            (
+                "view",
+                json!({ "path": "/p/a" }),
+                json!({ "resultType": "success", "textResultForLlm": "hello" }),
+            ),
+            (
+                "read",
+                json!({ "filePath": "/p/a" }),
+                json!({ "title": "a", "output": "hello", "metadata": {} }),
+            ),
+        ] {
+            let read = tools.translate(raw(tool, input, output)).call;
+            assert_eq!(read, ToolCall::Read { file: "/p/a".into(), text: "hello".into() });
+        }
+        let diff = "--- a\n+++ a\n@@ -1 +1 @@\n-two\n+2\n";
+        for (tool, input, output) in [
+            ("replace", json!({ "file_path": "/p/a" }), json!({ "returnDisplay": { "fileDiff": diff } })),
+            ("edit", json!({ "filePath": "/p/a" }), json!({ "metadata": { "diff": diff } })),
+        ] {
+            let edit = tools.translate(raw(tool, input, output));
+            assert_eq!(edit.changes()[0].patch, "@@ -1 +1 @@\n-two\n+2\n");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_not_as_expected_is_kept_as_it_comes() {
+        for (tool, input) in
+            [("Bash", json!({ "script": "make" })), ("Read", json!([1])), ("Telepathy", json!({}))]
+        {
+            let output = json!({ "odd": true });
+            let kept = ToolCall::Other { input: input.clone(), output: output.clone() };
+            assert_eq!(call(tool, input, output), kept);
+        }
     }
 }

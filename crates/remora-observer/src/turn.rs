@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use remora_core::event::{Body, Change, Outcome, ToolUse};
+use remora_core::event::{Body, Change, Outcome, ToolCall, ToolUse};
 
 /// How long an answer without any work behind it must be to be worth a call.
 const WORTH_READING: usize = 400;
@@ -67,26 +67,19 @@ impl Turn {
     fn add_tool(&mut self, tool: &ToolUse, root: &str) {
         let payload = serde_json::to_string(tool).unwrap_or_default();
         self.tokens += payload.chars().count().div_ceil(4) as u64;
-        for file in &tool.files_read {
+        for file in tool.files_read() {
             push_new(&mut self.files_read, below(root, file));
         }
-        for change in &tool.changes {
+        for change in tool.changes() {
             self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
         }
-        let interrupted = matches!(tool.outcome, Outcome::Interrupted { .. });
-        self.interrupted |= interrupted;
-        if let Some(command) = tool.input["command"].as_str() {
-            let printed = |name: &str| tool.output[name].as_str().unwrap_or_default().to_owned();
-            let output = match &tool.outcome {
-                Outcome::Failed { error } | Outcome::Interrupted { error } => error.clone(),
-                Outcome::Ok => {
-                    tool.output.as_str().map_or_else(|| printed("stdout") + &printed("stderr"), str::to_owned)
-                }
-            };
+        self.interrupted |= matches!(tool.outcome, Outcome::Interrupted { .. });
+        if let ToolCall::Run { command, output, .. } = &tool.call {
+            let printed = [tool.error().unwrap_or_default(), output].join("\n");
             self.runs.push(Run {
                 command: command.trim().to_owned(),
                 failed: tool.outcome != Outcome::Ok,
-                output,
+                output: printed.trim().to_owned(),
                 after_changes: self.changes.len(),
             });
         }

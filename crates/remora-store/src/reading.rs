@@ -1,12 +1,12 @@
 //! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
 
+use remora_core::event::Body;
 use remora_core::feedback::Feedback;
 use remora_core::ids::{EventId, FactId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use crate::{Place, Store, StoreError, feedback, project, spool, store};
 
@@ -86,7 +86,7 @@ pub struct EventRow {
     pub attempts: i64,
     pub last_error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub payload: Option<Value>,
+    pub payload: Option<Body>,
     #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
 }

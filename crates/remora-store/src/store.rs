@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use remora_core::event::{Body, Event, SessionRef};
+use remora_core::event::{Body, Event, SessionRef, ToolUse};
 use remora_core::ids::{EventId, SessionId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
@@ -339,11 +339,7 @@ fn insert_trace(
 ) -> Result<Option<EventId>, StoreError> {
     let event = record.captured.event();
     let tool = event.body.tool();
-    let files: Vec<&str> = tool
-        .into_iter()
-        .flat_map(|tool| tool.changes.iter().map(|change| &change.path).chain(&tool.files_read))
-        .map(String::as_str)
-        .collect();
+    let files = tool.map(ToolUse::files).unwrap_or_default();
     let files = if files.is_empty() { None } else { Some(serde_json::to_string(&files)?) };
     let inserted = db
         .prepare_cached(

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use remora_app::capture::{Reason, Report, Taken, take};
-use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolUse};
+use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::host::Host;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
@@ -69,11 +69,8 @@ fn stop(message: &str) -> Body {
 fn bash(command: &str) -> Body {
     Body::ToolUsed(ToolUse {
         tool: "Bash".to_owned(),
-        input: serde_json::json!({ "command": command }),
-        output: serde_json::Value::Null,
+        call: ToolCall::Run { command: command.to_owned(), output: String::new(), exit: None },
         outcome: Outcome::Ok,
-        changes: vec![],
-        files_read: vec![],
         duration_ms: None,
     })
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Body, TextVisitor};
+use crate::event::{Body, TextVisitor, ToolCall};
 use crate::text::Excerpt;
 
 /// What one event may take up, as stored.
 pub(super) const LARGEST_EVENT: usize = 64 << 10;
 /// Room for what surrounds the body.
 const ENVELOPE: usize = 4 << 10;
-/// How often the allowances are halved before a tool's input and output are given up.
+/// How often the allowances are halved before lists are cut and JSON is given up.
 const HALVINGS: u32 = 8;
 
 /// Shortens the texts of `body`, no more than needed, until it fits.
@@ -24,11 +24,30 @@ pub(super) fn shrink(body: &mut Body) {
     }
     body.visit(&mut Shorten { halving: HALVINGS });
     if let Body::ToolUsed(tool) = body {
-        let gone = json!("[… too large to keep …]");
-        tool.input = gone.clone();
-        tool.output = gone;
-        tool.changes.truncate(50);
-        tool.files_read.truncate(50);
+        thin_out(&mut tool.call);
+    }
+}
+
+/// Bounds what shorter texts do not: lists and JSON.
+fn thin_out(call: &mut ToolCall) {
+    match call {
+        ToolCall::Edit { changes } => changes.truncate(50),
+        ToolCall::Ask { questions } => {
+            questions.truncate(8);
+            for asked in questions {
+                asked.options.truncate(8);
+            }
+        }
+        ToolCall::Other { input, output } => {
+            let gone = json!("[… too large to keep …]");
+            *input = gone.clone();
+            *output = gone;
+        }
+        ToolCall::Run { .. }
+        | ToolCall::Read { .. }
+        | ToolCall::Search { .. }
+        | ToolCall::Fetch { .. }
+        | ToolCall::Delegate { .. } => {}
     }
 }
 
@@ -93,31 +112,35 @@ impl TextVisitor for Shorten {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::event::{Change, How, Outcome, ToolUse};
+    use proptest::prelude::*;
 
-    fn tool(output: Value) -> Body {
-        Body::ToolUsed(ToolUse {
-            tool: "Bash".into(),
-            input: json!({"command": "make"}),
-            output,
-            outcome: Outcome::Ok,
-            changes: Vec::new(),
-            files_read: Vec::new(),
-            duration_ms: None,
-        })
+    use super::*;
+    use crate::event::{Change, How, Outcome, Question, ToolUse};
+
+    fn body(call: ToolCall) -> Body {
+        Body::ToolUsed(ToolUse { tool: "Bash".into(), call, outcome: Outcome::Ok, duration_ms: None })
+    }
+
+    fn other(output: Value) -> Body {
+        body(ToolCall::Other { input: json!({"command": "make"}), output })
     }
 
     #[test]
     fn whatever_comes_fits_and_says_what_is_missing() {
         let deep = json!(vec![vec![vec!["x".repeat(100); 40]; 40]; 40]);
-        for output in [
-            json!("x".repeat(5_000_000)),
-            json!(vec!["line of output"; 100_000]),
-            json!((0..50_000).map(|n| (n.to_string(), json!("v"))).collect::<serde_json::Map<_, _>>()),
-            deep,
-        ] {
-            let mut body = tool(output);
+        let long = "x".repeat(5_000_000);
+        let mut bodies =
+            vec![body(ToolCall::Run { command: "make".into(), output: long.clone(), exit: None })];
+        bodies.extend(
+            [
+                json!(long),
+                json!(vec!["line of output"; 100_000]),
+                json!((0..50_000).map(|n| (n.to_string(), json!("v"))).collect::<serde_json::Map<_, _>>()),
+                deep,
+            ]
+            .map(other),
+        );
+        for mut body in bodies {
             shrink(&mut body);
             assert!(fits(&body));
             let text = serde_json::to_string(&body).unwrap();
@@ -131,20 +154,61 @@ mod tests {
 
     #[test]
     fn what_fits_is_left_alone() {
-        let mut body = tool(json!({"stdout": "ok", "lines": [1, null, "é"]}));
+        let mut body = other(json!({"stdout": "ok", "lines": [1, null, "é"]}));
         let before = body.clone();
         shrink(&mut body);
         assert_eq!(body, before);
     }
 
-    #[test]
-    fn many_changes_are_bounded_too() {
-        let mut body = tool(Value::Null);
-        if let Body::ToolUsed(tool) = &mut body {
-            let change = Change { path: "/p/a.rs".repeat(40), how: How::Edited, patch: "+x\n".repeat(4000) };
-            tool.changes = vec![change; 500];
+    /// Calls of every kind, with long texts, long lists, and characters that JSON has to escape.
+    fn any_call() -> impl Strategy<Value = ToolCall> {
+        let text = || {
+            (prop_oneof![Just("x"), Just("é\n"), Just("\u{1}"), Just("\"")], 0..4_000_usize)
+                .prop_map(|(piece, times)| piece.repeat(times))
+        };
+        let change = (text(), text()).prop_map(|(path, patch)| Change { path, how: How::Edited, patch });
+        let question = (text(), text(), 0..500_usize).prop_map(|(question, answer, options)| Question {
+            question,
+            options: vec!["an option".into(); options],
+            answer,
+        });
+        let many = |count: usize| prop_oneof![Just(1), Just(count)];
+        prop_oneof![
+            (text(), text()).prop_map(|(command, output)| ToolCall::Run { command, output, exit: None }),
+            (change, many(300)).prop_map(|(change, count)| ToolCall::Edit { changes: vec![change; count] }),
+            (text(), text()).prop_map(|(file, text)| ToolCall::Read { file, text }),
+            (text(), text(), text()).prop_map(|(query, within, found)| ToolCall::Search {
+                query,
+                within,
+                found
+            }),
+            (text(), text(), text()).prop_map(|(url, question, text)| ToolCall::Fetch {
+                url,
+                question,
+                text
+            }),
+            (question, many(300)).prop_map(|(asked, count)| ToolCall::Ask { questions: vec![asked; count] }),
+            (text(), text(), text()).prop_map(|(task, prompt, report)| ToolCall::Delegate {
+                task,
+                prompt,
+                report
+            }),
+            (text(), text()).prop_map(|(input, output)| ToolCall::Other {
+                input: json!({ "input": input }),
+                output: json!(output)
+            }),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn every_kind_of_call_is_bounded(call in any_call(), error in ".{0,2000}", tool in ".{0,2000}") {
+            let outcome = Outcome::Failed { error };
+            let mut body = Body::ToolUsed(ToolUse { tool, call, outcome, duration_ms: Some(1) });
+            shrink(&mut body);
+            prop_assert!(fits(&body));
         }
-        shrink(&mut body);
-        assert!(fits(&body));
     }
 }

@@ -90,15 +90,15 @@ fn edit(original: &str) -> Value {
 #[test]
 fn an_edit_keeps_its_patch_and_not_the_original_file() {
     let Body::ToolUsed(tool) = body(&edit("one\ntwo\nELSEWHERE\n")) else { panic!() };
-    assert_eq!(tool.changes[0].patch, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
-    assert_eq!(tool.changes[0].how, How::Edited);
+    assert_eq!(tool.changes()[0].patch, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+    assert_eq!(tool.changes()[0].how, How::Edited);
     assert!(!serde_json::to_string(&tool).unwrap().contains("ELSEWHERE"));
 }
 
 #[test]
 fn the_patch_of_a_file_with_private_parts_is_not_kept() {
     let Body::ToolUsed(tool) = body(&edit("<private>\none\n</private>\ntwo\n")) else { panic!() };
-    assert_eq!((tool.changes[0].path.as_str(), tool.changes[0].patch.as_str()), ("/p/a.rs", ""));
+    assert_eq!((tool.changes()[0].path.as_str(), tool.changes()[0].patch.as_str()), ("/p/a.rs", ""));
 }
 
 #[test]

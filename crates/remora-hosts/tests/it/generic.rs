@@ -1,4 +1,4 @@
-use remora_core::event::{Body, Outcome};
+use remora_core::event::{Body, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::{Document, Intake};
 use remora_hosts::{Reading, read};
@@ -75,10 +75,8 @@ fn tools_known_from_elsewhere_are_known_here() {
         "tool_response": {"file": {"filePath": "/p/a.rs", "content": "fn main() {}"}}});
     let Reading::Event(event) = reading("observations", &read) else { panic!() };
     let Body::ToolUsed(tool) = event.body else { panic!() };
-    assert_eq!(
-        (tool.files_read, tool.output, tool.outcome),
-        (vec!["/p/a.rs".into()], json!("fn main() {}"), Outcome::Ok)
-    );
+    assert_eq!(tool.call, ToolCall::Read { file: "/p/a.rs".into(), text: "fn main() {}".into() });
+    assert_eq!((tool.files_read(), tool.outcome.clone()), (vec!["/p/a.rs"], Outcome::Ok));
 }
 
 #[test]

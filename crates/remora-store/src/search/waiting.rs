@@ -2,6 +2,7 @@
 //! are read as they are, the newest of them, when somebody searches.
 
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
+use remora_core::event::{Body, TextVisitor};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Row, params_from_iter};
@@ -125,22 +126,33 @@ const EVENTS: Source = Source {
     read: |row| Ok(plain_text(&row.get::<_, String>(6)?)),
 };
 
-/// Every string in a JSON document, one a line.
-fn plain_text(json: &str) -> String {
-    fn gather(value: &Value, text: &mut String) {
+/// Every free text of an event, one a line.
+fn plain_text(payload: &str) -> String {
+    let mut texts = Texts(String::new());
+    if let Ok(mut body) = serde_json::from_str::<Body>(payload) {
+        body.visit(&mut texts);
+    }
+    texts.0
+}
+
+struct Texts(String);
+
+impl TextVisitor for Texts {
+    fn prose(&mut self, text: &mut String) {
+        self.0.push_str(text);
+        self.0.push('\n');
+    }
+
+    fn output(&mut self, text: &mut String) {
+        self.prose(text);
+    }
+
+    fn value(&mut self, value: &mut Value) {
         match value {
-            Value::String(string) => {
-                text.push_str(string);
-                text.push('\n');
-            }
-            Value::Array(values) => values.iter().for_each(|value| gather(value, text)),
-            Value::Object(members) => members.values().for_each(|value| gather(value, text)),
-            _ => {}
+            Value::String(text) => self.prose(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(members) => members.values_mut().for_each(|value| self.value(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    let mut text = String::new();
-    if let Ok(value) = serde_json::from_str(json) {
-        gather(&value, &mut text);
-    }
-    text
 }

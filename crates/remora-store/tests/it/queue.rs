@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use remora_core::event::{Body, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::{Batch, EventRow, Failure, Store, StoreError, Which};
@@ -217,4 +218,24 @@ fn a_newer_schema_is_read_and_never_written() {
 fn raise_schema(world: &World) {
     let connection = rusqlite::Connection::open(world.dir.database()).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test plays an older program")]
+fn events_queued_by_version_9_are_claimed_and_listed() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p1"), prompt("task")));
+    world.hook(&record_with("a", call("c1"), bash("make")));
+    world.hook(&record_with("a", turn("p1"), stop("done")));
+    let old = r#"{"kind":"tool_used","tool":"Bash","input":{"command":"make old"},"output":{"stdout":"built"},"outcome":{"is":"ok"}}"#;
+    let connection = rusqlite::Connection::open(world.dir.database()).unwrap();
+    connection.execute("UPDATE pending_messages SET payload = ?1 WHERE kind = 'tool_used'", [old]).unwrap();
+    let mut store = world.open();
+    let call = |body: &Body| body.tool().unwrap().call.clone();
+    let typed = ToolCall::Run { command: "make old".into(), output: "built".into(), exit: None };
+    let listed = store.queue(100).unwrap();
+    let used = listed.iter().find(|event| event.kind == "tool_used").unwrap();
+    assert_eq!(call(used.payload.as_ref().unwrap()), typed);
+    let batch = claim(&mut store, Time::now()).unwrap();
+    assert_eq!(call(&batch.events[1].body), typed);
 }

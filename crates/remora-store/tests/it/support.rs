@@ -1,13 +1,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolUse};
+use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::host::Host;
 use remora_core::privacy::clean;
 use remora_core::settings::Sync;
 use remora_core::time::Time;
 use remora_store::{DataDir, Enqueued, Record, Store};
-use serde_json::{Value, json};
 
 /// A data directory and a place for projects, gone when the test ends.
 pub(crate) struct World {
@@ -74,19 +73,8 @@ pub(crate) fn prompt(text: &str) -> Body {
 }
 
 pub(crate) fn bash(command: &str) -> Body {
-    tool("Bash", json!({ "command": command }), json!({"stdout": "done"}))
-}
-
-pub(crate) fn tool(name: &str, input: Value, output: Value) -> Body {
-    Body::ToolUsed(ToolUse {
-        tool: name.to_owned(),
-        input,
-        output,
-        outcome: Outcome::Ok,
-        changes: vec![],
-        files_read: vec![],
-        duration_ms: None,
-    })
+    let call = ToolCall::Run { command: command.to_owned(), output: "done".to_owned(), exit: Some(0) };
+    Body::ToolUsed(ToolUse { tool: "Bash".to_owned(), call, outcome: Outcome::Ok, duration_ms: None })
 }
 
 pub(crate) fn stop(message: &str) -> Body {

@@ -7,6 +7,7 @@ use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
 use remora_app::recall::{Injection, start};
+use remora_core::event::{Body, Change, How, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
@@ -290,31 +291,33 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
 /// A tool call in a few words.
 fn describe(event: &EventRow, project: &str) -> Option<String> {
     let payload = event.payload.as_ref()?;
-    let text = |pointer: &str| payload.pointer(pointer).and_then(|value| value.as_str()).unwrap_or_default();
     let file = |path: &str| {
         let marker = format!("/{project}/");
         path.split_once(&marker).map_or(path, |(_, inside)| inside).to_owned()
     };
-    let line = match (event.kind.as_str(), event.tool.as_deref().unwrap_or_default()) {
-        ("tool_used", "Bash") if event.outcome.as_deref() == Some("ok") => {
-            format!("{:<7}{}", "ran", brief(text("/input/command"), 72))
-        }
-        ("tool_used", "Bash") => paint(RED, &format!("{:<7}{}", "failed", brief(text("/input/command"), 72))),
-        ("tool_used", "Read") => format!("{:<7}{}", "read", file(event.files.first()?)),
-        ("tool_used", "Edit" | "Write" | "MultiEdit") => {
-            let patch = text("/changes/0/patch");
-            if text("/changes/0/how") == "created" {
-                format!("{:<7}{} ({})", "wrote", file(event.files.first()?), lines(patch.lines().count()))
-            } else {
-                let marked = |mark: char| patch.lines().filter(|line| line.starts_with(mark)).count();
-                format!("{:<7}{} +{} −{}", "edited", file(event.files.first()?), marked('+'), marked('-'))
+    let line = match payload {
+        Body::ToolUsed(tool) => match &tool.call {
+            ToolCall::Run { command, .. } if tool.outcome == Outcome::Ok => {
+                format!("{:<7}{}", "ran", brief(command, 72))
             }
-        }
-        ("tool_used", tool) => format!("{:<7}{tool}", "used"),
-        ("subagent_ended", _) => format!("{:<7}{}", "agent", brief(text("/message"), 72)),
+            ToolCall::Run { command, .. } => paint(RED, &format!("{:<7}{}", "failed", brief(command, 72))),
+            ToolCall::Read { file: path, .. } => format!("{:<7}{}", "read", file(path)),
+            ToolCall::Edit { changes } => {
+                let Change { path, how, patch } = changes.first()?;
+                let marked = |mark: char| patch.lines().filter(|line| line.starts_with(mark)).count();
+                match how {
+                    How::Created => {
+                        format!("{:<7}{} ({})", "wrote", file(path), lines(patch.lines().count()))
+                    }
+                    How::Edited => format!("{:<7}{} +{} −{}", "edited", file(path), marked('+'), marked('-')),
+                }
+            }
+            _ => format!("{:<7}{}", "used", tool.tool),
+        },
+        Body::SubagentEnded { message, .. } => format!("{:<7}{}", "agent", brief(message, 72)),
         _ => return None,
     };
-    let redacted = payload.to_string().matches("[redacted:").count();
+    let redacted = serde_json::to_string(payload).unwrap_or_default().matches("[redacted:").count();
     let note = match redacted {
         0 => String::new(),
         1 => "  1 secret redacted".to_owned(),

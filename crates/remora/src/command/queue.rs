@@ -3,6 +3,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use remora_app::AppError;
 use remora_app::queue::{self, DrainReport, Turns};
+use remora_core::event::Body;
 use remora_store::{EventRow, Store};
 use serde_json::json;
 
@@ -141,35 +142,25 @@ fn list(app: &App, limit: u32) -> Result<()> {
 
 /// One line that tells what an event is, for the queue and for a session's page.
 pub(crate) fn what(event: &EventRow) -> String {
-    let payload = event.payload.as_ref();
-    let text = |pointer: &str| {
-        payload
-            .and_then(|payload| payload.pointer(pointer)?.as_str())
-            .map(|text| brief(text, 60))
-            .unwrap_or_default()
+    let short = |text: &str| brief(text, 60);
+    let line = match &event.payload {
+        Some(Body::SessionStarted { source }) => format!("session started ({source})"),
+        Some(Body::PromptSubmitted { text }) => format!("prompt: {}", short(text)),
+        Some(Body::ToolUsed(tool)) => used(event, &short(tool.call.subject())),
+        Some(Body::TurnEnded { message, .. }) => format!("turn ended: {}", short(message)),
+        Some(Body::SubagentEnded { message, .. }) => format!("subagent ended: {}", short(message)),
+        Some(Body::Compacted { summary, .. }) => format!("compacted: {}", short(summary)),
+        Some(Body::SessionEnded { reason }) => format!("session ended ({reason})"),
+        Some(Body::PromptWithheld) => "a private turn, of which nothing was kept".to_owned(),
+        None if event.kind == "tool_used" => used(event, ""),
+        None => event.kind.replace('_', " "),
     };
-    match event.kind.as_str() {
-        "prompt_submitted" => format!("prompt: {}", text("/text")),
-        "prompt_withheld" => "a private turn, of which nothing was kept".to_owned(),
-        "tool_used" => {
-            let subject = match event.files.first() {
-                Some(file) => file.clone(),
-                None => [text("/input/command"), text("/input/description")]
-                    .into_iter()
-                    .find(|t| !t.is_empty())
-                    .unwrap_or_default(),
-            };
-            let failed = event.outcome.as_deref().filter(|outcome| *outcome != "ok");
-            let failed = failed.map(|outcome| format!(" ({outcome})")).unwrap_or_default();
-            format!("{} {subject}{failed}", event.tool.as_deref().unwrap_or("tool")).trim_end().to_owned()
-        }
-        "turn_ended" => format!("turn ended: {}", text("/message")),
-        "subagent_ended" => format!("subagent ended: {}", text("/message")),
-        "compacted" => format!("compacted: {}", text("/summary")),
-        "session_started" => format!("session started ({})", text("/source")),
-        "session_ended" => format!("session ended ({})", text("/reason")),
-        other => other.to_owned(),
-    }
-    .trim_end_matches(": ")
-    .to_owned()
+    line.trim_end_matches(": ").to_owned()
+}
+
+fn used(event: &EventRow, subject: &str) -> String {
+    let subject = event.files.first().map_or(subject, String::as_str);
+    let failed = event.outcome.as_deref().filter(|outcome| *outcome != "ok");
+    let failed = failed.map(|outcome| format!(" ({outcome})")).unwrap_or_default();
+    format!("{} {subject}{failed}", event.tool.as_deref().unwrap_or("tool")).trim_end().to_owned()
 }

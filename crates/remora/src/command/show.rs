@@ -1,9 +1,11 @@
 use clap::Args;
 use remora_app::records::{self, Record, WholeSession};
+use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_core::feedback::Feedback;
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
+use serde_json::Value;
 
 use super::queue::what;
 use crate::app::App;
@@ -43,7 +45,7 @@ fn print(record: &Record) -> Result<()> {
         Record::Turn(row) => print_turn(row, usize::MAX),
         Record::Fact(row) => print_fact(row),
         Record::Note(row) => print_note(row),
-        Record::Event(row) => print_event(row)?,
+        Record::Event(row) => print_event(row),
         Record::Session(row) => print_session(row),
     }
     Ok(())
@@ -126,17 +128,92 @@ fn print_note(row: &NoteRow) {
     field("text", &row.text);
 }
 
-fn print_event(row: &EventRow) -> Result<()> {
+fn print_event(row: &EventRow) {
     say(&format!("{} {}", paint(BOLD, &format!("e{}", row.id)), what(row)));
     field("when", &output::local(row.created_at));
     field("status", &row.status);
     field("files", &row.files.join("\n"));
     field("error", row.last_error.as_deref().unwrap_or_default());
     match &row.payload {
-        Some(payload) => say(&format!("\n{}", serde_json::to_string_pretty(payload)?)),
-        None => field("payload", "gone: it has become knowledge"),
+        Some(payload) => print_body(payload),
+        None if row.status == "done" => field("payload", "gone: it has become knowledge"),
+        None => field("payload", "cannot be read by this version"),
     }
-    Ok(())
+}
+
+fn print_body(body: &Body) {
+    match body {
+        // The line above says it all.
+        Body::SessionStarted { .. } | Body::SessionEnded { .. } | Body::PromptWithheld => {}
+        Body::PromptSubmitted { text } => field("prompt", text),
+        Body::ToolUsed(tool) => print_tool(tool),
+        Body::TurnEnded { message, error } => {
+            field("answer", message);
+            field("broke off", error.as_deref().unwrap_or_default());
+        }
+        Body::SubagentEnded { agent_type, message } => {
+            field("agent", agent_type);
+            field("report", message);
+        }
+        Body::Compacted { trigger, summary } => {
+            field("trigger", trigger);
+            field("summary", summary);
+        }
+    }
+}
+
+fn print_tool(tool: &ToolUse) {
+    match &tool.call {
+        ToolCall::Run { command, output, .. } => {
+            field("command", command);
+            field("output", output);
+        }
+        ToolCall::Edit { changes } => {
+            for change in changes {
+                field("change", &format!("{}\n{}", change.path, change.patch));
+            }
+        }
+        ToolCall::Read { file, text } => {
+            field("file", file);
+            field("text", text);
+        }
+        ToolCall::Search { query, within, found } => {
+            field("query", query);
+            field("in", within);
+            field("found", found);
+        }
+        ToolCall::Fetch { url, question, text } => {
+            field("page", url);
+            field("question", question);
+            field("text", text);
+        }
+        ToolCall::Ask { questions } => {
+            for asked in questions {
+                field("question", &asked.question);
+                field("options", &asked.options.join("\n"));
+                field("answer", &asked.answer);
+            }
+        }
+        ToolCall::Delegate { task, prompt, report } => {
+            field("task", task);
+            field("prompt", prompt);
+            field("report", report);
+        }
+        ToolCall::Other { input, output } => {
+            field("input", &pretty(input));
+            field("output", &pretty(output));
+        }
+    }
+    field("failed", tool.error().unwrap_or_default());
+}
+
+/// JSON for people: a text without its quotes, anything else in lines.
+fn pretty(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => format!("{other:#}"),
+    }
 }
 
 fn print_session(whole: &WholeSession) {

@@ -11,7 +11,7 @@ use crate::support::{Ran, World, assert_harmless, feed, run_hook};
 fn stored_calls(world: &World) -> Vec<String> {
     let queue = world.json(&["queue", "--limit", "100000"]);
     let events = queue["events"].as_array().unwrap();
-    let command = |event: &Value| event["payload"]["input"]["command"].as_str().map(str::to_owned);
+    let command = |event: &Value| event["payload"]["call"]["command"].as_str().map(str::to_owned);
     events.iter().filter_map(command).map(|command| command.replace("make ", "")).collect()
 }
 

@@ -144,7 +144,7 @@ fn invalid_utf8_is_replaced_and_the_event_kept() {
     input[at] = 0xff;
     send(&mut world.hook_command(), &input);
     let event = world.json(&["show", "e1"]);
-    assert_eq!(event["payload"]["output"]["stdout"], "\u{FFFD}one");
+    assert_eq!(event["payload"]["call"]["output"], "\u{FFFD}one");
 }
 
 /// Runs `script` with a small file system of its own at `$SMALL`, if this machine lets us mount one.

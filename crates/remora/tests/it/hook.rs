@@ -127,7 +127,7 @@ fn a_hundred_megabytes_of_output_become_one_small_event() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
     let event = world.json(&["show", "e1"]);
-    let stdout = event["payload"]["output"]["stdout"].as_str().unwrap();
+    let stdout = event["payload"]["call"]["output"].as_str().unwrap();
     assert!(stdout.starts_with("HEAD ") && stdout.ends_with(" TAIL") && stdout.contains("bytes cut"));
     assert!(event.to_string().len() < 64 << 10);
 }

@@ -3,10 +3,14 @@
 //! A host's adapter turns its wire format into an [`Event`]; everything behind that point knows only these
 //! types. An event is not yet fit to be stored: see [`crate::privacy::clean`].
 
+mod tool;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::host::Host;
+
+pub use tool::{Change, How, Outcome, Question, ToolCall, ToolUse};
 
 /// One thing that happened in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,21 +155,7 @@ impl Body {
                 visitor.prose(label);
                 visitor.prose(text);
             }
-            Body::ToolUsed(tool) => {
-                visitor.prose(&mut tool.tool);
-                visitor.value(&mut tool.input);
-                visitor.value(&mut tool.output);
-                if let Outcome::Failed { error } | Outcome::Interrupted { error } = &mut tool.outcome {
-                    visitor.output(error);
-                }
-                for change in &mut tool.changes {
-                    visitor.prose(&mut change.path);
-                    visitor.prose(&mut change.patch);
-                }
-                for file in &mut tool.files_read {
-                    visitor.prose(file);
-                }
-            }
+            Body::ToolUsed(tool) => tool.visit(visitor),
         }
     }
 }
@@ -176,48 +166,6 @@ pub trait TextVisitor {
     fn prose(&mut self, text: &mut String);
     /// What a program printed.
     fn output(&mut self, text: &mut String);
-    /// A tool's input or result.
+    /// Input or result of a tool whose fields are unknown.
     fn value(&mut self, value: &mut Value);
-}
-
-/// One call of a tool and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolUse {
-    pub tool: String,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub input: Value,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub output: Value,
-    pub outcome: Outcome,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files_read: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum Outcome {
-    Ok,
-    Failed { error: String },
-    Interrupted { error: String },
-}
-
-/// What a tool did to a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    pub path: String,
-    pub how: How,
-    /// The changed lines as a unified diff, or a new file's text.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub patch: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum How {
-    Created,
-    Edited,
 }
