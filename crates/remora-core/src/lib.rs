@@ -17,6 +17,7 @@ pub mod intake;
 pub mod memory;
 pub mod privacy;
 pub mod project;
+pub mod prose;
 pub mod settings;
 pub mod text;
 pub mod time;

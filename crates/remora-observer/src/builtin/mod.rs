@@ -2,9 +2,8 @@
 //! there is, the agent's own closing message.
 
 mod checks;
-mod prose;
+
 mod title;
-mod words;
 
 use std::path::Path;
 
@@ -14,7 +13,7 @@ use remora_core::text::one_line;
 
 use crate::turn::Turn;
 use checks::Verdict;
-use prose::{Role, Sentence, sentences};
+use remora_core::prose::{Role, Sentence, sentences};
 
 pub const NAME: &str = "builtin";
 

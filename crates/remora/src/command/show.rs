@@ -33,12 +33,12 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
         if number > 0 {
             say("");
         }
-        print(record)?;
+        print(record);
     }
     Ok(())
 }
 
-fn print(record: &Record) -> Result<()> {
+fn print(record: &Record) {
     match record {
         Record::Observation(row) => print_observation(row),
         Record::Summary(row) => print_summary(row),
@@ -48,7 +48,6 @@ fn print(record: &Record) -> Result<()> {
         Record::Event(row) => print_event(row),
         Record::Session(row) => print_session(row),
     }
-    Ok(())
 }
 
 fn field(label: &str, text: &str) {

@@ -1,10 +1,10 @@
 //! Reads what an agent wrote: sentences, and what each of them is for.
 
-use super::words;
+mod words;
 
 /// What a sentence does in a closing message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// "Done!", "Great question."
     Courtesy,
     /// "Let me know if…"
@@ -22,14 +22,14 @@ pub(super) enum Role {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sentence {
-    pub(super) text: String,
-    pub(super) role: Role,
+pub struct Sentence {
+    pub text: String,
+    pub role: Role,
 }
 
 /// The sentences of a Markdown text, without its code blocks, tables and headings; a heading colours what
 /// stands below it.
-pub(super) fn sentences(markdown: &str) -> Vec<Sentence> {
+pub fn sentences(markdown: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut section = Section::None;
     for block in blocks(markdown) {
