@@ -17,6 +17,7 @@ use crate::query::{Mode, SearchQuery, Sort};
 use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
 use crate::syntax::Question;
+use crate::terms::Terms;
 use crate::waiting;
 
 /// What was found, before it is shown.
@@ -67,7 +68,8 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
         no_vectors: None,
     };
     let facets = facets(store, &documents)?;
-    Ok(Results { hits, total, more: total >= MOST_BY_DATE, facets, plan })
+    let terms = Terms::default();
+    Ok(Results { hits, total, more: total >= MOST_BY_DATE, facets, plan, terms })
 }
 
 /// The best records, best first, or newest first if that was asked for.
@@ -105,7 +107,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         hit.project.iter().for_each(|project| count(&mut facets.projects, project));
     }
     let hits = hits.into_iter().map(|shown| shown.hit).skip(query.offset).take(query.limit).collect();
-    Ok(Results { hits, total, more, facets, plan })
+    let terms = Terms { weighed: weighed.to_vec(), pieces: question.pieces.clone() };
+    Ok(Results { hits, total, more, facets, plan, terms })
 }
 
 /// Every record at its best document, best first.

@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::query::Mode;
+use crate::terms::Terms;
 
 /// One page of what was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct Results {
     pub more: bool,
     pub facets: Facets,
     pub plan: Plan,
+    /// What was asked, for those who look into the hits.
+    #[serde(skip)]
+    pub terms: Terms,
 }
 
 /// A record that was found, at the part of it that fits best.

@@ -25,6 +25,7 @@ mod searcher;
 mod snippet;
 mod stem;
 mod syntax;
+mod terms;
 mod waiting;
 mod words;
 
@@ -37,3 +38,4 @@ pub use query::{Mode, SearchQuery, Sort};
 pub use remora_core::document::{ProjectScope, RecordId, RecordKind};
 pub use remora_store::search::Filters;
 pub use searcher::Searcher;
+pub use terms::Terms;

@@ -101,6 +101,11 @@ fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
 
 /// Which terms of the question a text contains.
 pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[String]) -> Vec<&'a Weighed> {
+    places(texts, weighed, pieces).into_iter().map(|place| &weighed[place]).collect()
+}
+
+/// The same, by their places.
+pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> Vec<usize> {
     let mut is_there = vec![false; weighed.len()];
     for text in texts {
         let text = remora_core::text::prefix(text, MOST_BYTES);
@@ -118,5 +123,5 @@ pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[Stri
             *is_there |= is_in(&names) && is_in(&folded);
         }
     }
-    weighed.iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(term, _)| term).collect()
+    (0..weighed.len()).filter(|place| is_there[*place]).collect()
 }

@@ -53,23 +53,26 @@ pub struct Item {
     /// Of a note that is told because it always is: which state of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
+    /// Hashes of the passages that were injected; none where only a title was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<u64>,
 }
 
 impl Item {
     /// An observation of the timeline at a session's start.
     pub fn of_timeline(observation: i64) -> Self {
-        Self { id: observation.to_string(), score: None, why: TIMELINE.to_owned(), version: String::new() }
+        Self { id: observation.to_string(), score: None, why: TIMELINE.to_owned(), version: String::new(), passages: Vec::new() }
     }
 
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
-        Self { id: observation.to_string(), score: None, why: "file".to_owned(), version: String::new() }
+        Self { id: observation.to_string(), score: None, why: "file".to_owned(), version: String::new(), passages: Vec::new() }
     }
 
     /// A note that is always told.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
-        Self { id: id.to_string(), score: None, why: "note".to_owned(), version: note.version.clone() }
+        Self { id: id.to_string(), score: None, why: "note".to_owned(), version: note.version.clone(), passages: Vec::new() }
     }
 }
 
@@ -97,6 +100,8 @@ pub struct Told {
     pub sessions: HashSet<SessionId>,
     /// Notes that are always told, with their versions. A part of one that matters for a prompt is told beside that.
     pub notes: HashSet<(i64, String)>,
+    /// Hashes of injected passages.
+    pub passages: HashSet<u64>,
 }
 
 /// The same, read again.
@@ -148,6 +153,7 @@ impl Store {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
             // A title is an offer. It must not keep the substance from being injected later.
             for item in items.into_iter().filter(|item| item.why != TIMELINE) {
+                told.passages.extend(&item.passages);
                 let Ok(record) = item.id.parse::<RecordId>() else { continue };
                 if item.version.is_empty() {
                     told.records.insert(record);

@@ -1,15 +1,16 @@
 //! Which of the records found for a prompt are injected, and why not the others.
 
-use remora_core::context::{LONGEST_TEXT, Noted, Recalled};
+use remora_core::context::{Noted, Recalled};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::{NoteId, ObservationId, PromptId, SummaryId};
+use remora_core::ids::NoteId;
 use remora_core::settings::Memory;
 use remora_core::vault;
-use remora_search::Hit;
+use remora_search::{Hit, Terms};
 use remora_store::retrievals::{Item, Told};
 use remora_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
+use super::passages::{self, Gate, Passage};
 use super::prompt::PromptRequest;
 
 /// About this much of a note is injected, around what fits, in characters.
@@ -22,8 +23,6 @@ const BEGINNING: &str = "section_1";
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     Injected,
-    /// It does not fit well enough.
-    BelowThreshold,
     /// A session knows what it did itself.
     OwnSession,
     /// An event that is no memory yet.
@@ -32,15 +31,16 @@ pub enum Fate {
     /// Somebody called it wrong, or the record it was made of.
     Wrong,
     NotesOff,
-    AlreadyInjected,
     /// The beginning of a note that is injected at every start.
     InjectedAsNote,
-    /// A turn or a summary whose observation was injected before.
-    InjectedOtherwise,
-    /// Says the same as a better candidate.
+    /// What it says was injected into this session before.
+    AlreadyInjected,
+    /// A better candidate says the same.
     Duplicate,
-    /// As many are injected as the settings allow.
-    Enough,
+    /// None of its sentences answers, or others answer better and there is no room for more.
+    NoPassage,
+    /// The prompt asks about nothing of its own, or nothing fits well enough.
+    Gated,
     OverBudget,
     /// It was removed while it was searched.
     Gone,
@@ -74,46 +74,73 @@ impl<'a> Judge<'a> {
         Ok(Self { request, memory, notes, told: store.told(request.session)? })
     }
 
-    /// Hits come best first, and one that is injected may leave nothing new in the next.
+    /// Which candidates may be injected: of the others, why not.
     pub(super) fn judge(
         &self,
         hits: Vec<Hit>,
         retells_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
     ) -> Result<Vec<Candidate>, StoreError> {
-        let most = usize::from(self.memory.auto_retrieve_max_results);
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
-            let injected = || judged.iter().filter(|other| other.fate == Fate::Injected);
-            let fate = if let Some(fate) = self.of_itself(&hit) {
-                fate
-            } else if injected().any(|other| says_the_same(&other.hit, &hit)) {
-                Fate::Duplicate
-            } else if injected().count() >= most {
-                Fate::Enough
-            } else if retells_wrong(hit.id)? {
+            let fate = match self.of_itself(&hit) {
+                Some(fate) => fate,
                 // A wrong observation must not come back in the words of its turn.
-                Fate::Wrong
-            } else {
-                Fate::Injected
+                None if retells_wrong(hit.id)? => Fate::Wrong,
+                None => Fate::Injected,
             };
             judged.push(Candidate { fate, hit });
         }
         Ok(judged)
     }
 
+    /// Chooses passages of the candidates that may be injected, and says of the others why not.
+    pub(super) fn choose(
+        &self,
+        store: &Store,
+        candidates: &mut [Candidate],
+        terms: &Terms,
+    ) -> Result<Vec<Passage>, StoreError> {
+        let eligible = || {
+            let of_memory = |candidate: &Candidate| candidate.hit.kind != RecordKind::Note;
+            let may = move |candidate: &Candidate| candidate.fate == Fate::Injected && of_memory(candidate);
+            candidates.iter().enumerate().filter(move |(_, c)| may(c)).map(|(place, c)| (place, &c.hit))
+        };
+        let most = usize::from(self.memory.auto_retrieve_max_results);
+        let choice = passages::choose(store, eligible(), terms, most, &self.told.passages)?;
+        let hits: Vec<&Hit> = eligible().map(|(_, hit)| hit).collect();
+        let gate = Gate { least_score: self.memory.auto_retrieve_min_score };
+        let is_open = gate.opens(&hits, &choice.passages, terms);
+        let chosen = if is_open { choice.passages } else { Vec::new() };
+        for (place, candidate) in candidates.iter_mut().enumerate() {
+            let is_note = candidate.hit.kind == RecordKind::Note;
+            if candidate.fate != Fate::Injected || chosen.iter().any(|passage| passage.place == place) {
+                continue;
+            }
+            if is_note && candidate.hit.score >= self.memory.auto_retrieve_min_score {
+                continue;
+            }
+            candidate.fate = if choice.injected_before.contains(&place) {
+                Fate::AlreadyInjected
+            } else if !is_open {
+                Fate::Gated
+            } else if choice.duplicates.contains(&place) {
+                Fate::Duplicate
+            } else {
+                Fate::NoPassage
+            };
+        }
+        Ok(chosen)
+    }
+
     /// Why a hit is not injected whatever else is.
     fn of_itself(&self, hit: &Hit) -> Option<Fate> {
-        let retold = || hit.session_id.is_some_and(|session| self.told.sessions.contains(&session));
-        let reasons: [(Fate, &dyn Fn() -> bool); 9] = [
-            (Fate::BelowThreshold, &|| hit.score < self.memory.auto_retrieve_min_score),
+        let reasons: [(Fate, &dyn Fn() -> bool); 6] = [
             (Fate::OwnSession, &|| hit.session_id == Some(self.request.session)),
             (Fate::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
             (Fate::Superseded, &|| hit.superseded_by.is_some()),
             (Fate::Wrong, &|| hit.feedback.is_wrong()),
             (Fate::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
-            (Fate::AlreadyInjected, &|| self.told.records.contains(&hit.id)),
             (Fate::InjectedAsNote, &|| self.is_begun(hit)),
-            (Fate::InjectedOtherwise, &|| retells(hit) && retold()),
         ];
         reasons.into_iter().find(|(_, holds)| holds()).map(|(fate, _)| fate)
     }
@@ -128,39 +155,43 @@ impl<'a> Judge<'a> {
 }
 
 /// What is logged of a record that is injected.
-pub(super) fn item(hit: &Hit) -> Item {
+pub(super) fn item(hit: &Hit, passages: Vec<u64>) -> Item {
     let why = format!("{} {}", hit.part, hit.why.matched.join(" "));
     Item {
         id: hit.id.to_string(),
         score: Some(hit.score),
         why: why.trim().to_owned(),
         version: String::new(),
+        passages,
     }
 }
 
-/// A hit with enough of its text to be of use; nothing where it was removed meanwhile.
-pub(super) fn text_of(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
-    let RecordId { kind, number } = hit.id;
-    if kind == RecordKind::Note {
+/// A record with the passages that are injected; nothing where it was removed meanwhile.
+pub(super) fn text_of(
+    store: &Store,
+    hit: &Hit,
+    passages: &[&str],
+) -> Result<Option<Recalled>, StoreError> {
+    if hit.kind == RecordKind::Note {
         return note_text(store, hit);
     }
-    let text = match kind {
-        RecordKind::Observation => {
-            store.observation(ObservationId(number))?.map(|row| row.observation.narrative)
-        }
-        RecordKind::Summary => store
-            .summary(SummaryId(number))?
-            .map(|row| [row.summary.completed, row.summary.learned].join(" ").trim().to_owned()),
-        RecordKind::Turn => store.prompt(PromptId(number))?.and_then(|row| row.closing_message),
-        RecordKind::Fact | RecordKind::Note | RecordKind::Event => Some(hit.snippet.text.clone()),
-    };
     let host = match hit.session_id {
         Some(session) => store.session_host(session)?,
         None => String::new(),
     };
-    let id = hit.id.to_string();
-    let longest = LONGEST_TEXT;
-    Ok(text.map(|text| Recalled { id, title: hit.title.clone(), text, longest, at: hit.created_at, host }))
+    let text = passages.iter().map(|passage| ended(passage)).collect::<Vec<_>>().join(" ");
+    // A turn and a summary are called by their prompt, which is no answer.
+    let title = match hit.kind {
+        RecordKind::Observation | RecordKind::Fact => hit.title.clone(),
+        _ => String::new(),
+    };
+    let longest = usize::MAX;
+    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host }))
+}
+
+fn ended(sentence: &str) -> String {
+    let is_ended = sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']);
+    if is_ended { sentence.to_owned() } else { format!("{sentence}.") }
 }
 
 /// The words of a note around what was found.
@@ -180,18 +211,9 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
     }))
 }
 
-/// A turn and a summary say again what became an observation.
-fn retells(hit: &Hit) -> bool {
-    matches!(hit.kind, RecordKind::Turn | RecordKind::Summary)
-}
-
-fn says_the_same(one: &Hit, other: &Hit) -> bool {
-    one.session_id.is_some() && one.session_id == other.session_id && (retells(one) || retells(other))
-}
-
 #[cfg(test)]
 mod tests {
-    use remora_core::ids::{ProjectId, SessionId};
+    use remora_core::ids::{ObservationId, ProjectId, SessionId};
     use remora_core::time::Time;
     use remora_search::{Snippet, Why};
 
@@ -235,30 +257,20 @@ mod tests {
             text: String::new(),
             version: String::new(),
         };
-        let told = Told {
-            records: ["6".parse().unwrap()].into(),
-            sessions: [SessionId(6)].into(),
-            ..Told::default()
-        };
-        let judge = Judge { request: &request, memory: &memory, notes: &[note], told };
+        let judge = Judge { request: &request, memory: &memory, notes: &[note], told: Told::default() };
         let superseded = Hit { superseded_by: Some(ObservationId(1)), ..hit("3", 3, 0.9) };
         let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
         let begun = Hit { part: BEGINNING.to_owned(), session_id: None, ..hit("n4", 0, 0.9) };
         let further = Hit { session_id: None, ..hit("n4", 0, 0.9) };
         let cases = [
-            (hit("1", 1, 0.49), Fate::BelowThreshold),
             (hit("2", 9, 0.9), Fate::OwnSession),
             (superseded, Fate::Superseded),
             (waiting, Fate::Waiting),
             (hit("e5", 5, 0.9), Fate::Waiting),
-            (hit("6", 6, 0.9), Fate::AlreadyInjected),
-            (hit("t6", 6, 0.9), Fate::InjectedOtherwise),
             (begun, Fate::InjectedAsNote),
             (hit("s11", 11, 0.9), Fate::Wrong),
             (hit("7", 7, 0.5), Fate::Injected),
-            (hit("s7", 7, 0.9), Fate::Duplicate),
             (further, Fate::Injected),
-            (hit("10", 10, 0.9), Fate::Enough),
         ];
         let (hits, expected): (Vec<Hit>, Vec<Fate>) = cases.into_iter().unzip();
         let judged = judge.judge(hits, |id| Ok(id.to_string() == "s11")).unwrap();

@@ -5,6 +5,7 @@
 
 mod candidates;
 pub mod file;
+mod passages;
 pub mod prompt;
 pub mod start;
 

@@ -19,6 +19,7 @@ use remora_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
+use super::passages::Passage;
 use super::{Fate, Injection};
 use crate::Engine;
 
@@ -157,6 +158,7 @@ pub fn recall(
         Some(_) => store.untold_notes(request.session)?,
         None => Vec::new(),
     };
+    let mut chosen = Vec::new();
     let mut explanation = Explanation {
         skipped: skipped(&request.text, memory),
         mode: None,
@@ -169,10 +171,11 @@ pub fn recall(
     if explanation.skipped.is_none() {
         let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
-        explanation.candidates =
-            Judge::new(store, request, memory, &notes)?.judge(found.hits, |id| store.retells_wrong(id))?;
+        let judge = Judge::new(store, request, memory, &notes)?;
+        explanation.candidates = judge.judge(found.hits, |id| store.retells_wrong(id))?;
+        chosen = judge.choose(store, &mut explanation.candidates, &found.terms)?;
     }
-    let injection = inject(store, request, &mut explanation.candidates, &notes, now)?;
+    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, now)?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
     explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -200,16 +203,19 @@ fn inject(
     store: &Store,
     request: &PromptRequest,
     candidates: &mut [Candidate],
+    chosen: &[Passage],
     notes: &[Noted],
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let mut memories = Vec::new();
-    let mut places = Vec::new();
+    let mut places: Vec<usize> = Vec::new();
     for (place, candidate) in candidates.iter_mut().enumerate() {
         if candidate.fate != Fate::Injected {
             continue;
         }
-        match candidates::text_of(store, &candidate.hit)? {
+        let own: Vec<&str> =
+            chosen.iter().filter(|passage| passage.place == place).map(|passage| passage.text.as_str()).collect();
+        match candidates::text_of(store, &candidate.hit, &own)? {
             Some(memory) => {
                 memories.push(memory);
                 places.push(place);
@@ -225,9 +231,12 @@ fn inject(
     }
     Ok(rendered.map(|rendered| {
         let of_notes = rendered.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
-        let injected = candidates.iter().filter(|candidate| candidate.fate == Fate::Injected);
-        let items = of_notes.chain(injected.map(|candidate| candidates::item(&candidate.hit))).collect();
-        Injection::new(rendered.text, items)
+        let injected = candidates.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Injected);
+        let of_hits = injected.map(|(place, candidate)| {
+            let own = chosen.iter().filter(|passage| passage.place == place).map(Passage::hash);
+            candidates::item(&candidate.hit, own.collect())
+        });
+        Injection::new(rendered.text, of_notes.chain(of_hits).collect())
     }))
 }
 

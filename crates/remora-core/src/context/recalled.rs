@@ -10,7 +10,7 @@ const LONGEST_TITLE: usize = 120;
 pub const LONGEST_TEXT: usize = 400;
 /// What notes may take beside the memories, in tokens.
 const MOST_FOR_NOTES: u64 = 600;
-const HEADING: &str = "Perhaps of use for this prompt (`remora show ID` tells more):\n";
+const HEADING: &str = "Known about this (`remora show ID` has more):\n";
 
 /// A memory as it is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ pub fn recalled(
 pub(super) fn line(memory: &Recalled, now: Time) -> String {
     let title = safe(&memory.title, LONGEST_TITLE);
     let text = safe(&memory.text, memory.longest);
-    let told = if text.starts_with(title.trim_end_matches(['.', '…'])) {
+    let told = if title.is_empty() || text.starts_with(title.trim_end_matches(['.', '…'])) {
         text
     } else {
         format!("{title}: {text}")

@@ -82,7 +82,7 @@ fn candidates(why: &Explanation) {
         table.row(vec![
             candidate.hit.id.to_string(),
             format!("{:.2}", candidate.hit.score),
-            paint(style(candidate.fate), &outcome(candidate, why)),
+            paint(style(candidate.fate), &outcome(candidate)),
             brief(&candidate.hit.title, 100),
         ]);
         table.below(&paint(DIM, &search::why(&candidate.hit)));
@@ -90,10 +90,9 @@ fn candidates(why: &Explanation) {
     table.print();
 }
 
-fn outcome(candidate: &Candidate, why: &Explanation) -> String {
+fn outcome(candidate: &Candidate) -> String {
     match candidate.fate {
         Fate::Injected => "injected".to_owned(),
-        Fate::BelowThreshold => format!("below {:.2}", why.least_score),
         Fate::OwnSession => "learned by this session".to_owned(),
         Fate::Waiting => "no memory yet".to_owned(),
         Fate::Superseded => match candidate.hit.superseded_by {
@@ -102,11 +101,11 @@ fn outcome(candidate: &Candidate, why: &Explanation) -> String {
         },
         Fate::Wrong => "called wrong".to_owned(),
         Fate::NotesOff => "notes are off".to_owned(),
-        Fate::AlreadyInjected => "injected before".to_owned(),
         Fate::InjectedAsNote => "injected as a note".to_owned(),
-        Fate::InjectedOtherwise => "injected before, in other words".to_owned(),
+        Fate::AlreadyInjected => "injected before".to_owned(),
         Fate::Duplicate => "says the same as one above".to_owned(),
-        Fate::Enough => format!("{} are injected already", why.most),
+        Fate::NoPassage => "no sentence answers".to_owned(),
+        Fate::Gated => "too far from the prompt".to_owned(),
         Fate::OverBudget => "no room left".to_owned(),
         Fate::Gone => "removed meanwhile".to_owned(),
     }
@@ -115,8 +114,8 @@ fn outcome(candidate: &Candidate, why: &Explanation) -> String {
 fn style(fate: Fate) -> Style {
     match fate {
         Fate::Injected => GREEN,
-        Fate::BelowThreshold => DIM,
-        Fate::Enough | Fate::OverBudget => BOLD,
+        Fate::Gated | Fate::NoPassage => DIM,
+        Fate::OverBudget => BOLD,
         _ => YELLOW,
     }
 }
