@@ -2,13 +2,15 @@
 //! there is, the agent's own closing message.
 
 mod checks;
+mod evidence;
 mod prose;
+mod shell;
 mod title;
 mod words;
 
 use std::path::Path;
 
-use remora_core::event::How;
+use remora_core::event::{Change, How};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::text::one_line;
 
@@ -39,7 +41,9 @@ struct Account<'a> {
 impl<'a> Account<'a> {
     fn new(turn: &'a Turn) -> Self {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
-        let verdict = checks::verdict(turn);
+        let is_code = |change: &Change| !is_document(&change.path);
+        let verdict =
+            checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
         let kind = kind(turn, &closing, verdict.as_ref());
         Self { turn, closing, verdict, kind }
     }
@@ -161,9 +165,9 @@ impl<'a> Account<'a> {
             Verdict::NotRunAgain { command } => {
                 format!("`{command}` failed before the last change and was not run again.")
             }
-            Verdict::StillFails { command, reason } => match reason {
-                Some(reason) => format!("`{command}` still fails: {}", ended(reason)),
-                None => format!("`{command}` still fails."),
+            Verdict::StillFails { command, result, reason } => match reason {
+                Some(reason) => format!("`{command}` still fails{}: {}", count(result), ended(reason)),
+                None => format!("`{command}` still fails{}.", count(result)),
             },
         })
     }
@@ -171,15 +175,10 @@ impl<'a> Account<'a> {
     fn facts(&self) -> Vec<String> {
         let worth =
             |sentence: &&Sentence| matches!(sentence.role, Role::Cause | Role::Caveat | Role::Decision);
-        let mut facts: Vec<String> = self
-            .closing
-            .iter()
-            .filter(worth)
-            .take(MOST_FACTS - 1)
-            .map(|s| one_line(&ended(&s.text), 240))
-            .collect();
-        facts.extend(self.proof());
-        facts
+        let proven: Vec<String> = self.proof().into_iter().collect();
+        let said = self.closing.iter().filter(worth).map(|s| one_line(&ended(&s.text), 240));
+        let room = MOST_FACTS - proven.len();
+        said.take(room).chain(proven).collect()
     }
 
     fn concepts(&self) -> Vec<&'static str> {
