@@ -6,6 +6,7 @@ mod evidence;
 mod prose;
 mod shell;
 mod title;
+mod traps;
 mod words;
 
 use std::path::Path;
@@ -17,6 +18,7 @@ use remora_core::text::one_line;
 use crate::turn::Turn;
 use checks::Verdict;
 use prose::{Role, Sentence, sentences};
+use traps::Trap;
 
 pub const NAME: &str = "builtin";
 
@@ -35,6 +37,7 @@ struct Account<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
     verdict: Option<Verdict>,
+    traps: Vec<Trap>,
     kind: ObservationType,
 }
 
@@ -45,7 +48,7 @@ impl<'a> Account<'a> {
         let verdict =
             checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
         let kind = kind(turn, &closing, verdict.as_ref());
-        Self { turn, closing, verdict, kind }
+        Self { turn, closing, verdict, traps: traps::traps(turn), kind }
     }
 
     /// Reads that led to no change, and chat, are not.
@@ -53,11 +56,11 @@ impl<'a> Account<'a> {
         if !self.turn.changes.is_empty() {
             return true;
         }
-        // Something was tried and what came of it explained.
+        // Something was tried and what came of it explained, or proven.
         let tried = self.turn.runs.iter().any(|run| !checks::proves_nothing(&run.command));
         let explained =
             self.closing.iter().any(|sentence| matches!(sentence.role, Role::Cause | Role::Caveat));
-        tried && explained
+        (tried && explained) || !self.traps.is_empty()
     }
 
     fn observation(&self) -> Observation {
@@ -175,7 +178,8 @@ impl<'a> Account<'a> {
     fn facts(&self) -> Vec<String> {
         let worth =
             |sentence: &&Sentence| matches!(sentence.role, Role::Cause | Role::Caveat | Role::Decision);
-        let proven: Vec<String> = self.proof().into_iter().collect();
+        let mut proven: Vec<String> = self.traps.iter().map(trap).collect();
+        proven.extend(self.proof());
         let said = self.closing.iter().filter(worth).map(|s| one_line(&ended(&s.text), 240));
         let room = MOST_FACTS - proven.len();
         said.take(room).chain(proven).collect()
@@ -193,7 +197,7 @@ impl<'a> Account<'a> {
         if has(Role::Cause) && self.kind != ObservationType::Bugfix {
             concepts.push("why-it-exists");
         }
-        if has(Role::Caveat) {
+        if has(Role::Caveat) || !self.traps.is_empty() {
             concepts.push("gotcha");
         }
         if !self.turn.changes.is_empty() {
@@ -263,6 +267,10 @@ impl<'a> Account<'a> {
         notes.extend(self.break_off());
         notes.join(" ")
     }
+}
+
+fn trap(Trap { fails, why, works }: &Trap) -> String {
+    format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
 }
 
 /// What kind of knowledge a turn is, by what was done and what was asked.

@@ -114,6 +114,11 @@ impl Command {
         self.words.is_empty() || IDLE.contains(&self.program())
     }
 
+    /// The words that are no options.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str).filter(|word| !word.starts_with('-'))
+    }
+
     /// The command as one would type it, with what a sentence in Markdown cannot hold replaced.
     pub(super) fn text(&self) -> String {
         let quoted = |word: &String| {
