@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(exit(&TOOLS, polled), (Some(2), "no rule".into(), failed("Exit code 2")));
     }
 
-    /// As recorded from Codex 0.166, Gemini CLI 0.61, Copilot CLI 1.0 and `OpenCode` 1.18.
+    // As recorded from Codex 0.166, Gemini CLI 0.61, Copilot CLI 1.0 and OpenCode 1.18.
     #[test]
     fn a_table_is_all_that_another_host_needs() {
         let tools = Tools {

@@ -33,7 +33,9 @@ pub struct Turn {
 pub struct Run {
     pub command: String,
     pub failed: bool,
-    /// What it printed.
+    /// Missing if the host does not say, or if the command never ran to its end.
+    pub exit: Option<i32>,
+    /// What it printed, or why it did not run.
     pub output: String,
     /// How many files had been changed before it ran.
     pub after_changes: usize,
@@ -73,13 +75,15 @@ impl Turn {
         for change in tool.changes() {
             self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
         }
-        self.interrupted |= matches!(tool.outcome, Outcome::Interrupted { .. });
-        if let ToolCall::Run { command, output, .. } = &tool.call {
-            let printed = [tool.error().unwrap_or_default(), output].join("\n");
+        let interrupted = matches!(tool.outcome, Outcome::Interrupted { .. });
+        self.interrupted |= interrupted;
+        if let ToolCall::Run { command, output, exit } = &tool.call {
+            let output = if output.is_empty() { tool.error().unwrap_or_default() } else { output };
             self.runs.push(Run {
                 command: command.trim().to_owned(),
                 failed: tool.outcome != Outcome::Ok,
-                output: printed.trim().to_owned(),
+                exit: exit.filter(|_| !interrupted),
+                output: output.trim_end().to_owned(),
                 after_changes: self.changes.len(),
             });
         }

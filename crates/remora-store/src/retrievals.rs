@@ -61,18 +61,36 @@ pub struct Item {
 impl Item {
     /// An observation of the timeline at a session's start.
     pub fn of_timeline(observation: i64) -> Self {
-        Self { id: observation.to_string(), score: None, why: TIMELINE.to_owned(), version: String::new(), passages: Vec::new() }
+        Self {
+            id: observation.to_string(),
+            score: None,
+            why: TIMELINE.to_owned(),
+            version: String::new(),
+            passages: Vec::new(),
+        }
     }
 
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
-        Self { id: observation.to_string(), score: None, why: "file".to_owned(), version: String::new(), passages: Vec::new() }
+        Self {
+            id: observation.to_string(),
+            score: None,
+            why: "file".to_owned(),
+            version: String::new(),
+            passages: Vec::new(),
+        }
     }
 
     /// A note that is always told.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
-        Self { id: id.to_string(), score: None, why: "note".to_owned(), version: note.version.clone(), passages: Vec::new() }
+        Self {
+            id: id.to_string(),
+            score: None,
+            why: "note".to_owned(),
+            version: note.version.clone(),
+            passages: Vec::new(),
+        }
     }
 }
 

@@ -167,11 +167,7 @@ pub(super) fn item(hit: &Hit, passages: Vec<u64>) -> Item {
 }
 
 /// A record with the passages that are injected; nothing where it was removed meanwhile.
-pub(super) fn text_of(
-    store: &Store,
-    hit: &Hit,
-    passages: &[&str],
-) -> Result<Option<Recalled>, StoreError> {
+pub(super) fn text_of(store: &Store, hit: &Hit, passages: &[&str]) -> Result<Option<Recalled>, StoreError> {
     if hit.kind == RecordKind::Note {
         return note_text(store, hit);
     }

@@ -212,15 +212,17 @@ pub(super) struct Gate {
 impl Gate {
     /// The best record fits, and the prompt asks about something of its own: a word that is rare here and that the
     /// passages have, something very near in meaning, or several words that say much together.
-    pub(super) fn opens(&self, hits: &[&Hit], chosen: &[Passage], terms: &Terms) -> bool {
+    pub(super) fn opens(self, hits: &[&Hit], chosen: &[Passage], terms: &Terms) -> bool {
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f64::max);
         if chosen.is_empty() || best < self.least_score {
             return false;
         }
-        let covered: HashSet<usize> = chosen.iter().flat_map(|passage| passage.terms.iter().copied()).collect();
+        let covered: HashSet<usize> =
+            chosen.iter().flat_map(|passage| passage.terms.iter().copied()).collect();
         let has_rare = covered.iter().any(|term| terms.rarity(*term) >= RARE);
         let is_near = hits.iter().filter_map(|hit| hit.why.cosine).any(|cosine| cosine >= NEAR);
-        let says_much = chosen.iter().any(|passage| terms.weight(passage.terms.iter().copied()) >= SAYS_ENOUGH);
+        let says_much =
+            chosen.iter().any(|passage| terms.weight(passage.terms.iter().copied()) >= SAYS_ENOUGH);
         has_rare || is_near || says_much
     }
 }

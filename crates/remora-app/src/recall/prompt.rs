@@ -213,8 +213,11 @@ fn inject(
         if candidate.fate != Fate::Injected {
             continue;
         }
-        let own: Vec<&str> =
-            chosen.iter().filter(|passage| passage.place == place).map(|passage| passage.text.as_str()).collect();
+        let own: Vec<&str> = chosen
+            .iter()
+            .filter(|passage| passage.place == place)
+            .map(|passage| passage.text.as_str())
+            .collect();
         match candidates::text_of(store, &candidate.hit, &own)? {
             Some(memory) => {
                 memories.push(memory);
@@ -231,7 +234,8 @@ fn inject(
     }
     Ok(rendered.map(|rendered| {
         let of_notes = rendered.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
-        let injected = candidates.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Injected);
+        let injected =
+            candidates.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Injected);
         let of_hits = injected.map(|(place, candidate)| {
             let own = chosen.iter().filter(|passage| passage.place == place).map(Passage::hash);
             candidates::item(&candidate.hit, own.collect())

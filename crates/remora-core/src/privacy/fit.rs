@@ -28,12 +28,12 @@ pub(super) fn shrink(body: &mut Body) {
     }
 }
 
-/// Bounds what shorter texts do not: lists and JSON.
+/// Bounds what shorter texts do not: lists and JSON. As many items are kept as fit even if JSON escapes every character.
 fn thin_out(call: &mut ToolCall) {
     match call {
-        ToolCall::Edit { changes } => changes.truncate(50),
+        ToolCall::Edit { changes } => changes.truncate(20),
         ToolCall::Ask { questions } => {
-            questions.truncate(8);
+            questions.truncate(4);
             for asked in questions {
                 asked.options.truncate(8);
             }
@@ -160,22 +160,32 @@ mod tests {
         assert_eq!(body, before);
     }
 
+    #[test]
+    fn many_changes_are_bounded_too() {
+        for (path, patch) in [("/p/a.rs", "+x\n"), ("\u{1}", "\u{1}")] {
+            let change = Change { path: path.repeat(400), how: How::Edited, patch: patch.repeat(4000) };
+            let mut body = body(ToolCall::Edit { changes: vec![change; 200] });
+            shrink(&mut body);
+            assert!(fits(&body));
+        }
+    }
+
     /// Calls of every kind, with long texts, long lists, and characters that JSON has to escape.
     fn any_call() -> impl Strategy<Value = ToolCall> {
         let text = || {
-            (prop_oneof![Just("x"), Just("é\n"), Just("\u{1}"), Just("\"")], 0..4_000_usize)
+            (prop_oneof![Just("x"), Just("é\n"), Just("\u{1}"), Just("\"")], 0..2_000_usize)
                 .prop_map(|(piece, times)| piece.repeat(times))
         };
         let change = (text(), text()).prop_map(|(path, patch)| Change { path, how: How::Edited, patch });
-        let question = (text(), text(), 0..500_usize).prop_map(|(question, answer, options)| Question {
+        let question = (text(), text(), 0..60_usize).prop_map(|(question, answer, options)| Question {
             question,
-            options: vec!["an option".into(); options],
+            options: vec![answer.clone(); options],
             answer,
         });
         let many = |count: usize| prop_oneof![Just(1), Just(count)];
         prop_oneof![
             (text(), text()).prop_map(|(command, output)| ToolCall::Run { command, output, exit: None }),
-            (change, many(300)).prop_map(|(change, count)| ToolCall::Edit { changes: vec![change; count] }),
+            (change, many(150)).prop_map(|(change, count)| ToolCall::Edit { changes: vec![change; count] }),
             (text(), text()).prop_map(|(file, text)| ToolCall::Read { file, text }),
             (text(), text(), text()).prop_map(|(query, within, found)| ToolCall::Search {
                 query,
@@ -187,7 +197,7 @@ mod tests {
                 question,
                 text
             }),
-            (question, many(300)).prop_map(|(asked, count)| ToolCall::Ask { questions: vec![asked; count] }),
+            (question, many(20)).prop_map(|(asked, count)| ToolCall::Ask { questions: vec![asked; count] }),
             (text(), text(), text()).prop_map(|(task, prompt, report)| ToolCall::Delegate {
                 task,
                 prompt,

@@ -1,5 +1,10 @@
 //! What the commands of a turn prove: a check that failed and then passed says more than any word.
+//!
+//! A claim needs proof. An exit code counts if it is the check's own: a pipe, `||` or a later command hides it. Then the
+//! output must say how the check ended, and if it does not, nothing is claimed.
 
+use super::evidence::{Evidence, View, first_error};
+use super::shell::{Command, Line, Step, Then};
 use crate::turn::{Run, Turn};
 
 /// What became of the tests, builds and other commands whose outcome matters.
@@ -7,191 +12,414 @@ use crate::turn::{Run, Turn};
 pub(super) enum Verdict {
     /// It failed before anything was changed and passes now.
     Fixed { command: String, result: Option<String> },
-    /// It failed on the way and passes now.
+    /// It passes now; the same command may have failed on the way.
     Passes { command: String, result: Option<String>, failed_before: bool },
     /// It failed, something was changed, and nobody looked again.
     NotRunAgain { command: String },
     /// It fails to the end.
-    StillFails { command: String, reason: Option<String> },
+    StillFails { command: String, result: Option<String>, reason: Option<String> },
 }
 
-/// The verdict of what was checked last: of a test if there was one, else of a build, else of whatever was tried
-/// again after it had failed.
-pub(super) fn verdict(turn: &Turn) -> Option<Verdict> {
-    let of =
-        |is: fn(&str) -> bool| turn.runs.iter().filter(move |run| is(&run.command)).collect::<Vec<&Run>>();
-    let relevant =
-        [of(is_test), of(is_build), tried_again(turn)].into_iter().find(|runs| !runs.is_empty())?;
-    let last = relevant.last()?;
-    let command = short(&last.command);
-    if last.failed && last.after_changes < turn.changes.len() {
-        return Some(Verdict::NotRunAgain { command });
-    }
-    if last.failed {
-        return Some(Verdict::StillFails { command, reason: first_error(&last.output) });
-    }
-    let result = test_count(&last.output);
-    let was_broken = relevant.iter().any(|run| run.failed && run.after_changes == 0);
-    if was_broken && last.after_changes > 0 {
-        return Some(Verdict::Fixed { command, result });
-    }
-    let failed_before = relevant.iter().any(|run| run.failed);
-    Some(Verdict::Passes { command, result, failed_before })
+/// How much of a command a claim names.
+const LONGEST: usize = 80;
+
+/// How a command ended, as far as that is proven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    Passed {
+        tests: Option<u64>,
+    },
+    Failed,
+    /// The command itself was wrong, so nothing was checked.
+    CouldNotRun {
+        reason: String,
+    },
+    Unknown,
 }
 
-/// The runs of a program that failed at first, such as a request that needed another header.
-fn tried_again(turn: &Turn) -> Vec<&Run> {
-    let program = |run: &Run| short(&run.command).split(' ').next().unwrap_or_default().to_owned();
-    let tried = |run: &&Run| !proves_nothing(&run.command);
-    let Some(failed) = turn.runs.iter().filter(tried).find(|run| run.failed).map(program) else {
-        return Vec::new();
+/// Tests say more than builds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Test,
+    Build,
+}
+
+/// A run of a test or a build.
+struct Check<'a> {
+    kind: Kind,
+    command: String,
+    directory: Option<String>,
+    ended: Ended,
+    run: &'a Run,
+}
+
+/// The verdict of what was checked last: of a test if there was one, else of a build. `changes` counts the changes
+/// that matter; those after it only touched documents.
+pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<Verdict> {
+    let checks: Vec<Check<'_>> = turn.runs.iter().filter_map(Check::of).collect();
+    [Kind::Test, Kind::Build].into_iter().find_map(|kind| {
+        let checks: Vec<&Check<'_>> = checks.iter().filter(|check| check.kind == kind).collect();
+        verdict_of(&checks, changes)
+    })
+}
+
+fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<Verdict> {
+    let is_known = |check: &Check<'_>| matches!(check.ended, Ended::Passed { .. } | Ended::Failed);
+    let at = checks.iter().rposition(|check| is_known(check))?;
+    let last = checks[at];
+    let command = shortened(&last.command, LONGEST);
+    let is_current = last.run.after_changes >= changes;
+    let looked_again = checks[at + 1..].iter().any(|check| check.run.after_changes > last.run.after_changes);
+    match &last.ended {
+        Ended::Failed if is_current => {
+            let result =
+                Evidence::read(&last.run.output).tests_failed().map(|count| format!("{count} failed"));
+            Some(Verdict::StillFails { command, result, reason: first_error(&last.run.output) })
+        }
+        Ended::Failed if !looked_again => Some(Verdict::NotRunAgain { command }),
+        Ended::Passed { tests } if is_current => {
+            let result = tests.map(|count| format!("{count} passed"));
+            let mut earlier = checks[..at]
+                .iter()
+                .filter(|check| check.is_the_same_as(last) && check.ended == Ended::Failed)
+                .map(|check| check.run.after_changes);
+            match earlier.next() {
+                Some(0) if last.run.after_changes > 0 => Some(Verdict::Fixed { command, result }),
+                failed => Some(Verdict::Passes { command, result, failed_before: failed.is_some() }),
+            }
+        }
+        _ => None,
+    }
+}
+
+impl<'a> Check<'a> {
+    fn of(run: &'a Run) -> Option<Self> {
+        let line = Line::parse(&run.command);
+        let found = line.steps.iter().enumerate().flat_map(|(at, step)| {
+            step.stages
+                .iter()
+                .enumerate()
+                .filter_map(move |(stage, command)| Some((kind(command)?, at, stage)))
+        });
+        // Of several, the last: it runs only if nothing before it went wrong.
+        let (kind, at, stage) = found.min_by_key(|(kind, at, _)| (*kind, std::cmp::Reverse(*at)))?;
+        let command = line.steps[at].stages[stage].text();
+        let directory = line.directory().map(str::to_owned);
+        Some(Self { kind, command, directory, ended: ended(run, &line, at, stage), run })
+    }
+
+    fn is_the_same_as(&self, other: &Self) -> bool {
+        let is_elsewhere =
+            self.directory.as_ref().zip(other.directory.as_ref()).is_some_and(|(one, other)| one != other);
+        self.command == other.command && !is_elsewhere
+    }
+}
+
+/// How the command at a stage of a step ended.
+pub(super) fn ended(run: &Run, line: &Line, at: usize, stage: usize) -> Ended {
+    // Cancelled, refused or timed out: it never came to an end.
+    if line.is_script || (run.failed && run.exit.is_none()) {
+        return Ended::Unknown;
+    }
+    let evidence = Evidence::read(&run.output);
+    let passed = || Ended::Passed { tests: evidence.tests_passed() };
+    let failed = || match evidence.could_not_run() {
+        Some(reason) => Ended::CouldNotRun { reason: reason.to_owned() },
+        None => Ended::Failed,
     };
-    let runs: Vec<&Run> = turn.runs.iter().filter(tried).filter(|run| program(run) == failed).collect();
-    if runs.len() > 1 { runs } else { Vec::new() }
+    match exit_code(run, line, at, stage) {
+        Some(0) if evidence.contradicts_success() || evidence.is_of_nothing() => Ended::Unknown,
+        Some(0) => passed(),
+        Some(_) => failed(),
+        // What other commands of the line printed would be taken for the check's.
+        None if works(line) > 1 => Ended::Unknown,
+        None => match evidence.verdict(view(&line.steps[at].stages[stage + 1..])) {
+            Some(true) => passed(),
+            Some(false) => failed(),
+            None => Ended::Unknown,
+        },
+    }
+}
+
+/// The exit code of a command, if the line's own is that or the line prints it.
+fn exit_code(run: &Run, line: &Line, at: usize, stage: usize) -> Option<i32> {
+    let step = &line.steps[at];
+    let is_last_stage = stage + 1 == step.stages.len() || line.fails_with_its_pipes();
+    if step.then == Then::Background {
+        return None;
+    }
+    if let Some(code) = line.steps.get(at + 1).and_then(|next| printed_code(run, step, next, is_last_stage)) {
+        return Some(code);
+    }
+    let code = run.exit.filter(|_| is_last_stage)?;
+    let goes_on_only_if_it_passed =
+        |step: &Step| step.then == Then::And || (step.then == Then::Next && line.stops_at_failures());
+    let (before, after) = (&line.steps[..at], &line.steps[at + 1..]);
+    let is_passed_on =
+        after.is_empty() || line.steps[at..line.steps.len() - 1].iter().all(goes_on_only_if_it_passed);
+    let is_idle = |step: &Step| step.stages.iter().all(Command::is_idle);
+    let others_may_fail = after.iter().any(|step| !is_idle(step))
+        || before.iter().any(|step| goes_on_only_if_it_passed(step) && !is_idle(step));
+    (is_passed_on && (code == 0 || !others_may_fail)).then_some(code)
+}
+
+/// The code as the next step prints it: `; echo $?`, `&& echo ok`, `|| echo failed`.
+fn printed_code(run: &Run, step: &Step, next: &Step, is_last_stage: bool) -> Option<i32> {
+    let [echo] = next.stages.as_slice() else { return None };
+    if echo.program() != "echo" {
+        return None;
+    }
+    let said = echo.words[1..].join(" ");
+    let of_pipe = said.split_once("${PIPESTATUS[0]}");
+    let template = of_pipe.or_else(|| said.split_once("$?").filter(|_| is_last_stage));
+    match (step.then, template) {
+        (Then::Next, Some((before, after))) => {
+            let code =
+                |line: &str| line.trim().strip_prefix(before)?.strip_suffix(after)?.trim().parse().ok();
+            run.output.lines().rev().find_map(code)
+        }
+        (Then::And | Then::Or, None) if is_last_stage && !said.is_empty() && !said.contains('$') => {
+            let is_said = run.output.lines().any(|line| line.trim() == said);
+            is_said.then_some(i32::from(step.then == Then::Or))
+        }
+        _ => None,
+    }
+}
+
+/// How many commands of a line do any work.
+fn works(line: &Line) -> usize {
+    line.steps.iter().filter(|step| !step.stages.iter().all(Command::is_idle)).count()
+}
+
+/// What is left of an output behind these stages of a pipeline.
+fn view(stages: &[Command]) -> View {
+    let views = stages.iter().map(|stage| match stage.program() {
+        "tee" | "cat" => View::Whole,
+        "tail" => View::End,
+        "head" => View::Start,
+        _ => View::Filtered,
+    });
+    views.max_by_key(|view| *view as u8).unwrap_or(View::Whole)
+}
+
+/// Whether a command is a test or a build, by the words in it that name what to do.
+pub(super) fn kind(command: &Command) -> Option<Kind> {
+    const TESTS: &[&str] = &[
+        "test", "tests", "pytest", "jest", "vitest", "mocha", "rspec", "ctest", "tox", "phpunit", "nextest",
+        "unittest", "e2e",
+    ];
+    const BUILDS: &[&str] = &[
+        "build",
+        "check",
+        "compile",
+        "tsc",
+        "typecheck",
+        "type-check",
+        "lint",
+        "eslint",
+        "biome",
+        "clippy",
+        "vet",
+        "ruff",
+        "mypy",
+        "golangci-lint",
+        "make",
+        "deploy",
+        "apply",
+        "migrate",
+    ];
+    if command.is_idle() {
+        return None;
+    }
+    let before_the_arguments =
+        command.words.iter().position(|word| word == "--").unwrap_or(command.words.len());
+    let named = std::iter::once(command.program()).chain(
+        command.words[..before_the_arguments]
+            .iter()
+            .skip(1)
+            .map(String::as_str)
+            .filter(|word| !word.starts_with('-')),
+    );
+    let words: Vec<&str> = named.take(6).flat_map(|word| word.split(':')).collect();
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
+    if has(TESTS) { Some(Kind::Test) } else { has(BUILDS).then_some(Kind::Build) }
 }
 
 /// Whether a command only looks around or tidies up, which proves nothing.
 pub(super) fn proves_nothing(command: &str) -> bool {
-    const WITHOUT_PROOF: &[&str] = &[
-        "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "echo", "wc", "tree",
-        "which", "stat", "file", "sed -n", "awk", "jq", "cd", "sleep", "mkdir", "chmod", "cp", "mv", "rm",
-        "touch", "export", "source", ".", "git",
-    ];
-    let command = unquoted(command);
-    let mut parts = command.split(['|', ';', '\n']).flat_map(|part| part.split("&&")).map(str::trim);
-    parts.all(|part| {
-        part.is_empty()
-            || WITHOUT_PROOF.iter().any(|word| {
-                part.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-            })
-    })
+    Line::parse(command).is_idle()
 }
 
-fn is_test(command: &str) -> bool {
-    has_word(
-        command,
-        &["test", "tests", "pytest", "jest", "vitest", "rspec", "ctest", "tox", "phpunit", "nextest"],
-    )
-}
-
-fn is_build(command: &str) -> bool {
-    has_word(
-        command,
-        &["build", "check", "compile", "tsc", "lint", "clippy", "make", "deploy", "apply", "migrate"],
-    )
-}
-
-/// Whether one of `wanted` stands in the command as a word of its own, not as a part of a path.
-fn has_word(command: &str, wanted: &[&str]) -> bool {
-    !proves_nothing(command)
-        && command.split([' ', ';', '&', '|', ':', '\n']).any(|word| wanted.contains(&word))
-}
-
-/// A command without what stands in quotes, which is not for the shell.
-fn unquoted(command: &str) -> String {
-    let mut out = String::new();
-    let mut quote = None;
-    for c in command.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '\'' || c == '"' => quote = Some(c),
-            None => out.push(c),
-        }
+/// A command for a sentence: whole words up to a length.
+pub(super) fn shortened(command: &str, longest: usize) -> String {
+    if command.chars().count() <= longest && !command.contains('\n') {
+        return command.to_owned();
     }
-    out
-}
-
-/// A command as one names it: the part that does something, without pipes and redirections.
-fn short(command: &str) -> String {
-    let parts = command.split([';', '\n']).flat_map(|part| part.split("&&")).map(str::trim);
-    let main = parts.filter(|part| !part.is_empty()).find(|part| !proves_nothing(part)).unwrap_or(command);
-    let main = main.split(" | ").next().unwrap_or(main).split(" 2>").next().unwrap_or(main);
-    let plain = |word: &&str| !word.contains(['"', '\'']);
-    let words: Vec<&str> = main.split_whitespace().take(5).take_while(plain).collect();
-    words.join(" ").replace('`', "'")
-}
-
-/// `7 passed`, as the common test runners say it.
-fn test_count(output: &str) -> Option<String> {
-    let mut passed: u64 = 0;
-    let mut said = false;
-    for line in output.lines() {
-        let words: Vec<&str> =
-            line.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '=')).collect();
-        for pair in words.windows(2) {
-            if matches!(pair[1], "passed" | "passing")
-                && let Ok(number) = pair[0].parse::<u64>()
-            {
-                passed += number;
-                said = true;
-            }
+    let mut short = String::new();
+    for word in command.split_whitespace() {
+        if short.chars().count() + word.chars().count() >= longest {
+            break;
         }
+        short.push_str(word);
+        short.push(' ');
     }
-    (said && passed > 0).then(|| format!("{passed} passed"))
-}
-
-/// The line of an error output that says what went wrong.
-fn first_error(output: &str) -> Option<String> {
-    let telling = |line: &&str| {
-        let lower = line.to_lowercase();
-        ["error", "panicked", "assert", "expected", "fail", "denied", "not found", "refused"]
-            .iter()
-            .any(|word| lower.contains(word))
-    };
-    let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let chosen = lines.iter().find(|line| telling(line)).or(lines.first())?;
-    Some(remora_core::text::one_line(chosen, 140))
+    format!("{short}…")
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn run(command: &str, failed: bool, after_changes: usize, output: &str) -> Run {
-        Run { command: command.into(), failed, output: output.into(), after_changes }
+    pub(in super::super) fn run(command: &str, exit: i32, after_changes: usize, output: &str) -> Run {
+        Run {
+            command: command.into(),
+            failed: exit != 0,
+            exit: Some(exit),
+            output: output.into(),
+            after_changes,
+        }
     }
 
     fn verdict_of(runs: Vec<Run>) -> Option<Verdict> {
-        verdict(&Turn { runs, ..Turn::default() })
+        let changes = runs.iter().map(|run| run.after_changes).max().unwrap_or(0);
+        verdict(&Turn { runs, ..Turn::default() }, changes)
     }
+
+    fn ended(command: &str, exit: i32, output: &str) -> Ended {
+        Check::of(&run(command, exit, 0, output)).map_or(Ended::Unknown, |check| check.ended)
+    }
+
+    const PASSED: Ended = Ended::Passed { tests: None };
 
     #[test]
     fn a_test_that_failed_before_the_change_and_passes_after_it_is_a_fix() {
         let fixed = verdict_of(vec![
-            run("cargo test", true, 0, "test a ... FAILED"),
-            run("cd app && cargo test 2>&1 | tail -3", false, 2, "test result: ok. 7 passed; 0 failed"),
+            run("cargo test", 101, 0, "test a ... FAILED"),
+            run("cd app && cargo test 2>&1 | tail -3", 0, 2, "test result: ok. 7 passed; 0 failed"),
         ]);
         assert_eq!(
             fixed,
             Some(Verdict::Fixed { command: "cargo test".into(), result: Some("7 passed".into()) })
         );
-        let on_the_way = verdict_of(vec![run("npm test", true, 1, ""), run("npm test", false, 2, "")]);
+        let on_the_way = verdict_of(vec![run("npm test", 1, 1, ""), run("npm test", 0, 2, "")]);
         let expected = Verdict::Passes { command: "npm test".into(), result: None, failed_before: true };
         assert_eq!(on_the_way, Some(expected));
     }
 
     #[test]
+    fn another_command_that_failed_says_nothing_about_this_one() {
+        let passes = |runs| match verdict_of(runs) {
+            Some(Verdict::Passes { failed_before, .. }) => failed_before,
+            other => panic!("{other:?}"),
+        };
+        let failed = "test result: FAILED. 6 passed; 1 failed";
+        assert!(!passes(vec![run("cargo test push", 101, 0, failed), run("cargo test pull", 0, 1, "")]));
+        assert!(!passes(vec![run("cd a && npm test", 1, 0, "1 failing"), run("cd b && npm test", 0, 1, "")]));
+        let no_command = "error: unrecognized subcommand 'bun'";
+        assert!(!passes(vec![run("rtk bun test", 2, 0, no_command), run("bun test", 0, 1, "")]));
+        assert!(passes(vec![
+            run("A=1 npm test 2>&1", 1, 1, "1 failing"),
+            run("timeout 60 npm test", 0, 2, "")
+        ]));
+    }
+
+    #[test]
     fn what_fails_to_the_end_says_why() {
-        let failing =
-            verdict_of(vec![run("make test", true, 3, "Exit code 2\nassertion `left == right` failed")]);
+        let output = "assertion `left == right` failed\ntest result: FAILED. 3 passed; 1 failed";
+        let failing = verdict_of(vec![run("make test", 2, 3, output)]);
         let reason = Some("assertion `left == right` failed".to_owned());
-        assert_eq!(failing, Some(Verdict::StillFails { command: "make test".into(), reason }));
+        let result = Some("1 failed".to_owned());
+        assert_eq!(failing, Some(Verdict::StillFails { command: "make test".into(), result, reason }));
     }
 
     #[test]
-    fn what_was_tried_again_counts_too() {
-        let runs =
-            vec![run(". ./env && curl -s a", true, 0, "403"), run("grep x y; curl -H z a", false, 0, "ok")];
-        let expected = Verdict::Passes { command: "curl -H z a".into(), result: None, failed_before: true };
-        assert_eq!(verdict_of(runs), Some(expected));
+    fn a_check_before_the_last_change_proves_nothing_about_it() {
+        let turn = |run: Run| Turn { runs: vec![run], ..Turn::default() };
+        assert_eq!(verdict(&turn(run("npm test", 0, 1, "3 passing")), 2), None);
+        let not_again = Verdict::NotRunAgain { command: "npm test".into() };
+        assert_eq!(verdict(&turn(run("npm test", 1, 1, "1 failing")), 2), Some(not_again));
+        let looked_again = vec![run("npm test", 1, 1, "1 failing"), run("npm test | grep failing", 0, 2, "")];
+        assert_eq!(verdict_of(looked_again), None);
     }
 
     #[test]
-    fn looking_around_proves_nothing() {
-        assert!(proves_nothing("ls -la && cat a.txt | grep x"));
-        assert!(!proves_nothing("cat a | python run.py"));
-        assert!(proves_nothing("grep -nE 'test|build' deploy.yaml"));
-        assert_eq!(verdict_of(vec![run("git status", false, 0, "clean")]), None);
+    fn an_exit_code_that_is_hidden_proves_nothing() {
+        for command in [
+            "npm test | grep x",
+            "npm test || true",
+            "npm test; ls",
+            "npm test &",
+            "npm run build; npm test | tail -3",
+            "if npm test; then echo fine; fi",
+            "for d in a b; do npm test; done",
+        ] {
+            assert_eq!(ended(command, 0, "fine"), Ended::Unknown, "{command}");
+        }
+        // Which of the two failed, nobody knows.
+        assert_eq!(ended("npm run build && npm test", 1, "oh"), Ended::Unknown);
+        assert_eq!(ended("npm run build && npm test", 0, "oh"), PASSED);
+        assert_eq!(ended("cd app && npm test", 1, "oh"), Ended::Failed);
+        assert_eq!(ended("npm test && echo done", 1, "oh"), Ended::Failed);
+        assert_eq!(ended("set -e; npm test; ls", 0, "oh"), PASSED);
+        assert_eq!(ended("set -o pipefail; npm test | tee log", 0, "oh"), PASSED);
+    }
+
+    #[test]
+    fn a_hidden_exit_code_may_be_printed() {
+        assert_eq!(ended("npm test; echo \"exit: $?\"", 0, "oh\nexit: 1"), Ended::Failed);
+        assert_eq!(ended("npm test; echo \"exit: $?\"", 0, "oh\nexit: 0"), PASSED);
+        assert_eq!(ended("npm test | tail; echo $?", 0, "oh\n0"), Ended::Unknown);
+        assert_eq!(ended("npm test | tail; echo ${PIPESTATUS[0]}", 0, "oh\n1"), Ended::Failed);
+        assert_eq!(ended("npm test && echo GOOD || echo BAD", 0, "GOOD"), PASSED);
+        assert_eq!(ended("npm test || echo BAD", 0, "BAD"), Ended::Failed);
+    }
+
+    #[test]
+    fn an_output_that_contradicts_the_exit_code_is_believed() {
+        let failing = " 1440 pass\n 12 fail\nerror: script \"test\" exited with code 1";
+        assert_eq!(ended("bun run test 2>&1 | tail -20", 0, failing), Ended::Failed);
+        assert_eq!(ended("bun run test", 0, failing), Ended::Unknown);
+        assert_eq!(ended("bun test | grep -E '^src/' | head", 0, "src/a.test.ts:"), Ended::Unknown);
+        assert_eq!(ended("cargo test nothing", 0, "test result: ok. 0 passed; 0 failed"), Ended::Unknown);
+    }
+
+    #[test]
+    fn a_command_that_never_ran_is_no_check() {
+        let cancelled = Run { exit: None, ..run("npm test", 1, 0, "Sibling tool call errored") };
+        assert_eq!(Check::of(&cancelled).unwrap().ended, Ended::Unknown);
+        let unsaid = Run { exit: None, ..run("npm test", 0, 0, "3 passing") };
+        assert_eq!(Check::of(&unsaid).unwrap().ended, Ended::Passed { tests: Some(3) });
+        let wrong = ended("rtk bun run test", 2, "error: unrecognized subcommand 'bun'");
+        assert_eq!(wrong, Ended::CouldNotRun { reason: "unrecognized subcommand 'bun'".into() });
+    }
+
+    #[test]
+    fn what_only_mentions_a_test_is_no_check() {
+        for command in [
+            "# Clean up test files\nrm -rf test",
+            "test -f package.json",
+            "TEST=1",
+            "set -e",
+            "echo test",
+            "ls test",
+            "git commit -m 'fix the build'",
+            "grep -nE 'test|build' deploy.yaml",
+            "python run.py 'the test'",
+            "node server.js -- test",
+        ] {
+            assert!(Check::of(&run(command, 0, 0, "")).is_none(), "{command}");
+        }
+        for command in
+            ["mise run test -- -run X", "pnpm --filter @a/b test", "npm run test:unit", "npx tsc --noEmit"]
+        {
+            assert!(Check::of(&run(command, 0, 0, "")).is_some(), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_long_command_is_named_by_its_beginning() {
+        let long = format!("cargo test {}", "a_test_with_a_name ".repeat(9));
+        assert!(shortened(&long, 80).ends_with(" …") && shortened(&long, 80).chars().count() <= 82);
+        assert_eq!(shortened("cargo test", 80), "cargo test");
     }
 }

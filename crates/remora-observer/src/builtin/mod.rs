@@ -2,18 +2,21 @@
 //! there is, the agent's own closing message.
 
 mod checks;
-
+mod evidence;
+mod shell;
 mod title;
+mod traps;
 
 use std::path::Path;
 
-use remora_core::event::How;
+use remora_core::event::{Change, How};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
 use checks::Verdict;
 use remora_core::prose::{Role, Sentence, sentences};
+use traps::Trap;
 
 pub const NAME: &str = "builtin";
 
@@ -32,15 +35,18 @@ struct Account<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
     verdict: Option<Verdict>,
+    traps: Vec<Trap>,
     kind: ObservationType,
 }
 
 impl<'a> Account<'a> {
     fn new(turn: &'a Turn) -> Self {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
-        let verdict = checks::verdict(turn);
+        let is_code = |change: &Change| !is_document(&change.path);
+        let verdict =
+            checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
         let kind = kind(turn, &closing, verdict.as_ref());
-        Self { turn, closing, verdict, kind }
+        Self { turn, closing, verdict, traps: traps::traps(turn), kind }
     }
 
     /// Reads that led to no change, and chat, are not.
@@ -48,11 +54,11 @@ impl<'a> Account<'a> {
         if !self.turn.changes.is_empty() {
             return true;
         }
-        // Something was tried and what came of it explained.
+        // Something was tried and what came of it explained, or proven.
         let tried = self.turn.runs.iter().any(|run| !checks::proves_nothing(&run.command));
         let explained =
             self.closing.iter().any(|sentence| matches!(sentence.role, Role::Cause | Role::Caveat));
-        tried && explained
+        (tried && explained) || !self.traps.is_empty()
     }
 
     fn observation(&self) -> Observation {
@@ -160,9 +166,9 @@ impl<'a> Account<'a> {
             Verdict::NotRunAgain { command } => {
                 format!("`{command}` failed before the last change and was not run again.")
             }
-            Verdict::StillFails { command, reason } => match reason {
-                Some(reason) => format!("`{command}` still fails: {}", ended(reason)),
-                None => format!("`{command}` still fails."),
+            Verdict::StillFails { command, result, reason } => match reason {
+                Some(reason) => format!("`{command}` still fails{}: {}", count(result), ended(reason)),
+                None => format!("`{command}` still fails{}.", count(result)),
             },
         })
     }
@@ -170,15 +176,11 @@ impl<'a> Account<'a> {
     fn facts(&self) -> Vec<String> {
         let worth =
             |sentence: &&Sentence| matches!(sentence.role, Role::Cause | Role::Caveat | Role::Decision);
-        let mut facts: Vec<String> = self
-            .closing
-            .iter()
-            .filter(worth)
-            .take(MOST_FACTS - 1)
-            .map(|s| one_line(&ended(&s.text), 240))
-            .collect();
-        facts.extend(self.proof());
-        facts
+        let mut proven: Vec<String> = self.traps.iter().map(trap).collect();
+        proven.extend(self.proof());
+        let said = self.closing.iter().filter(worth).map(|s| one_line(&ended(&s.text), 240));
+        let room = MOST_FACTS - proven.len();
+        said.take(room).chain(proven).collect()
     }
 
     fn concepts(&self) -> Vec<&'static str> {
@@ -193,7 +195,7 @@ impl<'a> Account<'a> {
         if has(Role::Cause) && self.kind != ObservationType::Bugfix {
             concepts.push("why-it-exists");
         }
-        if has(Role::Caveat) {
+        if has(Role::Caveat) || !self.traps.is_empty() {
             concepts.push("gotcha");
         }
         if !self.turn.changes.is_empty() {
@@ -263,6 +265,10 @@ impl<'a> Account<'a> {
         notes.extend(self.break_off());
         notes.join(" ")
     }
+}
+
+fn trap(Trap { fails, why, works }: &Trap) -> String {
+    format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
 }
 
 /// What kind of knowledge a turn is, by what was done and what was asked.
