@@ -53,7 +53,7 @@ pub(super) struct Passage {
     pub(super) place: usize,
     pub(super) text: String,
     pub(super) score: f64,
-    /// Terms of the prompt it has.
+    /// Terms of the prompt it has, with its title.
     terms: Vec<usize>,
     pairs: HashSet<u64>,
 }
@@ -149,7 +149,12 @@ fn of_record(
             score -= SHORT_PENALTY;
         }
         let pairs = pairs(&text);
-        passages.push(Passage { record: hit.id, place, text, score, terms: own, pairs });
+        // The title of an observation is injected with its passages, so its words are evidence like theirs.
+        let mut evidence = own;
+        if hit.kind == RecordKind::Observation {
+            evidence.extend(only_in_title);
+        }
+        passages.push(Passage { record: hit.id, place, text, score, terms: evidence, pairs });
     }
     Ok(passages)
 }
