@@ -161,6 +161,7 @@ impl Searcher {
         let telling = told.map(|told| Telling {
             retrieval: Retrieval {
                 session: prompted.session,
+                agent: String::new(),
                 moment: Moment::Prompt,
                 prompt: one_line(&prompted.text, PREVIEW),
                 tokens: context::tokens(&told.text),
@@ -237,7 +238,7 @@ impl<'a> Judge<'a> {
             (Verdict::BelowThreshold, &|| hit.score < self.prompted.least_score),
             (Verdict::OwnSession, &|| hit.session_id == Some(self.prompted.session)),
             (Verdict::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
-            (Verdict::Superseded, &|| hit.superseded_by.is_some()),
+            (Verdict::Superseded, &|| hit.superseded),
             (Verdict::Wrong, &|| hit.feedback.is_wrong()),
             (Verdict::NotesOff, &|| hit.kind == RecordKind::Note && !self.prompted.notes),
             (Verdict::AlreadyTold, &|| self.told.records.contains(&hit.id)),
@@ -300,6 +301,7 @@ fn of_hit(hit: &Hit) -> Item {
         score: Some(hit.score),
         why: why.trim().to_owned(),
         version: String::new(),
+        passages: Vec::new(),
     }
 }
 
@@ -383,6 +385,7 @@ mod tests {
             session_id: Some(SessionId(session)),
             observation_type: None,
             created_at: Time(0),
+            superseded: false,
             superseded_by: None,
             duplicates: Vec::new(),
         }
@@ -413,7 +416,7 @@ mod tests {
             ..Told::default()
         };
         let judge = Judge { prompted: &prompted, notes: &[note], told };
-        let superseded = Hit { superseded_by: Some(ObservationId(1)), ..hit("3", 3, 0.9) };
+        let superseded = Hit { superseded: true, ..hit("3", 3, 0.9) };
         let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
         let begun = Hit { part: BEGINNING.to_owned(), session_id: None, ..hit("n4", 0, 0.9) };
         let further = Hit { session_id: None, ..hit("n4", 0, 0.9) };

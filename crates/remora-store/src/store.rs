@@ -73,6 +73,9 @@ impl Store {
             Ok(()) => {}
             Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
             Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
+            Err(StoreError::Schema { age: SchemaAge::TooOld, found, .. }) => {
+                return Err(StoreError::TooOld { path: dir.database(), found });
+            }
             Err(error) => return Err(error),
         }
         let mut store = Self { db, dir: dir.clone(), newer_schema };
@@ -279,7 +282,7 @@ fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
     match &event.body {
         Body::PromptSubmitted { text } => begin_turn(db, &session, prompt_number, Some(text), record.at)?,
         Body::PromptWithheld => begin_turn(db, &session, prompt_number, None, record.at)?,
-        Body::TurnEnded { message, .. } => end_turn(db, &session, message)?,
+        Body::TurnEnded { message, .. } => end_turn(db, &session, message, record.at)?,
         _ => {}
     }
     if event.body != Body::PromptWithheld {
@@ -382,21 +385,22 @@ fn begin_turn(
     )?;
     if let Some(text) = text {
         db.execute(
-            "INSERT INTO user_prompts (session_id, prompt_number, text, created_at) VALUES (?1, ?2, ?3, ?4)",
-            params![session.id.0, number, text, at.0],
+            "INSERT INTO user_prompts (uuid, session_id, prompt_number, text, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+            params![Uuid::now_v7().as_bytes(), session.id.0, number, text, at.0],
         )?;
     }
     Ok(())
 }
 
-fn end_turn(db: &Connection, session: &Session, message: &str) -> rusqlite::Result<()> {
+fn end_turn(db: &Connection, session: &Session, message: &str, at: Time) -> rusqlite::Result<()> {
     db.execute("UPDATE sessions SET turn_open = 0 WHERE id = ?1", [session.id.0])?;
     // A turn ends more than once when an agent in the background ends after it; every message counts.
     if !message.is_empty() {
         db.execute(
-            "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3)
+            "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3), updated_at = ?4
              WHERE session_id = ?1 AND prompt_number = ?2",
-            params![session.id.0, session.prompt_counter, message],
+            params![session.id.0, session.prompt_counter, message, at.0],
         )?;
     }
     Ok(())

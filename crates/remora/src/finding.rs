@@ -63,8 +63,6 @@ pub(crate) struct Why {
     #[serde(default)]
     pub(crate) recency: f64,
     #[serde(default)]
-    pub(crate) file: f64,
-    #[serde(default)]
     pub(crate) used: f64,
     #[serde(default)]
     pub(crate) waiting: bool,

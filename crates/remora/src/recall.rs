@@ -85,6 +85,7 @@ fn at_start(
     let notes = told.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
     store.log_retrieval(&Retrieval {
         session: session.id,
+        agent: String::new(),
         moment: retrievals::Moment::Start,
         prompt: String::new(),
         tokens: context::tokens(&told.text),
@@ -119,6 +120,7 @@ pub(crate) fn before_file(dir: &DataDir, ahead: &FileAhead, now: Time) -> Result
     let Some(answer) = response::with_context(host, Moment::Tool, &told.text) else { return Ok(None) };
     store.log_retrieval(&Retrieval {
         session: session.id,
+        agent: String::new(),
         moment: retrievals::Moment::File,
         prompt: file.path,
         tokens: context::tokens(&told.text),
@@ -183,6 +185,7 @@ fn with_prompt(
             // Written down here, because an answer that came too late was not told.
             retrieval: Retrieval {
                 session: session.id,
+                agent: String::new(),
                 moment: retrievals::Moment::Prompt,
                 prompt: one_line(text, PREVIEW),
                 tokens: context::tokens(told),

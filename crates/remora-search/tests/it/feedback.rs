@@ -29,9 +29,16 @@ fn order(world: &mut World) -> Vec<String> {
 
 fn tell(world: &mut World, id: i64, times: usize) {
     for _ in 0..times {
-        let item = Item { id: id.to_string(), score: Some(0.8), why: String::new(), version: String::new() };
+        let item = Item {
+            id: id.to_string(),
+            score: Some(0.8),
+            why: String::new(),
+            version: String::new(),
+            passages: Vec::new(),
+        };
         let retrieval = Retrieval {
             session: SessionId(1),
+            agent: String::new(),
             moment: Moment::Prompt,
             prompt: String::new(),
             tokens: 1,

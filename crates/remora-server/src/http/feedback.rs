@@ -5,9 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use remora_core::feedback::{Feedback, Verdict};
+use remora_core::feedback::Verdict;
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
+use remora_store::Judged;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
@@ -33,12 +34,13 @@ struct Said {
 }
 
 #[derive(Debug, Serialize)]
-struct Judged {
+struct Answer {
     id: ObservationId,
-    feedback: Feedback,
+    #[serde(flatten)]
+    judged: Judged,
 }
 
-async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Judged>, ApiError> {
+async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
     let id = observation(request.uri().path())?;
     let body = to_bytes(request.into_body(), LARGEST_BODY).await.map_err(|_| ApiError::TooLarge)?;
     let said: Said =
@@ -54,11 +56,10 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<J
         };
         if belongs { store.judge(id, said.verdict, said.undo, Time::now()) } else { Ok(None) }
     });
-    let feedback = judged.await?;
-    let feedback = feedback.ok_or_else(|| {
+    let judged = judged.await?.ok_or_else(|| {
         ApiError::NotFound(format!("no observation has the id {id}; `GET /api/search` finds ids"))
     })?;
-    Ok(Json(Judged { id, feedback }))
+    Ok(Json(Answer { id, judged }))
 }
 
 /// The number in `/api/observations/12/feedback`.

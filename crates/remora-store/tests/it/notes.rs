@@ -9,7 +9,12 @@ use remora_store::search::Embedded;
 use crate::support::World;
 
 fn new(path: &str, stamp: &str, text: &str) -> NewNote {
-    NewNote { note: VaultNote::new(path, text), stamp: stamp.to_owned(), changed_at: Time(1) }
+    NewNote {
+        vault: "/vault".to_owned(),
+        note: VaultNote::new(path, text),
+        stamp: stamp.to_owned(),
+        changed_at: Time(1),
+    }
 }
 
 /// The documents of all notes, by id and text.

@@ -4,16 +4,25 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::{Batch, EventRow, Failure, Store, StoreError, Which};
 
+use uuid::Uuid;
+
 use crate::support::{World, bash, call, prompt, record_with, stop, turn};
 
-/// A session with two turns.
-fn two_turns(world: &World, session: &str) {
+/// A session with two turns. Says which events.
+fn two_turns(world: &World, session: &str) -> Vec<Uuid> {
+    let mut sent = Vec::new();
     for number in 1..=2 {
         let id = format!("{session}-p{number}");
-        world.hook(&record_with(session, turn(&id), prompt(&format!("task {number}"))));
-        world.hook(&record_with(session, call(&format!("{session}-c{number}")), bash("make")));
-        world.hook(&record_with(session, turn(&id), stop(&format!("done {number}"))));
+        for record in [
+            record_with(session, turn(&id), prompt(&format!("task {number}"))),
+            record_with(session, call(&format!("{session}-c{number}")), bash("make")),
+            record_with(session, turn(&id), stop(&format!("done {number}"))),
+        ] {
+            world.hook(&record);
+            sent.push(record.uuid);
+        }
     }
+    sent
 }
 
 fn memory(title: &str) -> Memory {
@@ -33,6 +42,7 @@ fn memory(title: &str) -> Memory {
     Memory {
         observations: vec![observation],
         summary: Some(summary),
+        facts: vec![],
         provider: "test".into(),
         model: String::new(),
         session_id: None,
@@ -93,7 +103,7 @@ fn a_turn_waits_for_its_end() {
 #[test]
 fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     let world = World::new();
-    two_turns(&world, "a");
+    let sent = two_turns(&world, "a");
     let mut store = world.open();
     let batch = claim(&mut store, Time::now()).unwrap();
     store.confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
@@ -104,7 +114,7 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.prompt_number, 1);
     assert_eq!(row.observation.concepts, ["gotcha", "of-my-own"]);
-    assert_eq!(row.source_event_ids, batch.events.iter().map(|event| event.id.0).collect::<Vec<_>>());
+    assert_eq!(row.source_event_ids, sent[..3], "by uuid, and not those of the next turn");
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()).unwrap().0, json["created_at_epoch"]);
     assert!(matches!(store.confirm(&batch, &memory("Again"), None, Time::now()), Err(StoreError::ClaimLost)));

@@ -1,9 +1,9 @@
 use clap::Args;
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::feedback::{Feedback, Verdict};
+use remora_core::feedback::Verdict;
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Store, locate};
+use remora_store::{Judged, ObservationRow, Store, locate};
 use serde_json::json;
 
 use super::{context_files, show};
@@ -36,8 +36,8 @@ pub(crate) struct Given {
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
     let row = find(&store, &given.id)?;
-    let feedback = match given.verdict {
-        None => row.feedback,
+    let judged = match given.verdict {
+        None => Judged { pinned_at: row.pinned_at, feedback: row.feedback },
         Some(verdict) => {
             check_project(&store, &row, verdict, given)?;
             let judged = store.judge(row.id, verdict, given.undo, Time::now())?;
@@ -47,19 +47,23 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     };
     if app.json {
         let title = &row.observation.title;
-        return output::json(
-            &json!({ "id": row.id, "project": row.project, "title": title, "feedback": feedback }),
-        );
+        return output::json(&json!({
+            "id": row.id,
+            "project": row.project,
+            "title": title,
+            "pinned_at": judged.pinned_at.map(Time::iso),
+            "feedback": judged.feedback,
+        }));
     }
-    print(&row, &feedback);
+    print(&row, &judged);
     Ok(())
 }
 
-fn print(row: &ObservationRow, feedback: &Feedback) {
+fn print(row: &ObservationRow, judged: &Judged) {
     say(&format!("{}  {}", row.id, brief(&row.observation.title, 100)));
-    let of_use = show::of_use(feedback);
+    let of_use = show::of_use(judged.pinned_at, &judged.feedback);
     say(&format!("    {}", if of_use.is_empty() { "nothing became of it yet" } else { &of_use }));
-    if feedback.is_wrong() {
+    if judged.feedback.is_wrong() {
         talk(&format!(
             "Agents are not told of it any more; to change that: `remora feedback {} wrong --undo`",
             row.id
