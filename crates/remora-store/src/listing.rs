@@ -204,23 +204,23 @@ struct Columns {
 impl Columns {
     /// Further conditions, and the values they need in order.
     fn filter(self, selection: &Selection) -> (String, Vec<Value>) {
-        let (mut conditions, mut values) = (String::new(), Vec::new());
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
         if let Some(project) = selection.project {
-            conditions += &format!(" AND {} = ?", self.project);
+            conditions.push(format!(" AND {} = ?", self.project));
             values.push(Value::from(project.0));
         }
         match &selection.session {
             Some(WhichSession::Row(id)) => {
-                conditions += &format!(" AND {} = ?", self.session);
+                conditions.push(format!(" AND {} = ?", self.session));
                 values.push(Value::from(id.0));
             }
             Some(WhichSession::Named(name)) => {
                 let named = "SELECT id FROM sessions WHERE content_session_id = ?";
-                conditions += &format!(" AND {} IN ({named})", self.session);
+                conditions.push(format!(" AND {} IN ({named})", self.session));
                 values.push(Value::from(name.clone()));
             }
             None => {}
         }
-        (conditions, values)
+        (conditions.concat(), values)
     }
 }

@@ -26,10 +26,8 @@ pub fn read_small(path: &Path) -> io::Result<String> {
     }
     let mut text = String::new();
     // The file may grow while it is read.
-    match file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-        true => Err(too_large()),
-        false => Ok(text),
-    }
+    let is_too_large = file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST;
+    if is_too_large { Err(too_large()) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -405,3 +405,42 @@ fn end_turn(db: &Connection, session: &Session, message: &str, at: Time) -> rusq
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use remora_core::event::Origin;
+    use remora_core::host::Host;
+    use remora_core::privacy::clean;
+
+    use super::*;
+
+    #[test]
+    fn a_group_is_on_the_disk_when_it_is_acknowledged_and_a_single_event_need_not_be() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        store
+            .db
+            .execute_batch(
+                "CREATE TEMP TABLE seen (level INTEGER);
+                 CREATE TEMP TRIGGER see AFTER INSERT ON main.event_traces BEGIN
+                     INSERT INTO seen SELECT synchronous FROM pragma_synchronous;
+                 END;",
+            )
+            .unwrap();
+        let record = |text: &str| {
+            let session = SessionRef { host: Host::ClaudeCode, id: "s".to_owned() };
+            let body = Body::PromptSubmitted { text: text.to_owned() };
+            let event =
+                Event { session, cwd: "/nowhere".to_owned(), origin: Origin::default(), agent: None, body };
+            Record::new(clean(event), Time(1))
+        };
+        store.enqueue(&record("one")).unwrap();
+        store.enqueue_group(&[record("two"), record("three")]).unwrap();
+        store.enqueue(&record("four")).unwrap();
+        let mut statement = store.db.prepare("SELECT level FROM seen").unwrap();
+        let levels: Vec<i64> =
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let (normal, full) = (1, 2);
+        assert_eq!(levels, [normal, full, full, normal]);
+    }
+}

@@ -112,3 +112,41 @@ fn what_is_wrong_is_found_below_the_rest_and_told_to_nobody() {
     world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
     assert_eq!(told(&world), ["1"]);
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "nothing replaces an observation yet")]
+fn what_was_replaced_is_not_injected_and_found_lower_than_before() {
+    let mut world = two_alike();
+    world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, Time::now());
+    let prompted = Prompted {
+        text: "Which valve does the sluice need because of its pressure?".into(),
+        project: world.project("app"),
+        session: world.store.sessions_named("asks").unwrap()[0].id,
+        most: 4,
+        least_score: 0.3,
+        room: 2_000,
+        notes: false,
+        now: Time::now(),
+    };
+    let injected = |world: &World| -> Vec<String> {
+        let told = world.searcher.recall(&world.store, None, &prompted).unwrap().unwrap();
+        told.retrieval.items.into_iter().map(|item| item.id).collect()
+    };
+    let found = |world: &mut World| {
+        let mut query = world.query("app", "sluice pressure valve");
+        query.mode = Mode::Text;
+        query.now = prompted.now;
+        world.search(&query).hits.into_iter().find(|hit| hit.id.to_string() == "2").unwrap()
+    };
+    let before = found(&mut world);
+    assert!(!before.superseded);
+    assert_eq!(injected(&world), ["2", "1"]);
+    let database = rusqlite::Connection::open(world.store.dir().database()).unwrap();
+    let replace =
+        "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 1) WHERE id = 2";
+    database.execute(replace, []).unwrap();
+    assert_eq!(injected(&world), ["1"]);
+    let after = found(&mut world);
+    assert_eq!((after.superseded, after.superseded_by), (true, Some(ObservationId(1))));
+    assert!(after.why.rank_score < 0.9 * before.why.rank_score, "{:?} {:?}", before.why, after.why);
+}

@@ -70,7 +70,6 @@ fn every_row_of_version_9_is_there_after_the_migration() {
             .prepare(&format!("SELECT * FROM {table}"))
             .unwrap()
             .column_names()
-            .into_iter()
             .map(str::to_owned)
             .collect();
         columns.retain(|column| !changed.contains(&column.as_str()));

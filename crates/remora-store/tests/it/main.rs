@@ -4,12 +4,15 @@
 
 mod context_files;
 mod documents;
+mod facts;
 mod feedback;
 mod gate;
 mod idempotency;
+mod ledger;
 mod notes;
 mod projects;
 mod queue;
 mod retention;
 mod spool;
+mod superseded;
 mod support;
