@@ -8,7 +8,6 @@ use remora_core::time::Time;
 use remora_embed::{DIMENSIONS, MODEL, StoredVector};
 use remora_store::{DataDir, Store};
 use rusqlite::{Connection, params};
-use serde_json::json;
 
 use crate::Result;
 
@@ -58,33 +57,32 @@ fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Resu
     let at = Time::now().0 - year + year / i64::try_from(all)? * id;
     let (title, narrative) = (random.words(7), random.words(40));
     let concept = format!("concept-{}", random.next() % 1000);
-    let file = format!("src/file{}.rs", random.next() % 500);
+    let name = format!("file{}.rs", random.next() % 500);
     let kind = TYPES[usize::try_from(random.next() % 6)?];
     db.prepare_cached(
         "INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
-             facts, concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider,
-             model, created_at)
-         VALUES (?1, randomblob(16), 1, 1, ?8, ?2, ?3, '', ?4, '[]', ?5, '[]', ?7, 900, ?1, '[]', 'x', '', ?6)",
+             facts, discovery_tokens, content_hash, source_event_ids, provider, model, created_at, updated_at)
+         VALUES (?1, randomblob(16), 1, 1, ?6, ?2, ?3, '', ?4, '[]', 900, ?1, '[]', 'x', '', ?5, ?5)",
     )?
-    .execute(params![
-        id,
-        kind,
-        title,
-        narrative,
-        json!([concept]).to_string(),
-        at,
-        json!([file]).to_string(),
-        turn
-    ])?;
+    .execute(params![id, kind, title, narrative, at, turn])?;
+    db.prepare_cached(
+        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+         VALUES (?1, 'modified', 0, 'src/' || ?2, ?2 || '/src/')",
+    )?
+    .execute(params![id, name])?;
+    db.prepare_cached(
+        "INSERT INTO observation_concepts (observation_id, position, concept) VALUES (?1, 0, ?2)",
+    )?
+    .execute(params![id, concept])?;
     // A narrative knows what was asked and what stood beside it.
     let beside = [10, 40, 40].map(|count| random.words(count));
     let [prompt, closing] = [20, 40].map(|count| random.words(count));
     db.prepare_cached(
-        "INSERT INTO user_prompts (id, session_id, prompt_number, text, closing_message, created_at)
-         VALUES (?1, 1, ?1, ?2, ?3, ?4)",
+        "INSERT INTO user_prompts (id, uuid, session_id, prompt_number, text, closing_message, created_at, updated_at)
+         VALUES (?1, randomblob(16), 1, ?1, ?2, ?3, ?4, ?4)",
     )?
     .execute(params![turn, prompt, closing, at])?;
-    let narrative = format!("{narrative}\n{}\n{file}", concept.replace('-', " "));
+    let narrative = format!("{narrative}\n{}\nsrc/{name}", concept.replace('-', " "));
     let none = ["", "", ""];
     let [prompt_words, before, after] = &beside;
     let documents = [

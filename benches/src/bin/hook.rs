@@ -314,14 +314,19 @@ fn remember(data: &Path, count: u32) -> Result<()> {
     connection.execute(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
          INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative, facts,
-             concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider, model,
-             created_at)
+             discovery_tokens, content_hash, source_event_ids, provider, model, created_at, updated_at)
          SELECT randomblob(16), 1, 1, i, CASE i % 7 WHEN 0 THEN 'decision' WHEN 1 THEN 'bugfix' ELSE 'change' END,
-             'Finding ' || i || ' about the parser', 'It matters.', printf('%.*c', 600, 'x'), '[\"a fact\"]', '[]', '[]',
-             '[\"src/file' || (i % 50) || '.rs\"]', 900, hex(randomblob(8)), '[]', 'builtin', '',
+             'Finding ' || i || ' about the parser', 'It matters.', printf('%.*c', 600, 'x'), '[\"a fact\"]', 900,
+             hex(randomblob(8)), '[]', 'builtin', '', unixepoch() * 1000 - (?1 - i) * 300000,
              unixepoch() * 1000 - (?1 - i) * 300000
          FROM n WHERE ?1 > 0",
         [count],
+    )?;
+    connection.execute(
+        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+         SELECT id, 'modified', 0, 'src/file' || (id % 50) || '.rs', 'file' || (id % 50) || '.rs/src/' FROM observations
+         WHERE title LIKE 'Finding %'",
+        [],
     )?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())

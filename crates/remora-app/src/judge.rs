@@ -1,7 +1,7 @@
 //! What somebody says of an observation: useful, wrong, pinned.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::feedback::{Feedback, Verdict};
+use remora_core::feedback::Verdict;
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use remora_store::{ObservationRow, Store};
@@ -26,7 +26,8 @@ pub struct Judged {
     #[serde(skip)]
     pub observation: Box<ObservationRow>,
     pub id: ObservationId,
-    pub feedback: Feedback,
+    #[serde(flatten)]
+    pub judged: remora_store::Judged,
 }
 
 /// Context files of the project follow; see [`crate::context_files`].
@@ -42,9 +43,9 @@ pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Jud
             return Err(JudgeError::OtherProject(Box::new(row)));
         }
     }
-    let feedback = store.judge(row.id, request.verdict, request.undo, now).map_err(AppError::from)?;
-    let feedback = feedback.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
-    Ok(Judged { id: row.id, feedback, observation: Box::new(row) })
+    let judged = store.judge(row.id, request.verdict, request.undo, now).map_err(AppError::from)?;
+    let judged = judged.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
+    Ok(Judged { id: row.id, judged, observation: Box::new(row) })
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -42,8 +42,6 @@ pub struct Feedback {
     /// How often somebody called it useful, or wrong; the last word holds, so one of them is 0.
     pub useful: u32,
     pub wrong: u32,
-    /// It always comes first at the start of a session.
-    pub pinned: bool,
     pub last_used_at: Option<Time>,
 }
 
@@ -156,7 +154,6 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "without feedback nothing may move, not even a little")]
     fn without_feedback_nothing_moves() {
         assert_eq!(Feedback::default().worth(NOW), 1.0);
-        assert_eq!(Feedback { pinned: true, ..Feedback::default() }.worth(NOW), 1.0);
     }
 
     #[test]

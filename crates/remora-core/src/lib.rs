@@ -10,6 +10,7 @@ pub mod context;
 pub mod document;
 pub mod environment;
 pub mod event;
+pub mod fact;
 pub mod feedback;
 pub mod host;
 pub mod ids;

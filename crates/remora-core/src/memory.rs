@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::LearnedFact;
+
 /// What kind of knowledge an observation is. An unknown word becomes a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", from = "String")]
@@ -131,6 +133,8 @@ pub struct Summary {
 pub struct Memory {
     pub observations: Vec<Observation>,
     pub summary: Option<Summary>,
+    #[serde(default)]
+    pub facts: Vec<LearnedFact>,
     /// Who made it: `builtin`, or a provider and its model.
     pub provider: String,
     #[serde(default)]

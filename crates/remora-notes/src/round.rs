@@ -71,6 +71,8 @@ enum Source {
 
 /// What is to be done after a look at what there is.
 pub struct Round {
+    /// As [`Access::name`] says it.
+    vault: String,
     source: Source,
     /// Left to read, the last first.
     changed: Vec<Found>,
@@ -104,10 +106,10 @@ impl Round {
                 (Source::Api(Box::new(api)), Listing { notes, ..Listing::default() })
             }
         };
-        Ok(Self::compare(source, listing, known))
+        Ok(Self::compare(access.name(), source, listing, known))
     }
 
-    fn compare(source: Source, listing: Listing, known: &[KnownNote]) -> Self {
+    fn compare(vault: String, source: Source, listing: Listing, known: &[KnownNote]) -> Self {
         let stamps: HashMap<&str, &str> =
             known.iter().map(|note| (note.path.as_str(), note.stamp.as_str())).collect();
         let mut there = HashSet::new();
@@ -130,6 +132,7 @@ impl Round {
         // The latest are read first: they are what is worked with. `pop` takes from the end.
         changed.sort_by(|a, b| a.changed_at.cmp(&b.changed_at).then_with(|| a.path.cmp(&b.path)));
         Self {
+            vault,
             source,
             changed,
             gone,
@@ -167,7 +170,8 @@ impl Round {
                 Ok(content) => {
                     let note = VaultNote::new(&found.path, &content);
                     size += note.text().len();
-                    notes.push(NewNote { note, stamp: found.stamp, changed_at: found.changed_at });
+                    let (vault, stamp, changed_at) = (self.vault.clone(), found.stamp, found.changed_at);
+                    notes.push(NewNote { vault, note, stamp, changed_at });
                 }
                 Err(reason) => self.left_out.push(shown(&format!("{}: {reason}", found.path))),
             }

@@ -174,7 +174,7 @@ impl Task {
             (_, plain) => plain.clone(),
         };
         let (provider, model) = (call.provider.clone(), call.model.clone());
-        Ok(Memory { observations, summary, provider, model, session_id })
+        Ok(Memory { observations, summary, facts: Vec::new(), provider, model, session_id })
     }
 
     /// Stores what came of asking, or gives the turn back.

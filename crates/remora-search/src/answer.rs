@@ -43,10 +43,9 @@ pub(crate) struct Ranked {
 const MOST_BY_DATE: usize = 1_000;
 /// By date, only the best are put in order: among all that share a word with the question the newest says nothing.
 const BEST_BY_DATE: usize = 100;
-/// What is new, or about the file at hand, goes up a little: it breaks ties, it does not decide.
+/// What is new goes up a little: it breaks ties, it does not decide.
 const RECENCY: f64 = 0.03;
 const RECENT_DAYS: f64 = 30.0;
-const NEAR_FILE: f64 = 0.05;
 /// What was replaced goes down, and stays to be found.
 const SUPERSEDED: f64 = 0.8;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
@@ -92,7 +91,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
     }
     ranking.truncate(wanted + SPARE);
-    let asked = Asked { query, question, weighed, closeness };
+    let asked = Asked { question, weighed, closeness };
     let mut hits = hits(store, asked, &ranking)?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
@@ -180,14 +179,13 @@ impl std::ops::Deref for Shown {
 /// What hits are judged by.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
-    query: &'a SearchQuery,
     question: &'a Question,
     weighed: &'a [Weighed],
     closeness: Closeness,
 }
 
 fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown>, StoreError> {
-    let Asked { query, question, weighed, closeness } = asked;
+    let Asked { question, weighed, closeness } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.documents(&documents)?;
     let by_id: HashMap<DocumentId, &Ranked> =
@@ -198,7 +196,6 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
         let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
         let words = Words::of(&own, weighed);
         let candidate = &ranked.candidate;
-        let file = if is_near(row, &query.near_files) { NEAR_FILE } else { 0.0 };
         let why = Why {
             lexical_rank: candidate.lexical_rank,
             lexical_score: candidate.lexical,
@@ -207,9 +204,8 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             coverage: words.coverage,
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
-            file,
             used: candidate.used,
-            rank_score: candidate.score * (1.0 + file),
+            rank_score: candidate.score,
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
@@ -217,9 +213,6 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
         shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
     }
     speak_for_turns(ranking, &mut shown);
-    if !query.near_files.is_empty() && query.sort == Sort::Relevance {
-        shown.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
-    }
     Ok(shown)
 }
 
@@ -237,12 +230,6 @@ fn speak_for_turns(ranking: &[Ranked], shown: &mut [Shown]) {
     }
 }
 
-/// Whether a record is about a file the asker works on.
-fn is_near(row: &DocumentRow, files: &[String]) -> bool {
-    let same = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && (a.ends_with(b) || b.ends_with(a));
-    row.files.iter().any(|file| files.iter().any(|near| same(file, near)))
-}
-
 fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, why: Why) -> Hit {
     let title = if row.title.is_empty() { one_line(&row.body, 80) } else { row.title.clone() };
     Hit {
@@ -258,6 +245,7 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, wh
         session_id: row.session,
         observation_type: row.kind,
         created_at: row.created_at,
+        superseded: row.superseded,
         superseded_by: row.superseded_by,
         feedback: row.feedback,
         duplicates: Vec::new(),

@@ -48,7 +48,10 @@ pub struct Hit {
     pub observation_type: Option<ObservationType>,
     #[serde(serialize_with = "iso", deserialize_with = "from_iso")]
     pub created_at: Time,
-    /// The observation that replaces it.
+    /// Whether another observation replaces it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
+    /// That observation, where it is known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<ObservationId>,
     /// Of what use it has been; left out where nothing became of it.
@@ -95,10 +98,9 @@ pub struct Why {
     pub matched: Vec<String>,
     /// How much of the question those are, rare words counting more, from 0 to 1.
     pub coverage: f64,
-    /// What being recent, about a near file, or of use before added to its rank; the last is below 0 for what was told
+    /// What being recent or of use before added to its rank; the last is below 0 for what was told
     /// in vain, and far below for what is wrong.
     pub recency: f64,
-    pub file: f64,
     pub used: f64,
     /// What decided its place.
     pub rank_score: f64,

@@ -50,8 +50,6 @@ pub struct SearchQuery {
     pub sort: Sort,
     pub limit: usize,
     pub offset: usize,
-    /// Files the asker works on; memories about them count a little more.
-    pub near_files: Vec<String>,
     /// Whether it is a prompt: prose without operators, asked of what is memory already.
     pub is_prompt: bool,
     /// What counts as today.
@@ -67,7 +65,6 @@ impl SearchQuery {
             sort: Sort::Relevance,
             limit: 20,
             offset: 0,
-            near_files: Vec::new(),
             is_prompt: false,
             now: Time::now(),
         }

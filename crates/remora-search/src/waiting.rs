@@ -59,6 +59,7 @@ pub(crate) fn hits(
             session_id: Some(waiting.session),
             observation_type: None,
             created_at: waiting.created_at,
+            superseded: false,
             superseded_by: None,
             feedback: Feedback::default(),
             duplicates: Vec::new(),

@@ -1,8 +1,8 @@
 //! What is known of one file, for a hook that has milliseconds.
 //!
 //! Observations name files by their path from the project's root, or whole where they lie elsewhere, as in another
-//! worktree. The full-text index finds the few that contain the path; their lists of files say whether it is the same
-//! file, because `src/main.rs` is also the end of `tools/src/main.rs`.
+//! worktree. An index of paths from their end finds the names that may be meant; what stands before the end says whether
+//! it is the same file, because `src/main.rs` is also the end of `tools/src/main.rs`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::project::{Place, locate, worktree};
 use crate::{KnownSession, Store, StoreError};
 
-/// How many of the newest observations that contain a path are looked at, and how many about the file are enough.
+/// How many of the newest observations that name a path are looked at, and how many about the file are enough.
 const LOOK: u32 = 400;
 const ENOUGH: usize = 20;
 /// No path that is worth a thought is longer, in bytes.
@@ -67,25 +67,28 @@ impl Store {
         file: &ProjectFile,
     ) -> Result<Vec<AboutFile>, StoreError> {
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS}, o.narrative AS narrative,
+            "SELECT {KNOWN_COLUMNS}, names, o.narrative AS narrative,
                  (SELECT host FROM sessions AS s WHERE s.id = o.session_id) AS host
-             FROM (SELECT d.record_id AS found
-                   FROM documents_text CROSS JOIN documents AS d ON d.id = documents_text.rowid
-                   WHERE documents_text MATCH ?1 AND d.kind = 'observation' AND d.lead = 1 AND d.project_id = ?2
-                   ORDER BY documents_text.rowid DESC LIMIT {LOOK})
+             FROM (SELECT o.id AS found, json_group_array(n.path_reversed) AS names
+                   FROM observation_files AS n INDEXED BY observation_files_by_end
+                   CROSS JOIN observations AS o ON o.id = n.observation_id
+                   WHERE n.path_reversed >= ?1 || '/' AND n.path_reversed < ?1 || '0' AND o.project_id = ?2
+                   AND o.session_id <> ?3 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
+                   GROUP BY o.id ORDER BY o.id DESC LIMIT {LOOK})
              CROSS JOIN observations AS o ON o.id = found
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE o.superseded_by IS NULL AND o.session_id <> ?3"
+             ORDER BY o.id DESC"
         );
-        let expression = format!("body : \"{}\"", file.path.replace('"', "\"\""));
+        let end = reversed(&file.path);
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![expression, session.project.0, session.id.0])?;
+        let mut rows =
+            statement.query(params![end.trim_end_matches('/'), session.project.0, session.id.0])?;
         let mut told = None;
         let mut names = Names { store: self, project: session.project, file, trees: HashMap::new() };
         let mut about = Vec::new();
         while let Some(row) = rows.next()? {
-            let lists: [String; 2] = [row.get(6)?, row.get(7)?];
-            if !names.are_in(&lists)? {
+            let named: Vec<String> = serde_json::from_str(&row.get::<_, String>("names")?)?;
+            if !names.are_in(&named)? {
                 continue;
             }
             let known = read_known(row)?;
@@ -120,6 +123,17 @@ impl Store {
     }
 }
 
+/// A path with its parts in reverse order, `total.rs/src/`: what begins with it ends with the path.
+pub(crate) fn reversed(path: &str) -> String {
+    path.rsplit('/').flat_map(|part| [part, "/"]).collect()
+}
+
+/// The path that was reversed.
+fn restored(reversed: &str) -> String {
+    let parts: Vec<&str> = reversed.strip_suffix('/').unwrap_or(reversed).rsplit('/').collect();
+    parts.join("/")
+}
+
 /// The names by which observations may know a file.
 struct Names<'a> {
     store: &'a Store,
@@ -130,13 +144,11 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Whether one of these lists, as they are stored, has the file in it.
-    fn are_in(&mut self, lists: &[String]) -> Result<bool, StoreError> {
-        for list in lists {
-            for name in serde_json::from_str::<Vec<String>>(list)? {
-                if self.contain(&name)? {
-                    return Ok(true);
-                }
+    /// Whether one of these reversed paths is the file.
+    fn are_in(&mut self, reversed_paths: &[String]) -> Result<bool, StoreError> {
+        for path in reversed_paths {
+            if self.contain(&restored(path))? {
+                return Ok(true);
             }
         }
         Ok(false)

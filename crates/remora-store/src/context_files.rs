@@ -17,6 +17,10 @@ use crate::{Place, Store, StoreError, project, schema};
 /// So many of the latest observations say which folders are worked on.
 const LATEST: u32 = 300;
 
+/// The files that `observations AS o` modified, or else those it read, as JSON.
+const FILES: &str = "(SELECT json_group_array(path ORDER BY position) FROM observation_files
+    WHERE observation_id = o.id AND how = (SELECT min(how) FROM observation_files WHERE observation_id = o.id))";
+
 /// The forms context files come in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -57,7 +61,7 @@ pub struct FileProblem {
 
 /// What tells one state of a project's memory from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryMark([i64; 5]);
+pub struct MemoryMark([i64; 6]);
 
 /// An observation with the files it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,30 +118,36 @@ impl Store {
 
     /// Differs when something was learned or forgotten.
     pub fn memory_mark(&self, project: ProjectId) -> Result<MemoryMark, StoreError> {
-        let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest FROM
-                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations WHERE project_id = ?1) AS o,
-                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM session_summaries WHERE project_id = ?1) AS s,
-                 (SELECT ifnull(max(updated_at), 0) + count(*) AS newest FROM facts
-                  WHERE project_id IS NULL OR project_id = ?1) AS f";
-        let mark = self.db.prepare_cached(sql)?.query_row([project.0], |row| {
-            Ok(MemoryMark([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]))
+        let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest, f.number FROM
+                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations
+                  WHERE project_id = ?1 AND deleted_at IS NULL) AS o,
+                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM session_summaries
+                  WHERE project_id = ?1 AND deleted_at IS NULL) AS s,
+                 (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM facts
+                  WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL) AS f";
+        let mut mark = [0; 6];
+        self.db.prepare_cached(sql)?.query_row([project.0], |row| {
+            for (column, number) in mark.iter_mut().enumerate() {
+                *number = row.get(column)?;
+            }
+            Ok(())
         })?;
+        let mark = MemoryMark(mark);
         Ok(mark)
     }
 
     /// The latest observations with the files they changed, or else read; the latest first.
     pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS} FROM observations AS o
-             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.project_id = ?1 AND o.superseded_by IS NULL
+            "SELECT {KNOWN_COLUMNS}, {FILES} AS files FROM observations AS o
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE o.project_id = ?1 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
              ORDER BY o.created_at DESC, o.id DESC LIMIT {LATEST}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([project.0], |row| {
-            let (modified, read): (String, String) = (row.get(6)?, row.get(7)?);
-            let all = |json: &str| serde_json::from_str::<Vec<String>>(json).unwrap_or_default();
-            let files = Some(all(&modified)).filter(|files| !files.is_empty()).unwrap_or_else(|| all(&read));
-            Ok(Touched { known: read_known(row)?, files })
+            let files: String = row.get("files")?;
+            Ok(Touched { known: read_known(row)?, files: serde_json::from_str(&files).unwrap_or_default() })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

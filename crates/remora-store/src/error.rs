@@ -6,7 +6,10 @@ use thiserror::Error;
 /// Whether the database was made by an older or a newer Remora.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaAge {
+    /// The one before, which `Store::open` brings up to date.
     Older,
+    /// One before that.
+    TooOld,
     Newer,
 }
 
@@ -26,6 +29,8 @@ pub enum StoreError {
     DiskFull,
     #[error("the database has schema {found}, this program knows {known}")]
     Schema { age: SchemaAge, found: i64, known: i64 },
+    #[error("the database {} has schema {found}, which this program can no longer bring up to date", path.display())]
+    TooOld { path: PathBuf, found: i64 },
     #[error("the claim on this batch was lost to another process")]
     ClaimLost,
     #[error("the store is closed: the daemon is ending")]

@@ -6,14 +6,16 @@ use remora_core::feedback::{self, Feedback, Verdict};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use serde::Serialize;
 
+use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
 use crate::{Batch, Store, StoreError, log, retention};
 
 /// What [`read`] reads, of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {
     () => {
-        "f.injected, f.fetched, f.cited, f.useful, f.wrong, ifnull(f.pinned, 0), f.last_used_at"
+        "f.injected, f.fetched, f.cited, f.useful, f.wrong, f.last_used_at"
     };
 }
 pub(crate) use feedback_columns;
@@ -31,8 +33,7 @@ pub(crate) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Feedback> {
         cited: count(2)?,
         useful: count(3)?,
         wrong: count(4)?,
-        pinned: row.get(first + 5)?,
-        last_used_at: row.get::<_, Option<i64>>(first + 6)?.map(Time),
+        last_used_at: row.get::<_, Option<i64>>(first + 5)?.map(Time),
     })
 }
 
@@ -90,6 +91,14 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
     Ok(())
 }
 
+/// An observation after somebody said something of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    #[serde(flatten, serialize_with = "times::pinned")]
+    pub pinned_at: Option<Time>,
+    pub feedback: Feedback,
+}
+
 impl Store {
     pub fn feedback(&self, observation: ObservationId) -> Result<Feedback, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM observation_feedback AS f WHERE f.observation_id = ?1");
@@ -131,32 +140,29 @@ impl Store {
         verdict: Verdict,
         undo: bool,
         at: Time,
-    ) -> Result<Option<Feedback>, StoreError> {
+    ) -> Result<Option<Judged>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let is_there = "SELECT 1 FROM observations WHERE id = ?1";
+        let is_there = "SELECT 1 FROM observations WHERE id = ?1 AND deleted_at IS NULL";
         if !transaction.prepare_cached(is_there)?.exists([observation.0])? {
             return Ok(None);
         }
-        transaction.execute(
-            "INSERT INTO observation_feedback (observation_id) VALUES (?1) ON CONFLICT DO NOTHING",
-            [observation.0],
-        )?;
-        // It cannot be both: the last word holds.
-        let change = match (verdict, undo) {
-            (Verdict::Useful, false) => "useful = useful + 1, wrong = 0, last_used_at = ?2",
-            (Verdict::Wrong, false) => "wrong = wrong + 1, useful = 0",
-            (Verdict::Useful, true) => "useful = max(useful - 1, 0)",
-            (Verdict::Wrong, true) => "wrong = max(wrong - 1, 0)",
-            (Verdict::Pin, false) | (Verdict::Unpin, true) => "pinned = 1",
-            (Verdict::Unpin, false) | (Verdict::Pin, true) => "pinned = 0",
-        };
-        // Not every change has a time in it.
-        let sql = format!("UPDATE observation_feedback SET {change} WHERE observation_id = ?1 AND ?2 = ?2");
-        transaction.execute(&sql, params![observation.0, at.0])?;
+        match (verdict, undo) {
+            (Verdict::Pin, false) | (Verdict::Unpin, true) => pin(&transaction, observation, Some(at), at)?,
+            (Verdict::Unpin, false) | (Verdict::Pin, true) => pin(&transaction, observation, None, at)?,
+            // It cannot be both: the last word holds.
+            (Verdict::Useful, false) => {
+                count(&transaction, observation, "useful = useful + 1, wrong = 0, last_used_at = ?2", at)?;
+            }
+            (Verdict::Wrong, false) => count(&transaction, observation, "wrong = wrong + 1, useful = 0", at)?,
+            (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
+            (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
+        }
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
+        let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
+        let pinned_at: Option<i64> = transaction.query_row(sql, [observation.0], |row| row.get(0))?;
         transaction.commit()?;
-        self.feedback(observation).map(Some)
+        Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
     }
 
     /// Whether a turn or a summary tells again what somebody called wrong.
@@ -177,6 +183,26 @@ impl Store {
         );
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }
+}
+
+/// Pinned is what is pinned already, since when it was.
+fn pin(db: &Connection, observation: ObservationId, since: Option<Time>, at: Time) -> rusqlite::Result<()> {
+    db.execute(
+        "UPDATE observations SET pinned_at = ?2, updated_at = ?3 WHERE id = ?1 AND (pinned_at IS NULL) = (?2 IS NOT NULL)",
+        params![observation.0, since.map(|since| since.0), at.0],
+    )?;
+    Ok(())
+}
+
+fn count(db: &Connection, observation: ObservationId, change: &str, at: Time) -> rusqlite::Result<()> {
+    db.execute(
+        "INSERT INTO observation_feedback (observation_id) VALUES (?1) ON CONFLICT DO NOTHING",
+        [observation.0],
+    )?;
+    // Not every change has a time in it.
+    let sql = format!("UPDATE observation_feedback SET {change} WHERE observation_id = ?1 AND ?2 = ?2");
+    db.execute(&sql, params![observation.0, at.0])?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ impl Store {
 
     /// What came after `cursor`, at most `most` rows of each kind.
     pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
-        let rows = |id: &str| format!("WHERE {id} > ?1 ORDER BY {id} LIMIT ?2");
+        let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
         // All as of one moment: what was stored together is seen together.
         let moment = self.db.unchecked_transaction()?;
         let news = News {
@@ -202,27 +202,25 @@ struct Columns {
 }
 
 impl Columns {
-    /// The condition, and the values it needs in order.
+    /// Further conditions, and the values they need in order.
     fn filter(self, selection: &Selection) -> (String, Vec<Value>) {
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         if let Some(project) = selection.project {
-            conditions.push(format!("{} = ?", self.project));
+            conditions.push(format!(" AND {} = ?", self.project));
             values.push(Value::from(project.0));
         }
         match &selection.session {
             Some(WhichSession::Row(id)) => {
-                conditions.push(format!("{} = ?", self.session));
+                conditions.push(format!(" AND {} = ?", self.session));
                 values.push(Value::from(id.0));
             }
             Some(WhichSession::Named(name)) => {
                 let named = "SELECT id FROM sessions WHERE content_session_id = ?";
-                conditions.push(format!("{} IN ({named})", self.session));
+                conditions.push(format!(" AND {} IN ({named})", self.session));
                 values.push(Value::from(name.clone()));
             }
             None => {}
         }
-        let filter =
-            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
-        (filter, values)
+        (conditions.concat(), values)
     }
 }

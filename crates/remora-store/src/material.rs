@@ -22,8 +22,10 @@ const MOST_FACTS: u32 = 50;
 
 /// What [`read_known`] reads, of `observations AS o` and `observation_feedback AS f`.
 pub(crate) const KNOWN_COLUMNS: &str = concat!(
+    // A file that was modified comes before one that was read.
     "o.id, o.created_at, o.type, o.title, length(o.narrative) + length(o.facts), o.discovery_tokens,
-    o.files_modified, o.files_read, ",
+    (SELECT path FROM observation_files WHERE observation_id = o.id ORDER BY how, position LIMIT 1),
+    o.pinned_at IS NOT NULL, ",
     feedback::feedback_columns!()
 );
 
@@ -53,6 +55,7 @@ impl Store {
         let found = self
             .db
             .prepare_cached(
+                // A deleted prompt was asked all the same.
                 "SELECT id, project_id, (SELECT max(created_at) FROM user_prompts WHERE session_id = sessions.id)
                  FROM sessions WHERE host = ?1 AND content_session_id = ?2",
             )?
@@ -99,20 +102,19 @@ impl Store {
             Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
             Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
         };
+        let live = "project_id = ?1 AND superseded_by IS NULL AND deleted_at IS NULL";
         // Decisions and bugs stay worth knowing longer than the rest; what is pinned stays however old it is.
         let sql = format!(
             "SELECT {KNOWN_COLUMNS} FROM observations AS o
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.id IN (
-                 SELECT id FROM (SELECT id FROM observations WHERE project_id = ?1 AND superseded_by IS NULL
-                     AND {condition} ORDER BY created_at DESC LIMIT {LATEST})
+                 SELECT id FROM (SELECT id FROM observations WHERE {live} AND {condition}
+                     ORDER BY created_at DESC LIMIT {LATEST})
                  UNION
-                 SELECT id FROM (SELECT id FROM (SELECT id, type FROM observations WHERE project_id = ?1
-                     AND superseded_by IS NULL AND {condition} ORDER BY created_at DESC LIMIT {FAR_BACK})
-                     WHERE type IN ('decision', 'bugfix') LIMIT {LASTING})
+                 SELECT id FROM (SELECT id FROM (SELECT id, type FROM observations WHERE {live} AND {condition}
+                     ORDER BY created_at DESC LIMIT {FAR_BACK}) WHERE type IN ('decision', 'bugfix') LIMIT {LASTING})
                  UNION
-                 SELECT id FROM (SELECT id FROM observation_feedback CROSS JOIN observations ON id = observation_id
-                     WHERE pinned AND project_id = ?1 AND superseded_by IS NULL AND {condition}
-                     ORDER BY created_at DESC LIMIT {PINNED})
+                 SELECT id FROM (SELECT id FROM observations INDEXED BY observations_pinned
+                     WHERE pinned_at IS NOT NULL AND {live} AND {condition} ORDER BY created_at DESC LIMIT {PINNED})
              )"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -135,7 +137,7 @@ impl Store {
         };
         let mut statement = self.db.prepare_cached(
             "SELECT session_id, created_at, request, learned, completed, next_steps FROM session_summaries
-             WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+             WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
              ORDER BY created_at DESC, id DESC LIMIT ?3",
         )?;
         let rows = statement.query_map(params![project.0, only, most * SUMMARIES_EACH], |row| {
@@ -166,7 +168,8 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut statement = self.db.prepare_cached(
-            "SELECT key || ': ' || value FROM facts WHERE project_id IS NULL OR project_id = ?1
+            "SELECT key || ': ' || value FROM facts
+             WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
              ORDER BY trust DESC, updated_at DESC LIMIT ?2",
         )?;
         let facts = statement.query_map([project.0, i64::from(MOST_FACTS)], |row| row.get(0))?;
@@ -175,8 +178,7 @@ impl Store {
 }
 
 pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
-    let (kind, modified, read): (String, String, String) = (row.get(2)?, row.get(6)?, row.get(7)?);
-    let first = |json: &str| serde_json::from_str::<Vec<String>>(json).unwrap_or_default().into_iter().next();
+    let kind: String = row.get(2)?;
     Ok(Known {
         id: row.get(0)?,
         at: Time(row.get(1)?),
@@ -184,7 +186,8 @@ pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
         title: row.get(3)?,
         tokens: row.get::<_, i64>(4)?.unsigned_abs().div_ceil(4),
         discovery_tokens: row.get::<_, i64>(5)?.unsigned_abs(),
-        file: first(&modified).or_else(|| first(&read)),
+        file: row.get(6)?,
+        pinned: row.get(7)?,
         feedback: feedback::read(row, 8)?,
     })
 }

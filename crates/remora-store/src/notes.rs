@@ -10,6 +10,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
@@ -23,6 +24,8 @@ const MOST_ALWAYS: usize = 100;
 /// A note, before it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNote {
+    /// The folder or the address its vault is read from.
+    pub vault: String,
     pub note: VaultNote,
     /// What its file looks like from outside.
     pub stamp: String,
@@ -64,9 +67,11 @@ pub struct NotesState {
 }
 
 impl Store {
-    /// Every note, in no order.
+    /// Every note that is there, in no order.
     pub fn known_notes(&self) -> Result<Vec<KnownNote>, StoreError> {
-        let mut statement = self.db.prepare_cached("SELECT id, path, stamp, tags, changed_at FROM notes")?;
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT id, path, stamp, tags, changed_at FROM notes WHERE deleted_at IS NULL")?;
         let rows = statement.query_map([], |row| {
             Ok(KnownNote {
                 id: NoteId(row.get(0)?),
@@ -80,7 +85,8 @@ impl Store {
     }
 
     pub fn count_notes(&self) -> Result<u64, StoreError> {
-        let count: i64 = self.db.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?;
+        let count: i64 =
+            self.db.query_row("SELECT count(*) FROM notes WHERE deleted_at IS NULL", [], |row| row.get(0))?;
         Ok(count.unsigned_abs())
     }
 
@@ -94,12 +100,17 @@ impl Store {
         Ok(())
     }
 
-    /// Removes some notes with their documents.
+    /// Removes some notes: their text and their documents. The ids stay theirs, should they come back.
     pub fn remove_notes(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
+        let now = Time::now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for note in notes {
-            documents::remove(&transaction, RecordId { kind: RecordKind::Note, number: note.0 })?;
-            transaction.prepare_cached("DELETE FROM notes WHERE id = ?1")?.execute([note.0])?;
+            transaction
+                .prepare_cached(
+                    "UPDATE notes SET stamp = '', title = '', tags = '[]', version = '', excerpt = '', text = '',
+                         updated_at = ?2, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL",
+                )?
+                .execute(params![note.0, now.0])?;
         }
         transaction.commit()?;
         Ok(())
@@ -116,7 +127,8 @@ impl Store {
         let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
-            let sql = "SELECT path, title, excerpt, version FROM notes WHERE id = ?1 AND excerpt <> ''";
+            let sql = "SELECT path, title, excerpt, version FROM notes WHERE id = ?1 AND excerpt <> ''
+                       AND deleted_at IS NULL";
             let note = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
                 Ok(Noted {
                     id: id.0,
@@ -150,7 +162,8 @@ impl Store {
     }
 
     pub fn note(&self, id: NoteId) -> Result<Option<NoteRow>, StoreError> {
-        let sql = "SELECT path, title, tags, text, changed_at FROM notes WHERE id = ?1";
+        let sql =
+            "SELECT path, title, tags, text, changed_at FROM notes WHERE id = ?1 AND deleted_at IS NULL";
         let row = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
             Ok(NoteRow {
                 id,
@@ -173,28 +186,33 @@ impl Store {
 }
 
 fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
-    let NewNote { note, stamp, changed_at } = new;
+    let NewNote { vault, note, stamp, changed_at } = new;
+    let now = Time::now();
     let tags = serde_json::to_string(note.tags())?;
     // A file that was only touched keeps its documents, and with them their vectors.
     let same = db
         .prepare_cached(
-            "UPDATE notes SET stamp = ?1, tags = ?2 WHERE path = ?3 AND title = ?4 AND text = ?5",
+            "UPDATE notes SET stamp = ?1, tags = ?2, updated_at = ?3
+             WHERE vault = ?4 AND path = ?5 AND title = ?6 AND text = ?7 AND deleted_at IS NULL",
         )?
-        .execute(params![stamp, tags, note.path(), note.title(), note.text()])?;
+        .execute(params![stamp, tags, now.0, vault, note.path(), note.title(), note.text()])?;
     if same > 0 {
         return Ok(());
     }
     let number = db
         .prepare_cached(
-            "INSERT INTO notes (path, stamp, title, tags, version, changed_at, excerpt, text)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, title = excluded.title, tags = excluded.tags,
-                 version = excluded.version, changed_at = excluded.changed_at, excerpt = excluded.excerpt,
-                 text = excluded.text
+            "INSERT INTO notes (uuid, vault, path, stamp, title, tags, version, changed_at, excerpt, text, created_at,
+                 updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)
+             ON CONFLICT (vault, path) DO UPDATE SET stamp = excluded.stamp, title = excluded.title,
+                 tags = excluded.tags, version = excluded.version, changed_at = excluded.changed_at,
+                 excerpt = excluded.excerpt, text = excluded.text, updated_at = excluded.updated_at, deleted_at = NULL
              RETURNING id",
         )?
         .query_row(
             params![
+                Uuid::now_v7().as_bytes(),
+                vault,
                 note.path(),
                 stamp,
                 note.title(),
@@ -202,7 +220,8 @@ fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
                 version(note),
                 changed_at.0,
                 note.excerpt(),
-                note.text()
+                note.text(),
+                now.0,
             ],
             |row| row.get(0),
         )?;

@@ -2,11 +2,12 @@
 
 use remora_core::event::Body;
 use remora_core::feedback::Feedback;
-use remora_core::ids::{EventId, FactId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
+use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
+use uuid::Uuid;
 
 use crate::{Place, Store, StoreError, feedback, project, spool, store};
 
@@ -102,7 +103,11 @@ pub struct ObservationRow {
     pub observation: Observation,
     pub provider: String,
     pub model: String,
-    pub source_event_ids: Vec<i64>,
+    /// The uuids of the events it was made of.
+    pub source_event_ids: Vec<Uuid>,
+    /// When it was put first at the start of every session, if it was.
+    #[serde(flatten, serialize_with = "times::pinned")]
+    pub pinned_at: Option<Time>,
     pub feedback: Feedback,
     #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
@@ -123,59 +128,71 @@ pub struct SummaryRow {
     pub created_at: Time,
 }
 
-/// Something that holds, for a project or for all of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FactRow {
-    pub id: FactId,
-    /// None: it holds everywhere.
-    pub project: Option<String>,
-    pub key: String,
-    pub value: String,
-    pub scope: String,
-    pub source: String,
-    pub trust: f64,
-    #[serde(flatten, serialize_with = "times::created")]
-    pub created_at: Time,
-    #[serde(flatten, serialize_with = "times::updated")]
-    pub updated_at: Time,
-}
-
+// Each of these ends in a condition, and callers add theirs with AND.
 pub(crate) const SESSION: &str =
     "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
     s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
     (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending'),
-    (SELECT text FROM user_prompts WHERE session_id = s.id ORDER BY prompt_number LIMIT 1),
+    (SELECT text FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL ORDER BY prompt_number LIMIT 1),
     s.started_at, s.last_activity_at, s.completed_at
-    FROM sessions AS s JOIN projects AS p ON p.id = s.project_id";
+    FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE true";
 
 pub(crate) const PROMPT: &str =
-    "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts";
+    "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts
+    WHERE deleted_at IS NULL";
 
 const EVENT: &str =
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
     ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
     FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
 
+/// The concepts of `observations AS o`, as JSON.
+macro_rules! concepts {
+    () => {
+        "(SELECT json_group_array(concept ORDER BY position) FROM observation_concepts WHERE observation_id = o.id)"
+    };
+}
+pub(crate) use concepts;
+
+/// The files that `observations AS o` read or modified, as JSON.
+macro_rules! files {
+    ($how:literal) => {
+        concat!(
+            "(SELECT json_group_array(path ORDER BY position) FROM observation_files
+              WHERE observation_id = o.id AND how = '",
+            $how,
+            "')"
+        )
+    };
+}
+pub(crate) use files;
+
 pub(crate) const OBSERVATION: &str = concat!(
     "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
-    o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.tool_name, o.provider,
-    o.model, o.source_event_ids, o.created_at, o.project_id, ",
+    o.narrative, o.facts, ",
+    concepts!(),
+    ", ",
+    files!("read"),
+    ", ",
+    files!("modified"),
+    ", o.discovery_tokens, o.tool_name, o.provider, o.model, o.source_event_ids, o.created_at, o.project_id, o.pinned_at, ",
     feedback::feedback_columns!(),
     " FROM observations AS o JOIN projects AS p ON p.id = o.project_id
-    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id"
+    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.deleted_at IS NULL"
 );
 
 pub(crate) const SUMMARY: &str =
     "SELECT s.id, s.session_id, p.name, s.prompt_number, s.request, s.investigated, s.learned,
     s.completed, s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at, s.project_id
-    FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id";
+    FROM session_summaries AS s JOIN projects AS p ON p.id = s.project_id WHERE s.deleted_at IS NULL";
 
 impl Store {
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let mut counts = self.db.query_row(
-            "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts),
-                 (SELECT count(*) FROM observations), (SELECT count(*) FROM session_summaries),
-                 (SELECT count(*) FROM facts),
+            "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts WHERE deleted_at IS NULL),
+                 (SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+                 (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL),
+                 (SELECT count(*) FROM facts WHERE valid_to IS NULL AND deleted_at IS NULL),
                  (SELECT count(*) FROM pending_messages WHERE status = 'pending'),
                  (SELECT count(*) FROM pending_messages WHERE status = 'processing'),
                  (SELECT count(*) FROM pending_messages WHERE status = 'failed'),
@@ -234,16 +251,15 @@ impl Store {
     /// The latest sessions first, of one project or of all.
     pub fn sessions(&self, project: Option<ProjectId>, most: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = format!(
-            "{SESSION} WHERE ?1 IS NULL OR s.project_id = ?1 ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
+            "{SESSION} AND (?1 IS NULL OR s.project_id = ?1) ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
         );
         self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
     }
 
     /// Sessions whose host's id begins with `beginning`.
     pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
-        let sql = format!(
-            "{SESSION} WHERE substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20"
-        );
+        let sql =
+            format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
         self.rows(&sql, &[&beginning], read_session)
     }
 
@@ -267,20 +283,20 @@ impl Store {
     }
 
     pub fn prompts(&self, session: SessionId) -> Result<Vec<PromptRow>, StoreError> {
-        let sql = format!("{PROMPT} WHERE session_id = ?1 ORDER BY prompt_number");
+        let sql = format!("{PROMPT} AND session_id = ?1 ORDER BY prompt_number");
         self.rows(&sql, &[&session.0], read_prompt)
     }
 
     /// What was asked in a turn; empty when that was private or nothing.
     pub fn prompt_text(&self, session: SessionId, prompt_number: i64) -> Result<String, StoreError> {
-        let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2 AND deleted_at IS NULL";
         let text = self.db.query_row(sql, [session.0, prompt_number], |row| row.get(0)).optional()?;
         Ok(text.unwrap_or_default())
     }
 
     /// A turn: a prompt with the agent's closing message.
     pub fn prompt(&self, id: PromptId) -> Result<Option<PromptRow>, StoreError> {
-        Ok(self.db.query_row(&format!("{PROMPT} WHERE id = ?1"), [id.0], read_prompt).optional()?)
+        Ok(self.db.query_row(&format!("{PROMPT} AND id = ?1"), [id.0], read_prompt).optional()?)
     }
 
     pub fn session_events(&self, session: SessionId) -> Result<Vec<EventRow>, StoreError> {
@@ -299,43 +315,23 @@ impl Store {
     }
 
     pub fn observation(&self, id: ObservationId) -> Result<Option<ObservationRow>, StoreError> {
-        let sql = format!("{OBSERVATION} WHERE o.id = ?1");
+        let sql = format!("{OBSERVATION} AND o.id = ?1");
         Ok(self.db.query_row(&sql, [id.0], read_observation).optional()?)
     }
 
     /// What was learned in a session, in order.
     pub fn session_observations(&self, session: SessionId) -> Result<Vec<ObservationRow>, StoreError> {
-        let sql = format!("{OBSERVATION} WHERE o.session_id = ?1 ORDER BY o.prompt_number, o.id");
+        let sql = format!("{OBSERVATION} AND o.session_id = ?1 ORDER BY o.prompt_number, o.id");
         self.rows(&sql, &[&session.0], read_observation)
     }
 
     pub fn summary(&self, id: SummaryId) -> Result<Option<SummaryRow>, StoreError> {
-        Ok(self.db.query_row(&format!("{SUMMARY} WHERE s.id = ?1"), [id.0], read_summary).optional()?)
-    }
-
-    pub fn fact(&self, id: FactId) -> Result<Option<FactRow>, StoreError> {
-        let sql =
-            "SELECT f.id, p.name, f.key, f.value, f.scope, f.source, f.trust, f.created_at, f.updated_at
-                   FROM facts AS f LEFT JOIN projects AS p ON p.id = f.project_id WHERE f.id = ?1";
-        let read = |row: &Row<'_>| {
-            Ok(FactRow {
-                id: FactId(row.get(0)?),
-                project: row.get(1)?,
-                key: row.get(2)?,
-                value: row.get(3)?,
-                scope: row.get(4)?,
-                source: row.get(5)?,
-                trust: row.get(6)?,
-                created_at: Time(row.get(7)?),
-                updated_at: Time(row.get(8)?),
-            })
-        };
-        Ok(self.db.query_row(sql, [id.0], read).optional()?)
+        Ok(self.db.query_row(&format!("{SUMMARY} AND s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
     /// A session's summaries, one for each stretch of it, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
-        let sql = format!("{SUMMARY} WHERE s.session_id = ?1 ORDER BY s.prompt_number, s.id");
+        let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number, s.id");
         self.rows(&sql, &[&session.0], read_summary)
     }
 
@@ -430,7 +426,8 @@ pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow
         provider: row.get(14)?,
         model: row.get(15)?,
         source_event_ids: list(row, 16)?,
-        feedback: feedback::read(row, 19)?,
+        pinned_at: row.get::<_, Option<i64>>(19)?.map(Time),
+        feedback: feedback::read(row, 20)?,
         created_at: Time(row.get(17)?),
     })
 }
@@ -489,5 +486,9 @@ pub(crate) mod times {
         started(Time) "started_at" "started_at_epoch";
         last_activity(Time) "last_activity_at" "last_activity_at_epoch";
         completed(Option<Time>) "completed_at" "completed_at_epoch";
+        pinned(Option<Time>) "pinned_at" "pinned_at_epoch";
+        confirmed(Option<Time>) "confirmed_at" "confirmed_at_epoch";
+        valid_from(Time) "valid_from" "valid_from_epoch";
+        valid_to(Option<Time>) "valid_to" "valid_to_epoch";
     }
 }

@@ -36,6 +36,7 @@ impl Store {
             db.execute("DELETE FROM llm_usage WHERE created_at < ?1", [before(retention.usage_days)])?;
         let retrievals = db
             .execute("DELETE FROM memory_retrievals WHERE created_at < ?1", [before(retention.usage_days)])?;
+        db.execute("DELETE FROM injections WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
         // The trace stays; only what was to be learned from it is given up.
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;

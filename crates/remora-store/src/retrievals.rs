@@ -9,7 +9,7 @@ use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use crate::{Store, StoreError, feedback};
+use crate::{Store, StoreError, feedback, ledger};
 
 /// When an agent is told something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -30,7 +30,7 @@ impl Moment {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
             Self::Prompt => "prompt",
@@ -53,44 +53,30 @@ pub struct Item {
     /// Of a note that is told because it always is: which state of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// Hashes of the passages that were injected; none where only a title was.
+    /// Hashes of the passages that were injected, for the ledger; none where only a title was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<u64>,
 }
 
 impl Item {
+    fn new(id: String, why: &str) -> Self {
+        Self { id, score: None, why: why.to_owned(), version: String::new(), passages: Vec::new() }
+    }
+
     /// An observation of the timeline at a session's start.
     pub fn of_timeline(observation: i64) -> Self {
-        Self {
-            id: observation.to_string(),
-            score: None,
-            why: TIMELINE.to_owned(),
-            version: String::new(),
-            passages: Vec::new(),
-        }
+        Self::new(observation.to_string(), TIMELINE)
     }
 
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
-        Self {
-            id: observation.to_string(),
-            score: None,
-            why: "file".to_owned(),
-            version: String::new(),
-            passages: Vec::new(),
-        }
+        Self::new(observation.to_string(), "file")
     }
 
     /// A note that is always told.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
-        Self {
-            id: id.to_string(),
-            score: None,
-            why: "note".to_owned(),
-            version: note.version.clone(),
-            passages: Vec::new(),
-        }
+        Self { version: note.version.clone(), ..Self::new(id.to_string(), "note") }
     }
 }
 
@@ -99,6 +85,9 @@ impl Item {
 pub struct Retrieval {
     #[serde(skip)]
     pub session: SessionId,
+    /// The subagent, by its host's name; empty for the main one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
     pub moment: Moment,
     /// The beginning of the prompt, as it was captured; of a file, its path in the project.
     pub prompt: String,
@@ -118,8 +107,6 @@ pub struct Told {
     pub sessions: HashSet<SessionId>,
     /// Notes that are always told, with their versions. A part of one that matters for a prompt is told beside that.
     pub notes: HashSet<(i64, String)>,
-    /// Hashes of injected passages.
-    pub passages: HashSet<u64>,
 }
 
 /// The same, read again.
@@ -141,11 +128,13 @@ impl Store {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached(
-                "INSERT INTO memory_retrievals (session_id, moment, prompt, tokens, ms, degraded, items, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO memory_retrievals
+                     (session_id, agent, moment, prompt, tokens, ms, degraded, items, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?
             .execute(params![
                 retrieval.session.0,
+                retrieval.agent,
                 retrieval.moment.name(),
                 retrieval.prompt,
                 count(retrieval.tokens),
@@ -154,6 +143,7 @@ impl Store {
                 serde_json::to_string(&retrieval.items)?,
                 retrieval.at.0,
             ])?;
+        ledger::write(&transaction, retrieval)?;
         if !on_trial.is_empty() {
             feedback::count_told(&transaction, &on_trial)?;
         }
@@ -171,7 +161,6 @@ impl Store {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
             // A title is an offer. It must not keep the substance from being injected later.
             for item in items.into_iter().filter(|item| item.why != TIMELINE) {
-                told.passages.extend(&item.passages);
                 let Ok(record) = item.id.parse::<RecordId>() else { continue };
                 if item.version.is_empty() {
                     told.records.insert(record);
@@ -198,7 +187,7 @@ impl Store {
     pub fn retrievals(&self, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
         let mut statement = self.db.prepare(
             "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
-                 r.degraded, r.items, r.created_at
+                 r.degraded, r.items, r.created_at, r.agent
              FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
              JOIN projects AS p ON p.id = s.project_id
              ORDER BY r.id DESC LIMIT ?1",
@@ -217,6 +206,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<RetrievalRow> {
         project: row.get(3)?,
         retrieval: Retrieval {
             session: SessionId(row.get(4)?),
+            agent: row.get(12)?,
             moment: Moment::from_name(&moment),
             prompt: row.get(6)?,
             tokens: row.get::<_, i64>(7)?.unsigned_abs(),

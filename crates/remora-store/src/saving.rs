@@ -50,9 +50,10 @@ impl Store {
             SaveFor::Project(project) => *project,
             SaveFor::Directory(place) => project::resolve(&transaction, place, at)?,
         };
-        let session = session(&transaction, project, at)?;
+        let (session, session_uuid) = session(&transaction, project, at)?;
         let origin = Origin {
             session,
+            session_uuid,
             project: project.0,
             prompt_number: 0,
             sources: "[]",
@@ -69,7 +70,7 @@ impl Store {
     }
 }
 
-fn session(db: &Connection, project: ProjectId, at: Time) -> Result<SessionId, StoreError> {
+fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, Uuid), StoreError> {
     let uuid: [u8; 16] =
         db.query_row("SELECT uuid FROM projects WHERE id = ?1", [project.0], |row| row.get(0))?;
     let name = format!("{SESSION}{}", hex(&uuid));
@@ -82,20 +83,22 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<SessionId, S
              completed_at = max(last_activity_at, ?5)",
         params![Uuid::now_v7().as_bytes(), Host::Generic.name(), name, project.0, at.0],
     )?;
-    let sql = "SELECT id FROM sessions WHERE host = ?1 AND content_session_id = ?2";
-    Ok(db.query_row(sql, params![Host::Generic.name(), name], |row| row.get(0).map(SessionId))?)
+    let sql = "SELECT id, uuid FROM sessions WHERE host = ?1 AND content_session_id = ?2";
+    let values = params![Host::Generic.name(), name];
+    Ok(db.query_row(sql, values, |row| Ok((SessionId(row.get(0)?), Uuid::from_bytes(row.get(1)?))))?)
 }
 
 /// The observation that says the same: one saved before, or one that was just made.
 fn known(db: &Connection, origin: &Origin<'_>, note: &Note) -> Result<ObservationId, StoreError> {
     let observation = note.observation();
-    let hash = writing::content_hash(origin.session, observation);
-    let before = "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2";
+    let hash = writing::content_hash(origin.session_uuid, &observation.title, &observation.narrative);
+    let before =
+        "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL";
     let saved = db.query_row(before, params![origin.session.0, hash], |row| row.get(0)).optional()?;
     let id = match saved {
         Some(id) => id,
         None => db.query_row(
-            "SELECT id FROM observations WHERE project_id = ?1 AND title = ?2 AND narrative = ?3
+            "SELECT id FROM observations WHERE project_id = ?1 AND title = ?2 AND narrative = ?3 AND deleted_at IS NULL
              ORDER BY created_at DESC, id DESC",
             params![origin.project, observation.title, observation.narrative],
             |row| row.get(0),

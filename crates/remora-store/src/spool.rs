@@ -33,22 +33,28 @@ pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
-        let mut file = private_file().create(true).append(true).open(path)?;
-        lock::take_before(&file, deadline).map_err(|error| match error {
-            TryLockError::Error(error) => error,
-            TryLockError::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"),
-        })?;
-        // Between opening and locking the file may have been moved aside to be taken in.
-        let still_there =
-            fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()));
-        if !still_there {
-            continue;
+        let file = private_file().create(true).append(true).open(path)?;
+        if write_unless_moved(file, path, line, deadline)? {
+            return Ok(());
         }
-        if file.metadata()?.len() > LARGEST_SPOOL {
-            return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
-        }
-        return file.write_all(line);
     }
+}
+
+/// `false` where nothing was written, because the file was moved aside between opening and locking it.
+fn write_unless_moved(mut file: File, path: &Path, line: &[u8], deadline: Instant) -> io::Result<bool> {
+    lock::take_before(&file, deadline).map_err(|error| match error {
+        TryLockError::Error(error) => error,
+        TryLockError::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"),
+    })?;
+    let still_there = fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()));
+    if !still_there {
+        return Ok(false);
+    }
+    if file.metadata()?.len() > LARGEST_SPOOL {
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
+    }
+    file.write_all(line)?;
+    Ok(true)
 }
 
 /// What the spool holds, not yet taken in.
@@ -138,4 +144,25 @@ fn parse(line: &[u8]) -> Option<Record> {
     let (sum, json) = line.split_at_checked(9)?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
     (crc32fast::hash(json) == sum).then(|| serde_json::from_slice(json).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_appended_to_a_spool_that_was_moved_aside_meanwhile() {
+        let temp = tempfile::tempdir().unwrap();
+        let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
+        let open = || private_file().create(true).append(true).open(&path).unwrap();
+        let write = |file| write_unless_moved(file, &path, b"line", Instant::now() + LOCK_PATIENCE).unwrap();
+        let opened = [open(), open()];
+        fs::rename(&path, &aside).unwrap();
+        let [first, second] = opened;
+        assert!(!write(first), "there is no spool");
+        let new = open();
+        assert!(!write(second), "there is another one");
+        assert!(write(new));
+        assert_eq!((fs::read(&aside).unwrap(), fs::read(&path).unwrap()), (b"".to_vec(), b"line".to_vec()));
+    }
 }

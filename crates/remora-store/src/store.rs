@@ -73,6 +73,9 @@ impl Store {
             Ok(()) => {}
             Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
             Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
+            Err(StoreError::Schema { age: SchemaAge::TooOld, found, .. }) => {
+                return Err(StoreError::TooOld { path: dir.database(), found });
+            }
             Err(error) => return Err(error),
         }
         let mut store = Self { db, dir: dir.clone(), newer_schema };
@@ -279,7 +282,7 @@ fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
     match &event.body {
         Body::PromptSubmitted { text } => begin_turn(db, &session, prompt_number, Some(text), record.at)?,
         Body::PromptWithheld => begin_turn(db, &session, prompt_number, None, record.at)?,
-        Body::TurnEnded { message, .. } => end_turn(db, &session, message)?,
+        Body::TurnEnded { message, .. } => end_turn(db, &session, message, record.at)?,
         _ => {}
     }
     if event.body != Body::PromptWithheld {
@@ -378,22 +381,62 @@ fn begin_turn(
     )?;
     if let Some(text) = text {
         db.execute(
-            "INSERT INTO user_prompts (session_id, prompt_number, text, created_at) VALUES (?1, ?2, ?3, ?4)",
-            params![session.id.0, number, text, at.0],
+            "INSERT INTO user_prompts (uuid, session_id, prompt_number, text, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+            params![Uuid::now_v7().as_bytes(), session.id.0, number, text, at.0],
         )?;
     }
     Ok(())
 }
 
-fn end_turn(db: &Connection, session: &Session, message: &str) -> rusqlite::Result<()> {
+fn end_turn(db: &Connection, session: &Session, message: &str, at: Time) -> rusqlite::Result<()> {
     db.execute("UPDATE sessions SET turn_open = 0 WHERE id = ?1", [session.id.0])?;
     // A turn ends more than once when an agent in the background ends after it; every message counts.
     if !message.is_empty() {
         db.execute(
-            "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3)
+            "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3), updated_at = ?4
              WHERE session_id = ?1 AND prompt_number = ?2",
-            params![session.id.0, session.prompt_counter, message],
+            params![session.id.0, session.prompt_counter, message, at.0],
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::event::Origin;
+    use remora_core::host::Host;
+    use remora_core::privacy::clean;
+
+    use super::*;
+
+    #[test]
+    fn a_group_is_on_the_disk_when_it_is_acknowledged_and_a_single_event_need_not_be() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        store
+            .db
+            .execute_batch(
+                "CREATE TEMP TABLE seen (level INTEGER);
+                 CREATE TEMP TRIGGER see AFTER INSERT ON main.event_traces BEGIN
+                     INSERT INTO seen SELECT synchronous FROM pragma_synchronous;
+                 END;",
+            )
+            .unwrap();
+        let record = |text: &str| {
+            let session = SessionRef { host: Host::ClaudeCode, id: "s".to_owned() };
+            let body = Body::PromptSubmitted { text: text.to_owned() };
+            let event =
+                Event { session, cwd: "/nowhere".to_owned(), origin: Origin::default(), agent: None, body };
+            Record::new(clean(event), Time(1))
+        };
+        store.enqueue(&record("one")).unwrap();
+        store.enqueue_group(&[record("two"), record("three")]).unwrap();
+        store.enqueue(&record("four")).unwrap();
+        let mut statement = store.db.prepare("SELECT level FROM seen").unwrap();
+        let levels: Vec<i64> =
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let (normal, full) = (1, 2);
+        assert_eq!(levels, [normal, full, full, normal]);
+    }
 }

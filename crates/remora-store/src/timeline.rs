@@ -57,12 +57,13 @@ const LONGEST_TITLE: usize = 120;
 
 const OBSERVATIONS: &str =
     "SELECT 'observation', r.id, r.type, r.title, p.name, r.project_id, r.session_id, r.created_at
-    FROM observations AS r JOIN projects AS p ON p.id = r.project_id";
+    FROM observations AS r JOIN projects AS p ON p.id = r.project_id WHERE r.deleted_at IS NULL";
 const SUMMARIES: &str =
     "SELECT 'summary', r.id, NULL, r.request, p.name, r.project_id, r.session_id, r.created_at
-    FROM session_summaries AS r JOIN projects AS p ON p.id = r.project_id";
+    FROM session_summaries AS r JOIN projects AS p ON p.id = r.project_id WHERE r.deleted_at IS NULL";
 const TURNS: &str = "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.session_id, r.created_at
-    FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id JOIN projects AS p ON p.id = s.project_id";
+    FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id JOIN projects AS p ON p.id = s.project_id
+    WHERE r.deleted_at IS NULL";
 
 impl Store {
     /// A record as a moment, if it is one: an observation, a summary or a turn.
@@ -73,7 +74,7 @@ impl Store {
             RecordKind::Turn => TURNS,
             RecordKind::Fact | RecordKind::Note | RecordKind::Event => return Ok(None),
         };
-        let sql = format!("{select} WHERE r.id = ?1");
+        let sql = format!("{select} AND r.id = ?1");
         Ok(self.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
     }
 
@@ -114,7 +115,7 @@ impl Store {
         for (select, rank) in [(OBSERVATIONS, 1), (SUMMARIES, 2)] {
             // The first condition is what the index can be searched by.
             let sql = format!(
-                "{select} WHERE r.project_id = ?1 AND r.created_at {compare}= ?2
+                "{select} AND r.project_id = ?1 AND r.created_at {compare}= ?2
                  AND (r.created_at, {rank}, r.id) {compare} (?2, ?3, ?4)
                  ORDER BY r.created_at {order}, r.id {order} LIMIT ?5"
             );
@@ -135,13 +136,18 @@ impl Store {
     /// The project a record belongs to; `None` for what is not there, and for what holds for every project.
     pub fn project_of(&self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
         let sql = match record.kind {
-            RecordKind::Observation => "SELECT project_id FROM observations WHERE id = ?1",
-            RecordKind::Summary => "SELECT project_id FROM session_summaries WHERE id = ?1",
-            RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1",
+            RecordKind::Observation => {
+                "SELECT project_id FROM observations WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Summary => {
+                "SELECT project_id FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1 AND deleted_at IS NULL",
             // A note holds for every project.
             RecordKind::Note => return Ok(None),
             RecordKind::Turn => {
-                "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
+                "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
+                 WHERE r.id = ?1 AND r.deleted_at IS NULL"
             }
             RecordKind::Event => {
                 "SELECT s.project_id FROM event_traces AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"

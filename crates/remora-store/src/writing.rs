@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::{ObservationId, SessionId};
+use remora_core::fact::FactScope;
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
-use crate::{Batch, StoreError, feedback};
+use crate::{Batch, NewFact, StoreError, about_file, facts, feedback};
 
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
@@ -20,21 +21,23 @@ const ECHO: Duration = Duration::from_secs(30);
 /// Where an observation comes from.
 pub(crate) struct Origin<'a> {
     pub(crate) session: SessionId,
+    pub(crate) session_uuid: Uuid,
     pub(crate) project: i64,
     pub(crate) prompt_number: i64,
-    /// The ids of its events, as JSON.
+    /// The uuids of its events, as JSON.
     pub(crate) sources: &'a str,
     pub(crate) provider: &'a str,
     pub(crate) model: &'a str,
 }
 
 pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
-    let project: i64 =
-        db.query_row("SELECT project_id FROM sessions WHERE id = ?1", [batch.session.0], |row| row.get(0))?;
-    let sources: Vec<i64> = batch.events.iter().map(|event| event.id.0).collect();
-    let sources = serde_json::to_string(&sources)?;
+    let sql = "SELECT project_id, uuid FROM sessions WHERE id = ?1";
+    let (project, uuid): (i64, [u8; 16]) =
+        db.query_row(sql, [batch.session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let sources = sources(db, batch)?;
     let origin = Origin {
         session: batch.session,
+        session_uuid: Uuid::from_bytes(uuid),
         project,
         prompt_number: batch.prompt_number,
         sources: &sources,
@@ -48,10 +51,34 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
     }
     if let Some(summary) = &memory.summary {
-        insert_summary(db, batch, project, summary, memory, &sources, now)?;
+        insert_summary(db, &origin, summary, now)?;
+    }
+    for learned in &memory.facts {
+        let project = match learned.scope {
+            FactScope::Project => Some(ProjectId(project)),
+            FactScope::Global => None,
+        };
+        let new = NewFact {
+            fact: learned.fact.clone(),
+            project,
+            session: Some(batch.session),
+            prompt_number: Some(batch.prompt_number),
+            at: now,
+        };
+        facts::record(db, &new)?;
     }
     feedback::count_cited(db, batch, project)?;
     index_turn(db, batch.session, batch.prompt_number)
+}
+
+/// The uuids of a batch's events, as JSON.
+fn sources(db: &Connection, batch: &Batch) -> Result<String, StoreError> {
+    let mut uuid_of = db.prepare_cached("SELECT uuid FROM event_traces WHERE id = ?1")?;
+    let mut uuids = Vec::with_capacity(batch.events.len());
+    for event in &batch.events {
+        uuids.push(uuid_of.query_row([event.id.0], |row| row.get(0).map(Uuid::from_bytes))?);
+    }
+    Ok(serde_json::to_string(&uuids)?)
 }
 
 /// The turn itself becomes findable, too. A turn that ends twice is indexed twice, the second time with all of it.
@@ -74,7 +101,8 @@ pub(crate) fn insert_observation(
 ) -> Result<Option<ObservationId>, StoreError> {
     let echo = db
         .prepare_cached(
-            "SELECT 1 FROM observations WHERE project_id = ?1 AND created_at >= ?2 AND title = ?3 AND narrative = ?4",
+            "SELECT 1 FROM observations WHERE project_id = ?1 AND created_at >= ?2 AND title = ?3 AND narrative = ?4
+             AND deleted_at IS NULL",
         )?
         .exists(params![origin.project, now.before(ECHO).0, observation.title, observation.narrative])?;
     if echo {
@@ -83,10 +111,9 @@ pub(crate) fn insert_observation(
     let inserted = db
         .prepare_cached(
             "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
-                 facts, concepts, files_read, files_modified, discovery_tokens, tool_name, content_hash,
-                 source_event_ids, provider, model, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-             ON CONFLICT (session_id, content_hash) DO NOTHING",
+                 facts, discovery_tokens, tool_name, content_hash, source_event_ids, provider, model, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)
+             ON CONFLICT (session_id, content_hash) WHERE deleted_at IS NULL DO NOTHING",
         )?
         .execute(params![
             Uuid::now_v7().as_bytes(),
@@ -98,12 +125,9 @@ pub(crate) fn insert_observation(
             observation.subtitle,
             observation.narrative,
             serde_json::to_string(&observation.facts)?,
-            serde_json::to_string(&observation.concepts)?,
-            serde_json::to_string(&observation.files_read)?,
-            serde_json::to_string(&observation.files_modified)?,
             i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
             observation.tool_name,
-            content_hash(origin.session, observation),
+            content_hash(origin.session_uuid, &observation.title, &observation.narrative),
             origin.sources,
             origin.provider,
             origin.model,
@@ -113,30 +137,46 @@ pub(crate) fn insert_observation(
         return Ok(None);
     }
     let number = db.last_insert_rowid();
+    insert_files(db, number, "read", &observation.files_read)?;
+    insert_files(db, number, "modified", &observation.files_modified)?;
+    let mut concepts = db.prepare_cached(
+        "INSERT INTO observation_concepts (observation_id, position, concept) VALUES (?1, ?2, ?3)",
+    )?;
+    for (position, concept) in (0_i64..).zip(&observation.concepts) {
+        concepts.execute(params![number, position, concept])?;
+    }
     documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
     Ok(Some(ObservationId(number)))
 }
 
+fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) -> Result<(), StoreError> {
+    let mut files = db.prepare_cached(
+        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for (position, path) in (0_i64..).zip(paths) {
+        files.execute(params![observation, how, position, path, about_file::reversed(path)])?;
+    }
+    Ok(())
+}
+
 fn insert_summary(
     db: &Connection,
-    batch: &Batch,
-    project: i64,
+    origin: &Origin<'_>,
     summary: &Summary,
-    memory: &Memory,
-    sources: &str,
     now: Time,
 ) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, request, investigated,
              learned, completed, next_steps, notes, files_read, files_edited, source_event_ids, provider, model,
-             created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+             created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
     )?
     .execute(params![
         Uuid::now_v7().as_bytes(),
-        batch.session.0,
-        project,
-        batch.prompt_number,
+        origin.session.0,
+        origin.project,
+        origin.prompt_number,
         summary.request,
         summary.investigated,
         summary.learned,
@@ -145,9 +185,9 @@ fn insert_summary(
         summary.notes,
         serde_json::to_string(&summary.files_read)?,
         serde_json::to_string(&summary.files_edited)?,
-        sources,
-        memory.provider,
-        memory.model,
+        origin.sources,
+        origin.provider,
+        origin.model,
         now.0,
     ])?;
     let number = db.last_insert_rowid();
@@ -155,7 +195,7 @@ fn insert_summary(
     Ok(())
 }
 
-pub(crate) fn content_hash(session: SessionId, observation: &Observation) -> String {
-    let text = format!("{session}\0{}\0{}", observation.title, observation.narrative);
+pub(crate) fn content_hash(session: Uuid, title: &str, narrative: &str) -> String {
+    let text = format!("{session}\0{title}\0{narrative}");
     hex(&Sha256::digest(text)[..8])
 }

@@ -71,6 +71,9 @@ impl From<StoreError> for CliError {
                 "nothing captured since is lost (it waits in the spool); move the file away and go on with a new one: `mv {0} {0}.damaged`",
                 path.display()
             ),
+            StoreError::TooOld { path, .. } => {
+                format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
+            }
             StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
             StoreError::Schema { age: SchemaAge::Newer, .. } => {
                 "a newer Remora made this database; this one can read it: update `remora` to write".to_owned()

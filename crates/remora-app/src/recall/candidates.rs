@@ -7,7 +7,7 @@ use remora_core::settings::Memory;
 use remora_core::vault;
 use remora_search::{Hit, Terms};
 use remora_store::retrievals::{Item, Told};
-use remora_store::{Store, StoreError};
+use remora_store::{Ledger, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::passages::{self, Gate, Passage};
@@ -62,6 +62,7 @@ pub(super) struct Judge<'a> {
     /// Notes that are about to be injected.
     notes: &'a [Noted],
     told: Told,
+    ledger: Ledger,
 }
 
 impl<'a> Judge<'a> {
@@ -71,7 +72,8 @@ impl<'a> Judge<'a> {
         memory: &'a Memory,
         notes: &'a [Noted],
     ) -> Result<Self, StoreError> {
-        Ok(Self { request, memory, notes, told: store.told(request.session)? })
+        let (told, ledger) = (store.told(request.session)?, store.ledger(request.session, "")?);
+        Ok(Self { request, memory, notes, told, ledger })
     }
 
     /// Which candidates may be injected: of the others, why not.
@@ -106,7 +108,7 @@ impl<'a> Judge<'a> {
             candidates.iter().enumerate().filter(move |(_, c)| may(c)).map(|(place, c)| (place, &c.hit))
         };
         let most = usize::from(self.memory.auto_retrieve_max_results);
-        let choice = passages::choose(store, eligible(), terms, most, &self.told.passages)?;
+        let choice = passages::choose(store, eligible(), terms, most, &self.ledger.passages)?;
         let hits: Vec<&Hit> = eligible().map(|(_, hit)| hit).collect();
         let gate = Gate { least_score: self.memory.auto_retrieve_min_score };
         let is_open = gate.opens(&hits, &choice.passages, terms);
@@ -137,7 +139,7 @@ impl<'a> Judge<'a> {
         let reasons: [(Fate, &dyn Fn() -> bool); 6] = [
             (Fate::OwnSession, &|| hit.session_id == Some(self.request.session)),
             (Fate::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
-            (Fate::Superseded, &|| hit.superseded_by.is_some()),
+            (Fate::Superseded, &|| hit.superseded),
             (Fate::Wrong, &|| hit.feedback.is_wrong()),
             (Fate::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
             (Fate::InjectedAsNote, &|| self.is_begun(hit)),
@@ -209,7 +211,7 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use remora_core::ids::{ObservationId, ProjectId, SessionId};
+    use remora_core::ids::{ProjectId, SessionId};
     use remora_core::time::Time;
     use remora_search::{Snippet, Why};
 
@@ -231,6 +233,7 @@ mod tests {
             session_id: Some(SessionId(session)),
             observation_type: None,
             created_at: Time(0),
+            superseded: false,
             superseded_by: None,
             duplicates: Vec::new(),
         }
@@ -253,8 +256,14 @@ mod tests {
             text: String::new(),
             version: String::new(),
         };
-        let judge = Judge { request: &request, memory: &memory, notes: &[note], told: Told::default() };
-        let superseded = Hit { superseded_by: Some(ObservationId(1)), ..hit("3", 3, 0.9) };
+        let judge = Judge {
+            request: &request,
+            memory: &memory,
+            notes: &[note],
+            told: Told::default(),
+            ledger: Ledger::default(),
+        };
+        let superseded = Hit { superseded: true, ..hit("3", 3, 0.9) };
         let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
         let begun = Hit { part: BEGINNING.to_owned(), session_id: None, ..hit("n4", 0, 0.9) };
         let further = Hit { session_id: None, ..hit("n4", 0, 0.9) };
@@ -273,7 +282,13 @@ mod tests {
         let fates: Vec<Fate> = judged.iter().map(|candidate| candidate.fate).collect();
         assert_eq!(fates, expected);
         let without = Memory::default();
-        let judge = Judge { request: &request, memory: &without, notes: &[], told: Told::default() };
+        let judge = Judge {
+            request: &request,
+            memory: &without,
+            notes: &[],
+            told: Told::default(),
+            ledger: Ledger::default(),
+        };
         let judged = judge.judge(vec![hit("n4", 0, 0.9)], |_| Ok(false)).unwrap();
         assert_eq!(judged[0].fate, Fate::NotesOff);
     }

@@ -39,6 +39,6 @@ pub fn before(
     let Some(rendered) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
     let items = rendered.shown.iter().map(|id| Item::of_file(*id)).collect();
     let injection = Injection::new(rendered.text, items);
-    store.log_retrieval(&injection.retrieval(session.id, Moment::File, &file.path, started, now))?;
+    store.log_retrieval(&injection.retrieval((session.id, ""), Moment::File, &file.path, started, now))?;
     Ok(Some(injection))
 }

@@ -46,10 +46,10 @@ impl Injection {
         self.items.iter().filter_map(|item| item.id.parse().ok()).collect()
     }
 
-    /// The log entry for it. `subject` is the prompt or the file.
+    /// The log entry for it. `agent` is empty for the main one; `subject` is the prompt or the file.
     fn retrieval(
         &self,
-        session: SessionId,
+        (session, agent): (SessionId, &str),
         moment: Moment,
         subject: &str,
         started: Instant,
@@ -57,6 +57,7 @@ impl Injection {
     ) -> Retrieval {
         Retrieval {
             session,
+            agent: agent.to_owned(),
             moment,
             prompt: one_line(subject, PREVIEW),
             tokens: self.tokens,

@@ -100,7 +100,7 @@ pub fn submit(
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
     let Some(injection) = ask(store, daemon, &request, settings, now)? else { return Ok(None) };
     // Logged here and not by the daemon: an answer that came too late was not injected.
-    store.log_retrieval(&injection.retrieval(known.id, Moment::Prompt, text, started, now))?;
+    store.log_retrieval(&injection.retrieval((known.id, ""), Moment::Prompt, text, started, now))?;
     Ok(Some(injection))
 }
 
@@ -112,7 +112,7 @@ pub fn log(
     injection: &Injection,
     now: Time,
 ) -> Result<(), StoreError> {
-    store.log_retrieval(&injection.retrieval(session, Moment::Prompt, text, Instant::now(), now))
+    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))
 }
 
 /// The daemon's answer, or that of a search by words where it does not come in time.

@@ -29,7 +29,7 @@ pub fn begin(
     let Some(injection) = context(store, session.project, part, settings, budget, now)? else {
         return Ok(None);
     };
-    store.log_retrieval(&injection.retrieval(session.id, Moment::Start, "", started, now))?;
+    store.log_retrieval(&injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
     Ok(Some(injection))
 }
 

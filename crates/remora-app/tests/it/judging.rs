@@ -42,3 +42,48 @@ fn a_wrong_observation_is_found_below_the_rest_and_never_injected() {
     world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
     assert_eq!(injected(&mut world), ["1"]);
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "nothing replaces an observation yet")]
+fn a_replaced_observation_is_not_injected_and_found_lower_than_before() {
+    let mut world = World::new();
+    for animal in ["zebra", "giraffe"] {
+        let narrative =
+            format!("The sluice needs a {animal} valve, because the pressure is too high for others.");
+        let memory =
+            Memory { observations: vec![observation("Sluice pressure", &narrative)], ..Memory::default() };
+        world.turn("app", "go on", "", &memory, Time::now());
+    }
+    let now = Time::now();
+    world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, now);
+    let request = PromptRequest {
+        text: "Which valve does the sluice need because of its pressure?".into(),
+        project: world.project("app"),
+        session: world.store.sessions_named("asks").unwrap()[0].id,
+        room: 2_000,
+    };
+    let mut settings = Settings::default();
+    settings.memory.auto_retrieve_min_score = 0.3;
+    let injected = |world: &mut World| -> Vec<String> {
+        let injection = world.recall(&request, &settings, false, now).unwrap();
+        injection.items.into_iter().map(|item| item.id).collect()
+    };
+    let found = |world: &World| {
+        let mut query = world.query("app", "sluice pressure valve");
+        query.mode = Mode::Text;
+        query.now = now;
+        let found = world.searcher.search(&world.store, None, &query).unwrap();
+        found.hits.into_iter().find(|hit| hit.id.to_string() == "2").unwrap()
+    };
+    let before = found(&world);
+    assert!(!before.superseded);
+    assert!(injected(&mut world).contains(&"2".to_owned()));
+    let database = rusqlite::Connection::open(world.store.dir().database()).unwrap();
+    let replace =
+        "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 1) WHERE id = 2";
+    database.execute(replace, []).unwrap();
+    assert!(!injected(&mut world).contains(&"2".to_owned()));
+    let after = found(&world);
+    assert_eq!((after.superseded, after.superseded_by), (true, Some(ObservationId(1))));
+    assert!(after.why.rank_score < 0.9 * before.why.rank_score, "{:?} {:?}", before.why, after.why);
+}

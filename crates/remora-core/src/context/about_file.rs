@@ -61,6 +61,7 @@ mod tests {
 
     fn observation(id: i64, kind: ObservationType, title: &str, narrative: &str) -> AboutFile {
         let known = Known {
+            pinned: false,
             feedback: crate::feedback::Feedback::default(),
             id,
             at: Time(1_773_144_000_000),

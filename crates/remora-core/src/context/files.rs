@@ -167,6 +167,7 @@ mod tests {
             tokens: 10,
             discovery_tokens: 0,
             file: Some("src/total.rs".to_owned()),
+            pinned: false,
             feedback: Feedback::default(),
         }
     }

@@ -65,6 +65,8 @@ pub struct Known {
     pub discovery_tokens: u64,
     /// The file it is mostly about.
     pub file: Option<String>,
+    /// It comes before everything that is not.
+    pub pinned: bool,
     pub feedback: Feedback,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
     let right = known.iter().filter(|known| !known.feedback.is_wrong());
     let mut by_worth: Vec<(f64, &Known)> = right.map(|known| (worth(known), known)).collect();
     by_worth.sort_by(|(a, one), (b, other)| {
-        let pinned = other.feedback.pinned.cmp(&one.feedback.pinned);
+        let pinned = other.pinned.cmp(&one.pinned);
         pinned.then(b.total_cmp(a)).then(other.id.cmp(&one.id))
     });
     by_worth.into_iter().map(|(_, known)| known).collect()

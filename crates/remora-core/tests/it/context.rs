@@ -21,6 +21,7 @@ fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
         tokens: 120,
         discovery_tokens: 800,
         file: (!file.is_empty()).then(|| file.to_owned()),
+        pinned: false,
         feedback: Feedback::default(),
     }
 }
@@ -125,10 +126,9 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
         change(&mut material);
         render(&material, 500, NOW).unwrap().shown
     };
-    let with = |feedback: Feedback| ids(&|material| material.observations[299].feedback = feedback);
     let usual = ids(&|_| {});
     assert!(!usual.contains(&299), "{usual:?}");
-    assert!(with(Feedback { pinned: true, ..Feedback::default() }).contains(&299));
+    assert!(ids(&|material| material.observations[299].pinned = true).contains(&299));
     // What is worth least of what is shown is what use can overtake.
     let last = *usual.last().unwrap();
     let feedback = Feedback { injected: 40, ..Feedback::default() };

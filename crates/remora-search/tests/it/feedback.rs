@@ -38,6 +38,7 @@ fn tell(world: &mut World, id: i64, times: usize) {
         };
         let retrieval = Retrieval {
             session: SessionId(1),
+            agent: String::new(),
             moment: Moment::Prompt,
             prompt: String::new(),
             tokens: 1,

@@ -7,6 +7,7 @@ use remora_core::vault;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
+use crate::reading::{concepts, files};
 use crate::saving::BY_HAND;
 
 /// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
@@ -40,7 +41,7 @@ struct Origin {
     observation_type: Option<String>,
 }
 
-/// Writes the documents of a record in place of those it had. `false` when there is no such record.
+/// Writes the documents of a record in place of those it had. `false` when there is no such record, or it was deleted.
 pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreError> {
     let made = match record.kind {
         RecordKind::Observation => observation(db, record)?,
@@ -98,9 +99,15 @@ type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
 
 /// The narrative with what describes it, and each fact by itself.
 fn observation(db: &Connection, record: RecordId) -> Made {
-    let sql =
-        "SELECT project_id, session_id, created_at, title, subtitle, narrative, facts, concepts, files_read,
-                   files_modified, prompt_number, provider, type FROM observations WHERE id = ?1";
+    let sql = concat!(
+        "SELECT o.project_id, o.session_id, o.created_at, o.title, o.subtitle, o.narrative, o.facts, ",
+        concepts!(),
+        ", ",
+        files!("read"),
+        ", ",
+        files!("modified"),
+        ", o.prompt_number, o.provider, o.type FROM observations AS o WHERE o.id = ?1 AND o.deleted_at IS NULL"
+    );
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
@@ -156,7 +163,7 @@ fn observation_surroundings(
 fn summary(db: &Connection, record: RecordId) -> Made {
     const FIELDS: [&str; 6] = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
     let sql = "SELECT project_id, session_id, created_at, request, investigated, learned, completed, next_steps, notes
-               FROM session_summaries WHERE id = ?1";
+               FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let mut texts: [String; 6] = Default::default();
         for (column, text) in (3..).zip(&mut texts) {
@@ -183,7 +190,8 @@ fn summary(db: &Connection, record: RecordId) -> Made {
 /// What was asked, with the agent's closing message.
 fn turn(db: &Connection, record: RecordId) -> Made {
     let sql = "SELECT s.project_id, p.session_id, p.created_at, p.text, p.closing_message, p.prompt_number
-               FROM user_prompts AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.id = ?1";
+               FROM user_prompts AS p JOIN sessions AS s ON s.id = p.session_id
+               WHERE p.id = ?1 AND p.deleted_at IS NULL";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         Ok((origin(record, row)?, turn_text(row, 3)?, row.get::<_, i64>(5)?))
     });
@@ -207,8 +215,10 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, vec![document])))
 }
 
+/// Only while it holds.
 fn fact(db: &Connection, record: RecordId) -> Made {
-    let sql = "SELECT project_id, NULL, updated_at, key, value FROM facts WHERE id = ?1";
+    let sql = "SELECT project_id, NULL, valid_from, key, value FROM facts
+               WHERE id = ?1 AND valid_to IS NULL AND deleted_at IS NULL";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let document =
             Document { part: "fact".into(), title: row.get(3)?, body: row.get(4)?, ..Document::default() };
@@ -219,7 +229,8 @@ fn fact(db: &Connection, record: RecordId) -> Made {
 
 /// Its sections; one that says nothing is found by its name.
 fn note(db: &Connection, record: RecordId) -> Made {
-    let sql = "SELECT NULL, NULL, changed_at, title, path, text FROM notes WHERE id = ?1";
+    let sql =
+        "SELECT NULL, NULL, changed_at, title, path, text FROM notes WHERE id = ?1 AND deleted_at IS NULL";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
         Ok((origin(record, row)?, texts))
@@ -263,8 +274,9 @@ fn observation_beside(
     which: &str,
     id: i64,
 ) -> Result<Option<Neighbour>, StoreError> {
-    let sql =
-        format!("SELECT id, title, narrative FROM observations WHERE session_id = ?1 AND {which} LIMIT 1");
+    let sql = format!(
+        "SELECT id, title, narrative FROM observations WHERE session_id = ?1 AND deleted_at IS NULL AND {which} LIMIT 1"
+    );
     let row = db.prepare_cached(&sql)?.query_row([session, id], |row| {
         let (title, narrative): (String, String) = (row.get(1)?, row.get(2)?);
         Ok(Neighbour { id: row.get(0)?, text: joined(&[&title, &narrative]) })
@@ -279,7 +291,8 @@ fn turn_beside(
     number: i64,
 ) -> Result<Option<Neighbour>, StoreError> {
     let sql = format!(
-        "SELECT id, text, closing_message FROM user_prompts WHERE session_id = ?1 AND {which} LIMIT 1"
+        "SELECT id, text, closing_message FROM user_prompts
+         WHERE session_id = ?1 AND deleted_at IS NULL AND {which} LIMIT 1"
     );
     let row = db
         .prepare_cached(&sql)?
@@ -309,7 +322,8 @@ fn set_before_turn(db: &Connection, turn: i64, text: &str) -> Result<(), StoreEr
 }
 
 fn prompt_text(db: &Connection, session: i64, number: i64) -> Result<String, StoreError> {
-    let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let sql =
+        "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2 AND deleted_at IS NULL";
     let text = db.prepare_cached(sql)?.query_row([session, number], |row| row.get(0)).optional()?;
     Ok(text.unwrap_or_default())
 }

@@ -72,8 +72,8 @@ fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
     let without = |kind: RecordKind, table: &str, more: &str| {
         let kind = kind.name();
         format!(
-            "SELECT '{kind}', r.id FROM {table} AS r WHERE NOT EXISTS (SELECT 1 FROM documents
-                 WHERE kind = '{kind}' AND record_id = r.id) {more} ORDER BY r.id LIMIT {STEP}"
+            "SELECT '{kind}', r.id FROM {table} AS r WHERE r.deleted_at IS NULL AND NOT EXISTS (
+                 SELECT 1 FROM documents WHERE kind = '{kind}' AND record_id = r.id) {more} ORDER BY r.id LIMIT {STEP}"
         )
     };
     let settled = "AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status IN ('pending', 'processing', 'failed')
@@ -81,7 +81,7 @@ fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
     let all = [
         without(RecordKind::Observation, "observations", ""),
         without(RecordKind::Summary, "session_summaries", ""),
-        without(RecordKind::Fact, "facts", ""),
+        without(RecordKind::Fact, "facts", "AND r.valid_to IS NULL"),
         without(RecordKind::Note, "notes", ""),
         without(RecordKind::Turn, "user_prompts", settled),
     ];

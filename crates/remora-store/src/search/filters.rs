@@ -6,9 +6,6 @@ use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use rusqlite::types::Value;
 
-/// Shorter strings are not in the trigram index.
-const TRIGRAM: usize = 3;
-
 /// What may be found. Several values of one filter are alternatives; different filters all have to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filters {
@@ -56,59 +53,13 @@ impl Filters {
     }
 
     pub(crate) fn wants_files(&self) -> bool {
-        !self.files.is_empty() || !self.files_read.is_empty() || !self.files_modified.is_empty()
+        self.paths().iter().any(|paths| !paths.is_empty())
     }
-}
 
-/// What every narrative that passes contains, where filters name concepts or files: a narrative ends with both, with
-/// spaces for hyphens. What contains it may still not pass.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Contained {
-    /// For the index of words.
-    Words(String),
-    /// For the index of trigrams, because a part of a path may begin and end within words.
-    Trigrams(String),
-}
-
-impl Contained {
-    /// `None` when nothing is named, or something that cannot be looked up: then it may be anywhere.
-    pub(crate) fn of(filters: &Filters) -> Option<Self> {
-        if !filters.concepts.is_empty() {
-            let concepts: Option<Vec<String>> =
-                filters.concepts.iter().map(|concept| words(concept)).collect();
-            return Some(Self::Words(format!("body : ({})", concepts?.join(" OR "))));
-        }
-        let lists = [&filters.files, &filters.files_read, &filters.files_modified];
-        let paths = lists.into_iter().find(|list| !list.is_empty())?;
-        if let Some(inner) = paths.iter().map(|path| inner_words(path)).collect::<Option<Vec<_>>>() {
-            return Some(Self::Words(format!("body : ({})", inner.join(" OR "))));
-        }
-        let paths: Option<Vec<String>> = paths.iter().map(|path| trigrams(path)).collect();
-        Some(Self::Trigrams(paths?.join(" OR ")))
+    /// Parts of paths that were read, that were modified, and that were either.
+    pub(crate) fn paths(&self) -> [&[String]; 3] {
+        [&self.files_read, &self.files_modified, &self.files]
     }
-}
-
-fn words(name: &str) -> Option<String> {
-    name.chars().any(char::is_alphanumeric).then(|| quoted(name))
-}
-
-/// Of `src/auth/mod.rs` what lies between two signs, `auth/mod`: whole words, wherever the part of a path begins and ends.
-/// Words are found much faster than what every path has, like `.rs`.
-fn inner_words(path: &str) -> Option<String> {
-    // What belongs to a word of another script the index knows better.
-    let is_sign = |character: char| !character.is_ascii_alphanumeric();
-    let (start, end) = (path.find(is_sign)?, path.rfind(is_sign)?);
-    words(path.get(start + 1..end).filter(|_| path.is_ascii())?)
-}
-
-fn trigrams(path: &str) -> Option<String> {
-    let pieces = path.split('-').filter(|piece| piece.chars().count() >= TRIGRAM);
-    let pieces: Vec<String> = pieces.map(quoted).collect();
-    (!pieces.is_empty()).then(|| format!("({})", pieces.join(" AND ")))
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 /// Conditions on `documents AS d`, with their values.
@@ -176,23 +127,33 @@ impl Conditions {
     /// What only the record itself knows.
     fn record(&mut self, filters: &Filters) {
         let mut observation = Self::default();
-        observation.any(
-            &filters.concepts,
-            |_| in_list("o.concepts", "lower(value) = lower(?)"),
-            Clone::clone,
-        );
-        observation.files(filters, "o.files_read", "o.files_modified");
-        let of_observation = format!(
-            "d.kind = 'observation' AND EXISTS (SELECT 1 FROM observations AS o WHERE o.id = d.record_id{})",
-            observation.sql()
-        );
+        if !filters.concepts.is_empty() {
+            let condition = format!("concept IN ({})", marks(&filters.concepts));
+            observation.sql.push(of_observation("observation_concepts", &condition));
+            observation.values.extend(filters.concepts.iter().cloned().map(Value::from));
+        }
+        let read_or_modified = ["how = 'read'", "how = 'modified'", "true"];
+        for (paths, how) in filters.paths().into_iter().zip(read_or_modified) {
+            observation.containing_any(paths, |like| {
+                of_observation("observation_files", &format!("{how} AND ({})", like("path")))
+            });
+        }
+        let of_observation = format!("d.kind = 'observation'{}", observation.sql());
         self.values.append(&mut observation.values);
         if filters.wants_observations_only() {
             self.sql.push(of_observation);
             return;
         }
         let mut summary = Self::default();
-        summary.files(filters, "s.files_read", "s.files_edited");
+        let lists =
+            ["s.files_read", "s.files_edited"].map(|column| format!("SELECT value FROM json_each({column})"));
+        let [read, edited] = &lists;
+        let both = format!("{read} UNION ALL {edited}");
+        for (paths, list) in filters.paths().into_iter().zip([read, edited, &both]) {
+            summary.containing_any(paths, |like| {
+                format!("EXISTS (SELECT 1 FROM ({list}) WHERE {})", like("value"))
+            });
+        }
         let of_summary = format!(
             "d.kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries AS s WHERE s.id = d.record_id{})",
             summary.sql()
@@ -201,36 +162,27 @@ impl Conditions {
         self.sql.push(format!("({of_observation} OR {of_summary})"));
     }
 
-    fn files(&mut self, filters: &Filters, read: &str, modified: &str) {
-        let like = r"value LIKE ? ESCAPE '\'";
-        self.any(&filters.files_read, |_| in_list(read, like), |path| containing(path));
-        self.any(&filters.files_modified, |_| in_list(modified, like), |path| containing(path));
-        if !filters.files.is_empty() {
-            let either = format!("({} OR {})", in_list(read, like), in_list(modified, like));
-            let all = vec![either; filters.files.len()].join(" OR ");
-            self.sql.push(format!("({all})"));
-            for path in &filters.files {
-                self.values.extend([Value::from(containing(path)), Value::from(containing(path))]);
-            }
-        }
-    }
-
-    fn any(
-        &mut self,
-        wanted: &[String],
-        condition: impl Fn(&String) -> String,
-        value: impl Fn(&String) -> String,
-    ) {
-        if !wanted.is_empty() {
-            let all: Vec<String> = wanted.iter().map(condition).collect();
-            self.sql.push(format!("({})", all.join(" OR ")));
-            self.values.extend(wanted.iter().map(|wanted| Value::from(value(wanted))));
+    /// A condition that holds where a path contains one of `paths`. `condition` is given how to say that of a column.
+    fn containing_any(&mut self, paths: &[String], condition: impl Fn(&dyn Fn(&str) -> String) -> String) {
+        if !paths.is_empty() {
+            self.sql.push(condition(&|column| like_any(column, paths)));
+            self.values.extend(paths.iter().map(|path| Value::from(containing(path))));
         }
     }
 }
 
-fn in_list(column: &str, condition: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM json_each({column}) WHERE {condition})")
+/// Whether a table has a row for the observation of `documents AS d`.
+fn of_observation(table: &str, condition: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM {table} WHERE observation_id = d.record_id AND {condition})")
+}
+
+pub(crate) fn marks(values: &[String]) -> String {
+    vec!["?"; values.len()].join(", ")
+}
+
+/// Takes a value of [`containing`] for each of `paths`.
+pub(crate) fn like_any(column: &str, paths: &[String]) -> String {
+    vec![format!(r"{column} LIKE ? ESCAPE '\'"); paths.len()].join(" OR ")
 }
 
 /// A LIKE pattern for everything that contains `text`, whatever characters it has.

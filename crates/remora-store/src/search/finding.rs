@@ -7,7 +7,7 @@ use remora_core::ids::DocumentId;
 use rusqlite::types::Value;
 use rusqlite::{ToSql, params_from_iter};
 
-use super::filters::{Conditions, Contained, Filters, containing};
+use super::filters::{Conditions, Filters, containing, like_any, marks};
 use crate::{Store, StoreError};
 
 /// How much a word counts by where it stands.
@@ -39,7 +39,7 @@ pub struct Found {
 /// How many of the best matches are asked at once whether they pass, and how many that do are enough.
 const LOOK: usize = 400;
 const ENOUGH: usize = 50;
-/// So many records pass at most where few do.
+/// Where more observations than this have a concept or a file, they are not few.
 const FEW: usize = 2_000;
 /// Short strings have no trigram; they are looked for in as many of the newest documents.
 const MOST_SCANNED: u32 = 5_000;
@@ -205,24 +205,53 @@ impl Store {
     /// Every document that passes, where filters name concepts or files that few records have: then it is better to
     /// know these than to ask of one document after the other whether it passes.
     pub fn few_passing(&self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
-        let Some(contained) = Contained::of(filters) else { return Ok(None) };
-        let (table, expression) = match contained {
-            Contained::Words(expression) => ("documents_text", expression),
-            Contained::Trigrams(expression) => ("documents_trigram", expression),
-        };
-        // Facts may contain a name as well as the narrative they come with.
-        let most = 2 * FEW;
-        let sql = format!("SELECT rowid, 0.0 FROM {table} WHERE {table} MATCH ? LIMIT ?");
-        let candidates = self.found(&sql, &[Value::from(expression), limit(most + 1)])?;
-        if candidates.len() > most {
-            return Ok(None);
-        }
-        let candidates: Vec<DocumentId> = candidates.iter().map(|found| found.document).collect();
-        let mut passing = self.passing(&candidates, filters)?;
+        let Some(observations) = self.few_observations(filters)? else { return Ok(None) };
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, 0.0 FROM json_each(?) AS wanted
+             CROSS JOIN documents AS d ON d.kind = 'observation' AND d.record_id = wanted.value WHERE true{}",
+            conditions.sql()
+        );
+        let mut values = vec![Value::from(serde_json::to_string(&observations)?)];
+        values.extend(conditions.values);
+        let mut passing: HashSet<DocumentId> =
+            self.found(&sql, &values)?.into_iter().map(|found| found.document).collect();
         if filters.wants_files() {
-            passing.extend(self.passing_summaries(filters)?);
+            passing.extend(self.of_same_records(&self.passing_summaries(filters)?)?);
         }
-        Ok(Some(self.of_same_records(&passing)?.into_iter().collect()))
+        Ok(Some(passing))
+    }
+
+    /// The observations with one of the concepts, or with one of the files, that filters name. `None` where nothing is
+    /// named, or where these are many.
+    fn few_observations(&self, filters: &Filters) -> Result<Option<Vec<i64>>, StoreError> {
+        let (sql, mut values): (_, Vec<Value>) = if !filters.concepts.is_empty() {
+            let marks = marks(&filters.concepts);
+            let sql = format!(
+                "SELECT DISTINCT observation_id FROM observation_concepts WHERE concept IN ({marks}) LIMIT ?"
+            );
+            (sql, filters.concepts.iter().cloned().map(Value::from).collect())
+        } else if let Some(paths) = filters.paths().into_iter().find(|paths| !paths.is_empty()) {
+            // There are far fewer paths than observations. The index is stepped through from one path to the next.
+            let sql = format!(
+                "WITH RECURSIVE paths (path) AS (
+                     SELECT min(path) FROM observation_files
+                     UNION ALL
+                     SELECT (SELECT min(path) FROM observation_files WHERE path > paths.path) FROM paths
+                     WHERE paths.path IS NOT NULL)
+                 SELECT DISTINCT f.observation_id FROM paths CROSS JOIN observation_files AS f ON f.path = paths.path
+                 WHERE {} LIMIT ?",
+                like_any("paths.path", paths)
+            );
+            (sql, paths.iter().map(|path| Value::from(containing(path))).collect())
+        } else {
+            return Ok(None);
+        };
+        values.push(limit(FEW + 1));
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
+        let observations: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        Ok((observations.len() <= FEW).then_some(observations))
     }
 
     /// A summary's documents do not say which files it is about, but there are not many of them.

@@ -8,6 +8,7 @@ use remora_core::time::Time;
 use rusqlite::Row;
 
 use crate::feedback::{self, COLUMNS};
+use crate::reading::concepts;
 use crate::{Store, StoreError};
 
 /// A document with what its record is.
@@ -29,8 +30,8 @@ pub struct DocumentRow {
     pub created_at: Time,
     /// Of an observation.
     pub kind: Option<ObservationType>,
-    pub concepts: Vec<String>,
-    pub files: Vec<String>,
+    /// Whether another observation replaces it, and which, where that is known here.
+    pub superseded: bool,
     pub superseded_by: Option<ObservationId>,
     pub feedback: Feedback,
 }
@@ -104,17 +105,20 @@ impl Store {
 
     /// What the records of these documents are counted by.
     pub fn counted(&self, documents: &[DocumentId]) -> Result<Vec<Counted>, StoreError> {
-        let sql = "SELECT d.kind, o.type, p.name, o.concepts
-                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
-                   LEFT JOIN projects AS p ON p.id = d.project_id
-                   LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id";
+        let sql = concat!(
+            "SELECT d.kind, o.type, p.name, ",
+            concepts!(),
+            " FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+             LEFT JOIN projects AS p ON p.id = d.project_id
+             LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id"
+        );
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map([ids(documents)], |row| {
             Ok(Counted {
                 kind: RecordKind::from_name(&row.get::<_, String>(0)?).unwrap_or(RecordKind::Observation),
                 observation_type: row.get::<_, Option<String>>(1)?.map(ObservationType::from),
                 project: row.get(2)?,
-                concepts: list(row, 3)?,
+                concepts: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -125,8 +129,8 @@ impl Store {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,
                        coalesce(o.prompt_number, s.prompt_number, t.prompt_number), d.title, d.body, d.prompt, d.before,
-                       d.after, d.created_at, o.type, o.concepts, o.files_read, o.files_modified, s.files_read,
-                       s.files_edited, o.superseded_by, {COLUMNS}
+                       d.after, d.created_at, o.type, o.superseded_by IS NOT NULL,
+                       (SELECT id FROM observations WHERE uuid = o.superseded_by AND deleted_at IS NULL), {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
                    LEFT JOIN projects AS p ON p.id = d.project_id
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
@@ -143,10 +147,6 @@ impl Store {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
     let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
-    let mut files = Vec::new();
-    for column in 16..20 {
-        files.extend(list(row, column)?);
-    }
     Ok(DocumentRow {
         id: DocumentId(row.get(0)?),
         record: RecordId { kind, number: row.get(2)? },
@@ -162,14 +162,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
         after: row.get(12)?,
         created_at: Time(row.get(13)?),
         kind: row.get::<_, Option<String>>(14)?.map(ObservationType::from),
-        concepts: list(row, 15)?,
-        files,
-        superseded_by: row.get::<_, Option<i64>>(20)?.map(ObservationId),
-        feedback: feedback::read(row, 21)?,
+        superseded: row.get(15)?,
+        superseded_by: row.get::<_, Option<i64>>(16)?.map(ObservationId),
+        feedback: feedback::read(row, 17)?,
     })
-}
-
-fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
-    let json: Option<String> = row.get(column)?;
-    Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
--- Keep the full-text tables as `documents` is. Only for connections that write documents, so they are not part of the schema:
+-- Keep the full-text tables as `documents` is, and `documents` without records that are gone. Only for connections that write documents, so they are not part of the schema:
 -- every hook would parse them, and no hook needs them.
 CREATE TEMP TRIGGER documents_added AFTER INSERT ON main.documents BEGIN
     INSERT INTO documents_text (rowid, title, body, prompt, before, after)
@@ -19,4 +19,36 @@ CREATE TEMP TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON mai
     VALUES ('delete', old.id, old.title, old.body, old.prompt, old.before, old.after);
     INSERT INTO documents_text (rowid, title, body, prompt, before, after)
     VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
+END;
+
+-- A deleted record has no documents, nor has a fact that no longer holds. A document's id may be used again, so whoever holds
+-- vectors in memory by that id has to read them anew.
+CREATE TEMP TRIGGER observations_gone AFTER UPDATE OF deleted_at ON main.observations
+WHEN new.deleted_at IS NOT NULL BEGIN
+    DELETE FROM documents WHERE kind = 'observation' AND record_id = new.id;
+    UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+END;
+
+CREATE TEMP TRIGGER session_summaries_gone AFTER UPDATE OF deleted_at ON main.session_summaries
+WHEN new.deleted_at IS NOT NULL BEGIN
+    DELETE FROM documents WHERE kind = 'summary' AND record_id = new.id;
+    UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+END;
+
+CREATE TEMP TRIGGER user_prompts_gone AFTER UPDATE OF deleted_at ON main.user_prompts
+WHEN new.deleted_at IS NOT NULL BEGIN
+    DELETE FROM documents WHERE kind = 'turn' AND record_id = new.id;
+    UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+END;
+
+CREATE TEMP TRIGGER facts_gone AFTER UPDATE OF deleted_at, valid_to ON main.facts
+WHEN new.deleted_at IS NOT NULL OR new.valid_to IS NOT NULL BEGIN
+    DELETE FROM documents WHERE kind = 'fact' AND record_id = new.id;
+    UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+END;
+
+CREATE TEMP TRIGGER notes_gone AFTER UPDATE OF deleted_at ON main.notes
+WHEN new.deleted_at IS NOT NULL BEGIN
+    DELETE FROM documents WHERE kind = 'note' AND record_id = new.id;
+    UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
 END;

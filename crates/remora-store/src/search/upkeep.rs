@@ -32,12 +32,13 @@ impl Store {
             ProjectScope::All => None,
         };
         // A turn whose events still wait is not counted: it gets its documents with what is made of it.
-        let records = "SELECT (SELECT count(*) FROM observations WHERE ?1 IS NULL OR project_id = ?1)
-                 + (SELECT count(*) FROM session_summaries WHERE ?1 IS NULL OR project_id = ?1)
-                 + (SELECT count(*) FROM facts WHERE ?1 IS NULL OR project_id = ?1)
-                 + (SELECT count(*) FROM notes WHERE ?1 IS NULL)
+        let records = "SELECT (SELECT count(*) FROM observations WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))
+                 + (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))
+                 + (SELECT count(*) FROM facts
+                    WHERE deleted_at IS NULL AND valid_to IS NULL AND (?1 IS NULL OR project_id = ?1))
+                 + (SELECT count(*) FROM notes WHERE deleted_at IS NULL AND ?1 IS NULL)
                  + (SELECT count(*) FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
-                    WHERE (?1 IS NULL OR s.project_id = ?1) AND NOT EXISTS (SELECT 1 FROM pending_messages AS m
+                    WHERE r.deleted_at IS NULL AND (?1 IS NULL OR s.project_id = ?1) AND NOT EXISTS (SELECT 1 FROM pending_messages AS m
                         WHERE m.status IN ('pending', 'processing', 'failed') AND m.session_id = r.session_id
                         AND m.prompt_number = r.prompt_number))";
         let documents = "SELECT count(*), ifnull(sum(embedded = 1), 0), ifnull(sum(embedded = 0), 0),

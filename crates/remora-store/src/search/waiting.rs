@@ -106,7 +106,8 @@ const PROMPTS: Source = Source {
            FROM (SELECT DISTINCT session_id, prompt_number FROM pending_messages INDEXED BY pending_messages_by_turn) AS m
            CROSS JOIN user_prompts AS q ON q.session_id = m.session_id AND q.prompt_number = m.prompt_number
            JOIN sessions AS s ON s.id = q.session_id JOIN projects AS p ON p.id = s.project_id
-           WHERE NOT EXISTS (SELECT 1 FROM documents WHERE kind = 'turn' AND record_id = q.id)",
+           WHERE q.deleted_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM documents WHERE kind = 'turn' AND record_id = q.id)",
     table: "user_prompts",
     text: "t.text, ifnull(t.closing_message, '')",
     read: |row| Ok([row.get::<_, String>(6)?, row.get(7)?].join("\n")),

@@ -63,11 +63,21 @@ fn tell(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
         score: Some(0.8),
         why: String::new(),
         version: String::new(),
+        passages: Vec::new(),
     };
     let items = ids.iter().map(item).collect();
     let at = Time::now();
-    let retrieval =
-        Retrieval { session, moment, prompt: "x".into(), tokens: 1, ms: 1, degraded: None, items, at };
+    let retrieval = Retrieval {
+        session,
+        agent: String::new(),
+        moment,
+        prompt: "x".into(),
+        tokens: 1,
+        ms: 1,
+        degraded: None,
+        items,
+        at,
+    };
     store.log_retrieval(&retrieval).unwrap();
 }
 
@@ -129,7 +139,7 @@ fn the_last_word_holds_and_can_be_taken_back() {
     end_turn(&world, &mut store, "app", 1, "done", &["One".into()]);
     let mut judge = |verdict, undo| {
         let judged = store.judge(ObservationId(1), verdict, undo, Time::now()).unwrap().unwrap();
-        (judged.useful, judged.wrong, judged.pinned)
+        (judged.feedback.useful, judged.feedback.wrong, judged.pinned_at.is_some())
     };
     assert_eq!(judge(Verdict::Useful, false), (1, 0, false));
     assert_eq!(judge(Verdict::Useful, false), (2, 0, false));

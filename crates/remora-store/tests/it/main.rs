@@ -4,11 +4,14 @@
 
 mod context_files;
 mod documents;
+mod facts;
 mod feedback;
 mod idempotency;
+mod ledger;
 mod notes;
 mod projects;
 mod queue;
 mod retention;
 mod spool;
+mod superseded;
 mod support;

@@ -9,7 +9,12 @@ use remora_store::search::Embedded;
 use crate::support::World;
 
 fn new(path: &str, stamp: &str, text: &str) -> NewNote {
-    NewNote { note: VaultNote::new(path, text), stamp: stamp.to_owned(), changed_at: Time(1) }
+    NewNote {
+        vault: "/vault".to_owned(),
+        note: VaultNote::new(path, text),
+        stamp: stamp.to_owned(),
+        changed_at: Time(1),
+    }
 }
 
 /// The documents of all notes, by id and text.
@@ -66,4 +71,31 @@ fn what_is_always_told_is_a_list_without_what_is_gone_or_says_nothing() {
     let state = NotesState { source: "x".into(), problem: Some("gone".into()), ..NotesState::default() };
     store.set_notes_state(&state).unwrap();
     assert_eq!(store.notes_state().unwrap(), state);
+}
+
+#[test]
+fn notes_of_two_vaults_keep_their_ids_and_a_note_that_is_gone_keeps_no_text() {
+    let world = World::new();
+    let mut store = world.open();
+    let of = |vault: &str| NewNote { vault: vault.to_owned(), ..new("a.md", "1", &format!("From {vault}.")) };
+    let ids =
+        |store: &Store| -> Vec<NoteId> { store.known_notes().unwrap().iter().map(|note| note.id).collect() };
+    store.put_notes(&[of("/home"), of("/work")]).unwrap();
+    let [home, work] = ids(&store)[..] else { panic!() };
+    assert_eq!(store.note(work).unwrap().unwrap().text, "From /work.");
+    store.remove_notes(&[home]).unwrap();
+    assert_eq!((ids(&store), documents(&store).len()), (vec![work], 1));
+    assert_eq!(store.note(home).unwrap(), None);
+    store.clear_documents().unwrap();
+    while store.fill_documents().unwrap() {}
+    assert_eq!(documents(&store).len(), 1);
+    let left: String =
+        world.text("SELECT title || tags || excerpt || text FROM notes WHERE deleted_at IS NOT NULL");
+    assert_eq!(left, "[]");
+    // The vault is there again.
+    store.put_notes(&[of("/home")]).unwrap();
+    assert_eq!(ids(&store), [home, work]);
+    assert_eq!(store.note(home).unwrap().unwrap().text, "From /home.");
+    assert_eq!(documents(&store).len(), 2);
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }

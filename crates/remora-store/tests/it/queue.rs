@@ -1,20 +1,31 @@
+use std::path::Path;
 use std::time::Duration;
 
 use remora_core::event::{Body, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{Batch, EventRow, Failure, Store, StoreError, Which};
+use remora_store::{Batch, EventRow, Failure, Record, Store, StoreError, Which};
 
-use crate::support::{World, bash, call, prompt, record_with, stop, turn};
+use uuid::Uuid;
 
-/// A session with two turns.
-fn two_turns(world: &World, session: &str) {
+use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
+
+/// A session with two turns. Says which events.
+fn two_turns(world: &World, session: &str) -> Vec<Uuid> {
+    let mut sent = Vec::new();
     for number in 1..=2 {
         let id = format!("{session}-p{number}");
-        world.hook(&record_with(session, turn(&id), prompt(&format!("task {number}"))));
-        world.hook(&record_with(session, call(&format!("{session}-c{number}")), bash("make")));
-        world.hook(&record_with(session, turn(&id), stop(&format!("done {number}"))));
+        for record in [
+            record_with(session, turn(&id), prompt(&format!("task {number}"))),
+            record_with(session, call(&format!("{session}-c{number}")), bash("make")),
+            record_with(session, turn(&id), stop(&format!("done {number}"))),
+        ] {
+            world.hook(&record);
+            sent.push(record.uuid);
+        }
     }
+    sent
 }
 
 fn memory(title: &str) -> Memory {
@@ -34,6 +45,7 @@ fn memory(title: &str) -> Memory {
     Memory {
         observations: vec![observation],
         summary: Some(summary),
+        facts: vec![],
         provider: "test".into(),
         model: String::new(),
         session_id: None,
@@ -94,7 +106,7 @@ fn a_turn_waits_for_its_end() {
 #[test]
 fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     let world = World::new();
-    two_turns(&world, "a");
+    let sent = two_turns(&world, "a");
     let mut store = world.open();
     let batch = claim(&mut store, Time::now()).unwrap();
     store.confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
@@ -105,7 +117,7 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.prompt_number, 1);
     assert_eq!(row.observation.concepts, ["gotcha", "of-my-own"]);
-    assert_eq!(row.source_event_ids, batch.events.iter().map(|event| event.id.0).collect::<Vec<_>>());
+    assert_eq!(row.source_event_ids, sent[..3], "by uuid, and not those of the next turn");
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()).unwrap().0, json["created_at_epoch"]);
     assert!(matches!(store.confirm(&batch, &memory("Again"), None, Time::now()), Err(StoreError::ClaimLost)));
@@ -200,7 +212,7 @@ fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
 fn a_newer_schema_is_read_and_never_written() {
     let world = World::new();
     two_turns(&world, "a");
-    raise_schema(&world);
+    world.sql("PRAGMA user_version = 99");
     let mut store = world.open();
     assert_eq!(store.newer_schema(), Some(99));
     assert_eq!(store.counts().unwrap().pending, 6);
@@ -214,10 +226,84 @@ fn a_newer_schema_is_read_and_never_written() {
     assert!(matches!(hook.enqueue(&record), Err(StoreError::Schema { .. })));
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test plays a newer program")]
-fn raise_schema(world: &World) {
-    let connection = rusqlite::Connection::open(world.dir.database()).unwrap();
-    connection.pragma_update(None, "user_version", 99).unwrap();
+#[test]
+fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    let mut now = Time::now();
+    for seconds in [1, 2, 4] {
+        let batch = claim(&mut store, now).unwrap();
+        store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+        let wait = Duration::from_secs(seconds);
+        assert_eq!(claim(&mut store, now.after(wait - Duration::from_millis(1))), None, "after {seconds} s");
+        // Up to a quarter more, so that what failed together is not tried again together.
+        now = now.after(wait + wait / 4);
+    }
+    let batch = claim(&mut store, now).unwrap();
+    store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+    assert_eq!(statuses(&store)[..3], ["failed"; 3]);
+}
+
+#[test]
+fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_in_its_project() {
+    let world = World::new();
+    let silence = Duration::from_mins(5);
+    let at = |session: &str, project: &str, seconds: u64, body: Body| {
+        let directory = format!("/nowhere/{project}");
+        let event = event(session, Path::new(&directory), turn(session), body);
+        world.hook(&Record::new(clean(event), Time(0).after(Duration::from_secs(1_000 + seconds))));
+    };
+    let started = || Body::SessionStarted { source: "startup".into() };
+    let mut store = world.open();
+    let mut claimed = || {
+        let now = Time(0).after(Duration::from_secs(1_060));
+        store.claim("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
+    };
+    at("before", "app", 0, started());
+    at("before", "app", 40, bash("make"));
+    at("open", "app", 1, prompt("task"));
+    at("open", "app", 10, bash("make"));
+    at("elsewhere", "other", 20, started());
+    assert_eq!(claimed(), None, "nothing has ended it");
+    at("later", "app", 11, started());
+    assert_eq!(claimed(), Some(2));
+    assert_eq!(claimed(), None, "the other one was active after that");
+}
+
+#[test]
+fn the_same_observation_from_another_session_within_half_a_minute_is_an_echo() {
+    let world = World::new();
+    let mut store = world.open();
+    let began = Time::now();
+    let mut learn = |session: &str, project: &str, seconds: u64| {
+        let directory = format!("/nowhere/{project}");
+        for body in [prompt("task"), stop("done")] {
+            let event = event(session, Path::new(&directory), turn(session), body);
+            world.hook(&Record::new(clean(event), began));
+        }
+        let batch = claim(&mut store, began.after(Duration::from_mins(10))).unwrap();
+        let now = began.after(Duration::from_secs(seconds));
+        store.confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
+        store.counts().unwrap().observations
+    };
+    assert_eq!(learn("a", "app", 0), 1);
+    assert_eq!(learn("b", "app", 30), 1, "an echo");
+    assert_eq!(learn("c", "other", 30), 2, "of another project");
+    assert_eq!(learn("d", "app", 31), 3);
+}
+
+#[test]
+fn only_the_owner_of_a_claim_keeps_it_alive() {
+    let world = World::new();
+    two_turns(&world, "a");
+    let mut store = world.open();
+    let now = Time::now();
+    let mine = claim(&mut store, now).unwrap();
+    let stranger = Batch { owner: "somebody else".into(), ..mine };
+    let later = now.after(Duration::from_secs(50));
+    assert!(matches!(store.heartbeat(&stranger, later), Err(StoreError::ClaimLost)));
+    assert_eq!(store.reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 3);
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
     store
         .log_retrieval(&Retrieval {
             session: store.sessions(None, 1).unwrap()[0].id,
+            agent: String::new(),
             moment: Moment::Start,
             prompt: String::new(),
             tokens: 10,

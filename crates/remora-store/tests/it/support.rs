@@ -42,6 +42,19 @@ impl World {
         Store::open(&self.dir).unwrap()
     }
 
+    /// Changes what no code writes yet.
+    #[expect(clippy::disallowed_methods, reason = "the test plays a later version")]
+    pub(crate) fn sql(&self, sql: &str) {
+        rusqlite::Connection::open(self.dir.database()).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// One value that nothing reads.
+    #[expect(clippy::disallowed_methods, reason = "the test looks behind the store")]
+    pub(crate) fn text(&self, sql: &str) -> String {
+        let connection = rusqlite::Connection::open(self.dir.database()).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
     /// What a hook does with a record.
     pub(crate) fn hook(&self, record: &Record) -> Enqueued {
         Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()

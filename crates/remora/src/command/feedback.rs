@@ -1,8 +1,8 @@
 use clap::Args;
 use remora_app::judge::{self, JudgeError, JudgeRequest};
-use remora_core::feedback::{Feedback, Verdict};
+use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use remora_store::ObservationRow;
+use remora_store::{Judged, ObservationRow};
 use serde_json::json;
 
 use super::{context_files, show};
@@ -33,11 +33,11 @@ pub(crate) struct Given {
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
-    let (row, feedback) = match given.verdict {
+    let (row, judged) = match given.verdict {
         None => {
             let row = judge::observation(&store, &given.id)?;
-            let feedback = row.feedback;
-            (row, feedback)
+            let judged = Judged { pinned_at: row.pinned_at, feedback: row.feedback };
+            (row, judged)
         }
         Some(verdict) => {
             let only = Some(app::whose(given.project.as_deref(), false)?);
@@ -45,16 +45,20 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
             let judged = judge::judge(&mut store, &request, Time::now())
                 .map_err(|error| refused(error, verdict, given.undo))?;
             context_files::follow(&mut store, Some(judged.observation.project_id));
-            (*judged.observation, judged.feedback)
+            (*judged.observation, judged.judged)
         }
     };
     if app.json {
         let title = &row.observation.title;
-        return output::json(
-            &json!({ "id": row.id, "project": row.project, "title": title, "feedback": feedback }),
-        );
+        return output::json(&json!({
+            "id": row.id,
+            "project": row.project,
+            "title": title,
+            "pinned_at": judged.pinned_at.map(Time::iso),
+            "feedback": judged.feedback,
+        }));
     }
-    print(&row, &feedback);
+    print(&row, &judged);
     Ok(())
 }
 
@@ -74,11 +78,11 @@ fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
     }
 }
 
-fn print(row: &ObservationRow, feedback: &Feedback) {
+fn print(row: &ObservationRow, judged: &Judged) {
     say(&format!("{}  {}", row.id, brief(&row.observation.title, 100)));
-    let of_use = show::of_use(feedback);
+    let of_use = show::of_use(judged.pinned_at, &judged.feedback);
     say(&format!("    {}", if of_use.is_empty() { "nothing became of it yet" } else { &of_use }));
-    if feedback.is_wrong() {
+    if judged.feedback.is_wrong() {
         talk(&format!(
             "It is not injected any more; to change that: `remora feedback {} wrong --undo`",
             row.id

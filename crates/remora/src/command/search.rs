@@ -233,9 +233,6 @@ pub(super) fn why(hit: &Hit) -> String {
     if why.recency >= 0.005 {
         parts.push(format!("recent +{:.0} %", why.recency * 100.0));
     }
-    if why.file > 0.0 {
-        parts.push(format!("near file +{:.0} %", why.file * 100.0));
-    }
     if why.used.abs() >= 0.005 {
         let what = if why.used > 0.0 { "used before" } else { "injected in vain, or wrong" };
         parts.push(format!("{what} {:+.0} %", why.used * 100.0));

@@ -72,14 +72,14 @@ fn print_observation(row: &ObservationRow) {
     field("concepts", &observation.concepts.join(", "));
     field("read", &observation.files_read.join(", "));
     field("modified", &observation.files_modified.join(", "));
-    field("use", &of_use(&row.feedback));
+    field("use", &of_use(row.pinned_at, &row.feedback));
 }
 
 /// What became of an observation, in words; empty where that is nothing.
-pub(crate) fn of_use(feedback: &Feedback) -> String {
+pub(crate) fn of_use(pinned_at: Option<Time>, feedback: &Feedback) -> String {
     let counted = |count: u32, what: &str| (count > 0).then(|| format!("{what} {count}"));
     let parts = [
-        feedback.pinned.then(|| "pinned".to_owned()),
+        pinned_at.map(|_| "pinned".to_owned()),
         counted(feedback.injected, "injected"),
         counted(feedback.fetched, "fetched"),
         counted(feedback.cited, "cited"),
@@ -112,11 +112,13 @@ fn print_turn(row: &PromptRow, limit: usize) {
 }
 
 fn print_fact(row: &FactRow) {
-    say(&paint(BOLD, &row.key));
+    say(&paint(BOLD, &row.fact.key));
+    field("kind", row.fact.kind.name());
     field("project", row.project.as_deref().unwrap_or("every project"));
-    field("when", &output::local(row.updated_at));
-    field("value", &row.value);
-    field("source", &row.source);
+    field("since", &output::local(row.valid_from));
+    field("until", &row.valid_to.map(output::local).unwrap_or_default());
+    field("value", &row.fact.value);
+    field("source", &row.fact.source.to_string());
 }
 
 fn print_note(row: &NoteRow) {

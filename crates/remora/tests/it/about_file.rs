@@ -256,18 +256,20 @@ fn fill(database: &Path, count: u32) {
     db.execute(
         "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= ?1)
          INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative, facts,
-             concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider, model,
-             created_at)
+             discovery_tokens, content_hash, source_event_ids, provider, model, created_at, updated_at)
          SELECT i, randomblob(16), 1, 1, 1, 'change', 'Finding ' || i, '', 'Something about file ' || (i % 500) || '.', '[]',
-             '[]', '[]', '[\"src/file' || (i % 500) || '.rs\"]', 9, i, '[]', 'x', '', 1700000000000 + i FROM n",
+             9, i, '[]', 'x', '', 1700000000000 + i, 1700000000000 + i FROM n",
         [count],
     )
     .unwrap();
     db.execute_batch(
-        "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, type, title, body,
+        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+         SELECT id, 'modified', 0, 'src/file' || (id % 500) || '.rs', 'file' || (id % 500) || '.rs/src/'
+         FROM observations WHERE id > 1;
+         INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, type, title, body,
              prompt, before, after)
          SELECT 'observation', id, 'narrative', 1, 1, 1, created_at, type, title,
-             narrative || char(10) || json_extract(files_modified, '$[0]'), '', '', '' FROM observations WHERE id > 1;
+             narrative || char(10) || 'src/file' || (id % 500) || '.rs', '', '', '' FROM observations WHERE id > 1;
          INSERT INTO documents_text (documents_text) VALUES ('rebuild');",
     )
     .unwrap();

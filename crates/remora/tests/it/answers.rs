@@ -27,20 +27,21 @@ fn remembering(count: u32) -> World {
     db.execute(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
          INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative, facts,
-             concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids, provider, model,
-             created_at)
+             discovery_tokens, content_hash, source_event_ids, provider, model, created_at, updated_at)
          SELECT randomblob(16), 1, 1, i, CASE i % 7 WHEN 0 THEN 'decision' WHEN 1 THEN 'bugfix' ELSE 'change' END,
              CASE i WHEN 1 THEN 'Totals are rounded after adding' ELSE 'Finding ' || i || ' about the parser' END, '',
              CASE i WHEN 1 THEN 'Rounding before adding lost a cent on every third invoice.'
                     ELSE 'The parser was looked at once more.' END,
-             '[]', '[]', '[]', '[\"src/file' || (i % 5) || '.rs\"]', 900, hex(randomblob(8)), '[]', 'builtin', '',
-             unixepoch('now', 'localtime', 'start of day', '-12 hours', 'utc') * 1000 - i
+             '[]', 900, hex(randomblob(8)), '[]', 'builtin', '',
+             unixepoch('now', 'localtime', 'start of day', '-12 hours', 'utc') * 1000 - i, 0
          FROM n WHERE ?1 > 0",
         [count],
     )
     .unwrap();
     db.execute_batch(
-        "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, type, title, body, prompt,
+        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+         SELECT id, 'modified', 0, 'src/file' || (id % 5) || '.rs', 'file' || (id % 5) || '.rs/src/' FROM observations;
+         INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, type, title, body, prompt,
              before, after)
          SELECT 'observation', id, 'narrative', 1, project_id, session_id, created_at, type, title, narrative, '', '', ''
          FROM observations;

@@ -360,9 +360,13 @@ fn folders_outside_ignored_linked_or_missing_are_passed_over() {
     }
     // As an agent might have said it.
     let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
-    let traversal =
-        json!(["../elsewhere/in/b.rs", "src/../../elsewhere/in/c.rs", "/", "", "a\n/b"]).to_string();
-    db.execute("UPDATE observations SET files_read = ?1 WHERE id = 12", [traversal]).unwrap();
+    let read = "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+                VALUES (12, 'read', ?1, ?2, '')";
+    db.execute("DELETE FROM observation_files WHERE observation_id = 12 AND how = 'read'", []).unwrap();
+    let traversal = ["../elsewhere/in/b.rs", "src/../../elsewhere/in/c.rs", "/", "", "a\n/b"];
+    for (position, path) in (0_i64..).zip(traversal) {
+        db.execute(read, rusqlite::params![position, path]).unwrap();
+    }
     drop(db);
     let report = files(&world, &["enable", "--folders"]);
     for (folder, expected) in [
@@ -422,8 +426,13 @@ fn hostile_memory_stays_inside_the_frame_of_its_section() {
     );
     let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     let set = |id: i64, title: &str, file: &str| {
-        let sql = "UPDATE observations SET title = ?2, files_modified = ?3, files_read = ?3 WHERE id = ?1";
-        db.execute(sql, rusqlite::params![id, title, json!([file]).to_string()]).unwrap();
+        db.execute("UPDATE observations SET title = ?2 WHERE id = ?1", rusqlite::params![id, title]).unwrap();
+        db.execute("DELETE FROM observation_files WHERE observation_id = ?1", [id]).unwrap();
+        for how in ["read", "modified"] {
+            let sql = "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+                       VALUES (?1, ?2, 0, ?3, '')";
+            db.execute(sql, rusqlite::params![id, how, file]).unwrap();
+        }
     };
     set(1, &hostile, "src/total.rs");
     set(2, &"A".repeat(1 << 20), "src/total.rs");

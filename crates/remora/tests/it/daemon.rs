@@ -112,19 +112,23 @@ fn a_hook_starts_the_daemon_and_events_become_knowledge() {
 fn after_an_update_a_hook_brings_the_daemon_that_brings_the_database_up_to_date() {
     let background = Background::new();
     let world = &background.world;
-    world.text(&["save", "The release goes out on Tuesdays."]);
     // No command is asked below: it would do the daemon's work.
+    std::fs::create_dir_all(world.data()).unwrap();
     let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    database.pragma_update(None, "journal_mode", "WAL").unwrap();
+    database.execute_batch(include_str!("../../../remora-store/tests/fixtures/version_9.sql")).unwrap();
+    database.execute_batch(include_str!("../../../remora-store/tests/fixtures/version_9_rows.sql")).unwrap();
     let version = || database.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
-    let newest = version();
-    database.pragma_update(None, "user_version", newest - 1).unwrap();
+    let newest = remora_store::SCHEMA_VERSION;
+    assert!(version() < newest);
+    let before = 3;
     background.hook(&world.prompt("p1", "When does the release go out?"));
     let prompts = || {
         let count = database.query_row("SELECT count(*) FROM user_prompts", [], |row| row.get::<_, i64>(0));
         count.unwrap_or_default()
     };
     let deadline = Instant::now() + Duration::from_secs(20);
-    while version() != newest || prompts() != 1 {
+    while version() != newest || prompts() != before + 1 {
         assert!(Instant::now() < deadline, "schema {} of {newest}, {} prompts", version(), prompts());
         thread::sleep(Duration::from_millis(10));
     }

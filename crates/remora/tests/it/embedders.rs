@@ -426,10 +426,9 @@ fn save_more(data: &Path, count: usize) {
         transaction
             .prepare_cached(
                 "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
-                     facts, concepts, files_read, files_modified, discovery_tokens, content_hash, source_event_ids,
-                     provider, model, created_at)
-                 SELECT randomblob(16), session_id, project_id, prompt_number, type, ?1, '', ?1, facts, concepts,
-                     files_read, files_modified, 0, hex(randomblob(8)), source_event_ids, provider, model, created_at
+                     facts, discovery_tokens, content_hash, source_event_ids, provider, model, created_at, updated_at)
+                 SELECT randomblob(16), session_id, project_id, prompt_number, type, ?1, '', ?1, facts, 0,
+                     hex(randomblob(8)), source_event_ids, provider, model, created_at, updated_at
                  FROM observations WHERE id = 1",
             )
             .unwrap()

@@ -153,5 +153,5 @@ fn programs_fetch_and_judge_over_http() {
     world.command(&["save", "Elsewhere."]).current_dir(world.path("home")).output().unwrap();
     let (status, _) = judge(json!({ "verdict": "pin", "project": world.path("home") }));
     assert_eq!(status, 404);
-    assert_eq!(feedback(world, &id)["pinned"], false);
+    assert_eq!(world.json(&["feedback", &id])["pinned_at"], Value::Null);
 }

@@ -1,0 +1,139 @@
+//! What holds: preferences, conventions and corrections, and plain facts about a project or about everything.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of statement a fact is. An unknown word becomes a plain fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", from = "String")]
+pub enum FactKind {
+    /// How something is.
+    Fact,
+    /// How the user wants things done.
+    Preference,
+    /// What the user put right.
+    Correction,
+    /// How things are done in a project.
+    Convention,
+}
+
+impl FactKind {
+    pub const ALL: [Self; 4] = [Self::Fact, Self::Preference, Self::Correction, Self::Convention];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Preference => "preference",
+            Self::Correction => "correction",
+            Self::Convention => "convention",
+        }
+    }
+}
+
+impl From<&str> for FactKind {
+    fn from(word: &str) -> Self {
+        let word = word.trim();
+        Self::ALL.into_iter().find(|kind| word.eq_ignore_ascii_case(kind.name())).unwrap_or(Self::Fact)
+    }
+}
+
+impl From<String> for FactKind {
+    fn from(word: String) -> Self {
+        word.as_str().into()
+    }
+}
+
+/// Who said it: `user`, `agent`, `tool:NAME` or `import`. An unknown word is an import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum FactSource {
+    User,
+    Agent,
+    Tool(String),
+    Import,
+}
+
+impl fmt::Display for FactSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("user"),
+            Self::Agent => f.write_str("agent"),
+            Self::Tool(name) => write!(f, "tool:{name}"),
+            Self::Import => f.write_str("import"),
+        }
+    }
+}
+
+impl From<&str> for FactSource {
+    fn from(text: &str) -> Self {
+        match (text, text.strip_prefix("tool:")) {
+            ("user", _) => Self::User,
+            ("agent", _) => Self::Agent,
+            (_, Some(tool)) => Self::Tool(tool.to_owned()),
+            _ => Self::Import,
+        }
+    }
+}
+
+impl From<String> for FactSource {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<FactSource> for String {
+    fn from(source: FactSource) -> Self {
+        source.to_string()
+    }
+}
+
+/// One statement, before it has an id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    pub kind: FactKind,
+    /// What it is about. A later statement with the same key replaces it.
+    pub key: String,
+    pub value: String,
+    pub source: FactSource,
+    /// From 0 to 1.
+    pub trust: f64,
+}
+
+/// Where a fact holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactScope {
+    /// In the project it was said in.
+    #[default]
+    Project,
+    /// In every project.
+    Global,
+}
+
+/// A fact that an observer found in a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedFact {
+    #[serde(default)]
+    pub scope: FactScope,
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_sources_are_read_as_they_are_written() {
+        for kind in FactKind::ALL {
+            assert_eq!(FactKind::from(kind.name()), kind);
+        }
+        assert_eq!(FactKind::from("rumour"), FactKind::Fact);
+        let tool = FactSource::Tool("cargo".to_owned());
+        for source in [FactSource::User, FactSource::Agent, tool, FactSource::Import] {
+            assert_eq!(FactSource::from(source.to_string()), source);
+        }
+        assert_eq!(FactSource::from("hearsay"), FactSource::Import);
+    }
+}

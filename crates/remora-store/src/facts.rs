@@ -1,0 +1,165 @@
+//! What holds, and since when: one current value a key, in a project or everywhere.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::fact::{Fact, FactKind, FactScope};
+use remora_core::ids::{FactId, ProjectId, SessionId};
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::reading::times;
+use crate::search::documents;
+use crate::{Store, StoreError};
+
+/// A statement on its way into the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewFact {
+    pub fact: Fact,
+    /// `None`: it holds in every project.
+    pub project: Option<ProjectId>,
+    /// The turn it was said in.
+    pub session: Option<SessionId>,
+    pub prompt_number: Option<i64>,
+    pub at: Time,
+}
+
+/// A statement as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactRow {
+    pub id: FactId,
+    pub scope: FactScope,
+    /// Of a fact that holds in one project only.
+    pub project: Option<String>,
+    pub project_id: Option<ProjectId>,
+    #[serde(flatten)]
+    pub fact: Fact,
+    pub session_id: Option<SessionId>,
+    pub prompt_number: Option<i64>,
+    #[serde(flatten, serialize_with = "times::valid_from")]
+    pub valid_from: Time,
+    /// `None`: it holds.
+    #[serde(flatten, serialize_with = "times::valid_to")]
+    pub valid_to: Option<Time>,
+    /// When the same was last said again.
+    #[serde(flatten, serialize_with = "times::confirmed")]
+    pub confirmed_at: Option<Time>,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+    #[serde(flatten, serialize_with = "times::updated")]
+    pub updated_at: Time,
+}
+
+const FACT: &str =
+    "SELECT f.id, f.project_id, p.name, f.kind, f.key, f.value, f.source, f.trust, f.session_id,
+    f.prompt_number, f.valid_from, f.valid_to, f.confirmed_at, f.created_at, f.updated_at
+    FROM facts AS f LEFT JOIN projects AS p ON p.id = f.project_id WHERE f.deleted_at IS NULL";
+
+/// What `facts_current` is searched by. Ids of projects count from 1.
+const OF_PROJECT: &str = "ifnull(f.project_id, 0)";
+
+impl Store {
+    /// Stores a statement. A current value of the same key ends with it; the same value is confirmed instead.
+    pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = record(&transaction, new)?;
+        let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
+        transaction.commit()?;
+        Ok(row)
+    }
+
+    /// A fact, whether it still holds or not.
+    pub fn fact(&self, id: FactId) -> Result<Option<FactRow>, StoreError> {
+        Ok(self.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
+    }
+
+    /// The preferences, conventions and corrections in force for a project, the most trusted first, then the newest.
+    /// What a project says of a key goes before what holds everywhere.
+    pub fn standing(&self, project: ProjectId) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!(
+            "{FACT} AND f.valid_to IS NULL AND {OF_PROJECT} IN (0, ?1)
+             AND f.kind IN ('preference', 'convention', 'correction')
+             AND (f.project_id IS NOT NULL OR NOT EXISTS (
+                 SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
+                 AND own.valid_to IS NULL AND own.deleted_at IS NULL))
+             ORDER BY f.trust DESC, f.updated_at DESC, f.id DESC"
+        );
+        self.rows(&sql, &[&project.0], read)
+    }
+}
+
+pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreError> {
+    let NewFact { fact, project, session, prompt_number, at } = new;
+    let sql = format!(
+        "SELECT f.id, f.value FROM facts AS f
+         WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
+    );
+    let current: Option<(i64, String)> = db
+        .prepare_cached(&sql)?
+        .query_row(params![project.map_or(0, |project| project.0), fact.key], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
+    match current {
+        Some((id, value)) if value == fact.value => {
+            // Said again by somebody who is trusted more, it is their statement.
+            db.prepare_cached(
+                "UPDATE facts SET confirmed_at = ?2, updated_at = ?2, trust = max(trust, ?3),
+                     kind = iif(?3 > trust, ?4, kind), source = iif(?3 > trust, ?5, source) WHERE id = ?1",
+            )?
+            .execute(params![id, at.0, trust, kind, source])?;
+            return Ok(FactId(id));
+        }
+        // Its documents go by a trigger.
+        Some((id, _)) => db
+            .prepare_cached("UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1")?
+            .execute(params![id, at.0])?,
+        None => 0,
+    };
+    db.prepare_cached(
+        "INSERT INTO facts (uuid, kind, project_id, key, value, source, session_id, prompt_number, trust, valid_from,
+             created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10)",
+    )?
+    .execute(params![
+        Uuid::now_v7().as_bytes(),
+        kind,
+        project.map(|project| project.0),
+        fact.key,
+        fact.value,
+        source,
+        session.map(|session| session.0),
+        prompt_number,
+        trust,
+        at.0,
+    ])?;
+    let number = db.last_insert_rowid();
+    documents::write(db, RecordId { kind: RecordKind::Fact, number })?;
+    Ok(FactId(number))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<FactRow> {
+    let project_id = row.get::<_, Option<i64>>(1)?.map(ProjectId);
+    let (kind, source): (String, String) = (row.get(3)?, row.get(6)?);
+    Ok(FactRow {
+        id: FactId(row.get(0)?),
+        scope: if project_id.is_some() { FactScope::Project } else { FactScope::Global },
+        project: row.get(2)?,
+        project_id,
+        fact: Fact {
+            kind: FactKind::from(kind),
+            key: row.get(4)?,
+            value: row.get(5)?,
+            source: source.into(),
+            trust: row.get(7)?,
+        },
+        session_id: row.get::<_, Option<i64>>(8)?.map(SessionId),
+        prompt_number: row.get(9)?,
+        valid_from: Time(row.get(10)?),
+        valid_to: row.get::<_, Option<i64>>(11)?.map(Time),
+        confirmed_at: row.get::<_, Option<i64>>(12)?.map(Time),
+        created_at: Time(row.get(13)?),
+        updated_at: Time(row.get(14)?),
+    })
+}

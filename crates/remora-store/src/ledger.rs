@@ -1,0 +1,67 @@
+//! Which passages an agent has in its context, so that none is injected twice.
+//!
+//! An agent of a session keeps what it was given until its host empties the context. That begins a new epoch of the
+//! session, and passages of earlier ones no longer count.
+
+use std::collections::HashSet;
+
+use remora_core::document::RecordId;
+use remora_core::ids::SessionId;
+use rusqlite::{Connection, params};
+
+use crate::retrievals::Retrieval;
+use crate::{Store, StoreError};
+
+/// What an agent was given in the current epoch of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// By their hashes.
+    pub passages: HashSet<u64>,
+    /// The records those passages are from.
+    pub records: HashSet<RecordId>,
+}
+
+impl Store {
+    /// `agent` is empty for the main one.
+    pub fn ledger(&self, session: SessionId, agent: &str) -> Result<Ledger, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT passage_hash, record FROM injections WHERE session_id = ?1 AND agent = ?2
+             AND epoch = (SELECT epoch FROM sessions WHERE id = ?1)",
+        )?;
+        let mut rows = statement.query(params![session.0, agent])?;
+        let mut ledger = Ledger::default();
+        while let Some(row) = rows.next()? {
+            ledger.passages.insert(row.get::<_, i64>(0)?.cast_unsigned());
+            ledger.records.extend(row.get::<_, String>(1)?.parse::<RecordId>().ok());
+        }
+        Ok(ledger)
+    }
+
+    /// The host emptied the session's context, by compaction or because the user cleared it.
+    pub fn begin_epoch(&mut self, session: SessionId) -> Result<(), StoreError> {
+        self.writable()?.execute("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?1", [session.0])?;
+        Ok(())
+    }
+}
+
+pub(crate) fn write(db: &Connection, retrieval: &Retrieval) -> Result<(), StoreError> {
+    let Retrieval { session, agent, moment, at, items, .. } = retrieval;
+    for item in items {
+        for passage in &item.passages {
+            db.prepare_cached(
+                "INSERT INTO injections (session_id, agent, epoch, passage_hash, record, moment, created_at)
+                 SELECT id, ?2, epoch, ?3, ?4, ?5, ?6 FROM sessions WHERE id = ?1
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![
+                session.0,
+                agent,
+                passage.cast_signed(),
+                item.id,
+                moment.name(),
+                at.0
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+use std::time::Duration;
+
+use remora_core::document::ProjectScope;
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
+use remora_core::ids::ProjectId;
+use remora_core::memory::{Memory, ObservationType, Summary};
+use remora_core::privacy::{Draft, Note};
+use remora_core::time::Time;
+use remora_store::search::Filters;
+use remora_store::{NewFact, Recall, SaveFor, Store, locate};
+
+use crate::support::{World, prompt, record_with, stop, turn};
+
+fn fact(kind: FactKind, key: &str, value: &str, trust: f64) -> Fact {
+    Fact { kind, key: key.to_owned(), value: value.to_owned(), source: FactSource::Agent, trust }
+}
+
+fn new(fact: Fact, project: Option<ProjectId>, at: i64) -> NewFact {
+    NewFact { fact, project, session: None, prompt_number: None, at: Time(at) }
+}
+
+/// The values of what search finds.
+fn indexed(store: &Store) -> Vec<String> {
+    let all = store.newest(&Filters::new(ProjectScope::All), 100).unwrap();
+    store.documents(&all).unwrap().into_iter().map(|row| row.body).collect()
+}
+
+fn standing(store: &Store, project: ProjectId) -> Vec<String> {
+    store.standing(project).unwrap().into_iter().map(|row| row.fact.value).collect()
+}
+
+fn project(world: &World, store: &mut Store, name: &str) -> ProjectId {
+    let root = world.make_repository(name, None);
+    store.adopt_project(&locate(&root), Time(1)).unwrap()
+}
+
+#[test]
+fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    let old = store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 100)).unwrap();
+    assert_eq!((old.scope, old.valid_from, old.valid_to), (FactScope::Project, Time(100), None));
+    assert_eq!(indexed(&store), ["eighty"]);
+    // Another kind of statement about the same key is about the same.
+    let now =
+        store.record_fact(&new(fact(FactKind::Convention, "port", "ninety", 0.5), Some(app), 200)).unwrap();
+    assert_ne!(now.id, old.id);
+    let old = store.fact(old.id).unwrap().unwrap();
+    assert_eq!((old.valid_to, old.updated_at), (Some(Time(200)), Time(200)));
+    assert_eq!(indexed(&store), ["ninety"]);
+    assert_eq!(store.counts().unwrap().facts, 1);
+    let start = store.material(app, Recall::Everything, 5).unwrap();
+    assert_eq!(start.facts, ["port: ninety"]);
+    // The index is made from what holds.
+    store.clear_documents().unwrap();
+    while store.fill_documents().unwrap() {}
+    assert_eq!(indexed(&store), ["ninety"]);
+    // What is heard late does not end before it began.
+    store.record_fact(&new(fact(FactKind::Fact, "port", "late", 0.5), Some(app), 150)).unwrap();
+    assert_eq!(store.fact(now.id).unwrap().unwrap().valid_to, Some(Time(200)));
+}
+
+#[test]
+fn the_same_value_again_is_confirmed_and_belongs_to_whom_is_trusted_more() {
+    let world = World::new();
+    let mut store = world.open();
+    let first = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 100)).unwrap();
+    assert_eq!(first.confirmed_at, None);
+    let by_user = Fact { source: FactSource::User, ..fact(FactKind::Preference, "indent", "tabs", 0.9) };
+    let said = store.record_fact(&new(by_user, None, 200)).unwrap();
+    assert_eq!((said.id, said.valid_from, said.confirmed_at), (first.id, Time(100), Some(Time(200))));
+    assert_eq!((said.fact.kind, &said.fact.source), (FactKind::Preference, &FactSource::User));
+    let again = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 300)).unwrap();
+    assert_eq!((again.fact, again.confirmed_at), (said.fact, Some(Time(300))));
+}
+
+#[test]
+fn what_stands_is_what_was_laid_down_for_the_project_or_everywhere() {
+    let world = World::new();
+    let mut store = world.open();
+    let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
+    let mut say = |kind, key, value, trust, project, at| {
+        store.record_fact(&new(fact(kind, key, value, trust), project, at)).unwrap();
+    };
+    say(FactKind::Fact, "port", "eighty", 1.0, Some(app), 1);
+    say(FactKind::Preference, "language", "English", 0.5, None, 2);
+    say(FactKind::Convention, "commits", "small", 0.5, Some(app), 3);
+    say(FactKind::Correction, "tests", "no sleeps", 0.9, Some(app), 4);
+    say(FactKind::Convention, "commits", "large", 0.5, Some(other), 5);
+    say(FactKind::Preference, "indent", "tabs", 1.0, None, 6);
+    say(FactKind::Preference, "indent", "spaces", 0.7, Some(app), 7);
+    say(FactKind::Preference, "language", "Irish", 0.5, None, 8);
+    assert_eq!(standing(&store, app), ["no sleeps", "spaces", "Irish", "small"]);
+    assert_eq!(standing(&store, other), ["tabs", "Irish", "large"]);
+}
+
+#[test]
+fn facts_of_a_batch_are_stored_with_its_memory_and_say_where_they_were_said() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p"), prompt("use tabs")));
+    world.hook(&record_with("a", turn("p"), stop("done")));
+    let mut store = world.open();
+    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let learned =
+        |scope, key: &str| LearnedFact { scope, fact: fact(FactKind::Preference, key, "tabs", 2.0) };
+    let facts = vec![learned(FactScope::Project, "indent"), learned(FactScope::Global, "editor")];
+    let memory = Memory { facts, ..Memory::default() };
+    store.confirm(&batch, &memory, None, Time(9)).unwrap();
+    let app = store.projects().unwrap()[0].id;
+    let rows = store.standing(app).unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (row.fact.key.as_str(), row.project_id, row.scope)).collect();
+    assert_eq!(said, [("editor", None, FactScope::Global), ("indent", Some(app), FactScope::Project)]);
+    for row in &rows {
+        assert_eq!((row.session_id, row.prompt_number), (Some(batch.session), Some(1)));
+        assert!((row.fact.trust - 1.0).abs() < f64::EPSILON, "trust goes from 0 to 1");
+    }
+}
+
+#[test]
+fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
+    let world = World::new();
+    let mut store = world.open();
+    let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
+    let mut mark = store.memory_mark(app).unwrap();
+    let mut changed = |store: &Store| {
+        let now = store.memory_mark(app).unwrap();
+        let changed = now != mark;
+        mark = now;
+        changed
+    };
+    let note = |text: &str| {
+        let draft = Draft {
+            text: text.to_owned(),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        Note::new(&draft).unwrap()
+    };
+    store.save(&SaveFor::Project(app), &note("Totals are cents."), Time(1)).unwrap();
+    assert!(changed(&store), "an observation");
+    store.save(&SaveFor::Project(other), &note("Elsewhere."), Time(1)).unwrap();
+    store.record_fact(&new(fact(FactKind::Fact, "port", "x", 0.5), Some(other), 2)).unwrap();
+    assert!(!changed(&store), "of another project");
+    store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 3)).unwrap();
+    assert!(changed(&store), "a fact");
+    store.record_fact(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 3)).unwrap();
+    assert!(changed(&store), "another value at the same moment");
+    store.record_fact(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 9)).unwrap();
+    assert!(!changed(&store), "the same value");
+    store.record_fact(&new(fact(FactKind::Fact, "editor", "helix", 0.5), None, 9)).unwrap();
+    assert!(changed(&store), "a fact that holds everywhere");
+    let root = world.path("app");
+    for body in [prompt("go"), stop("done")] {
+        let event = crate::support::event("s", &root, turn("p"), body);
+        world.hook(&remora_store::Record::new(remora_core::privacy::clean(event), Time::now()));
+    }
+    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let summary = Some(Summary { request: "go".into(), ..Summary::default() });
+    store.confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
+    assert!(changed(&store), "a summary");
+}

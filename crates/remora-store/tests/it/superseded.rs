@@ -1,0 +1,100 @@
+//! What was replaced, and summaries that are only steps on the way.
+
+use std::path::Path;
+use std::time::Duration;
+
+use remora_core::document::ProjectScope;
+use remora_core::ids::ObservationId;
+use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::privacy::clean;
+use remora_core::time::Time;
+use remora_store::search::Filters;
+use remora_store::{KnownSession, Recall, Record, Store};
+
+use crate::support::{World, event, prompt, stop, turn};
+
+fn observation(title: &str) -> Observation {
+    Observation {
+        kind: ObservationType::Decision,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: format!("{title}."),
+        facts: vec![],
+        concepts: vec![],
+        files_read: vec![],
+        files_modified: vec!["src/total.rs".into()],
+        discovery_tokens: 0,
+        tool_name: None,
+    }
+}
+
+/// A turn of a session in a repository, and what was made of it.
+fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
+    let root = world.make_repository("app", None);
+    for body in [prompt("go on"), stop("done")] {
+        world.hook(&Record::new(clean(event(session, &root, turn(session), body)), Time::now()));
+    }
+    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    store.confirm(&batch, memory, None, Time::now()).unwrap();
+}
+
+/// What is known of the file to a session that has learned nothing.
+fn about_file(world: &World, store: &Store) -> Vec<i64> {
+    let project = store.projects().unwrap()[0].id;
+    let path = world.path("app").canonicalize().unwrap().join(Path::new("src/total.rs"));
+    let file = store.project_file(project, &path).unwrap().unwrap();
+    let nobody = KnownSession { id: remora_core::ids::SessionId(99), project, last_prompt_at: None };
+    store.about_file(&nobody, &file).unwrap().iter().map(|about| about.known.id).collect()
+}
+
+#[test]
+fn what_was_replaced_is_not_offered_and_search_says_by_what() {
+    let world = World::new();
+    let mut store = world.open();
+    let observations = vec![observation("Totals are floats"), observation("Totals are cents")];
+    learn(&world, &mut store, "a", &Memory { observations, ..Memory::default() });
+    let project = store.projects().unwrap()[0].id;
+    let start = |store: &Store| -> Vec<i64> {
+        let material = store.material(project, Recall::Everything, 5).unwrap();
+        material.observations.iter().map(|known| known.id).collect()
+    };
+    let touched = |store: &Store| -> Vec<i64> {
+        store.touched_files(project).unwrap().iter().map(|touched| touched.known.id).collect()
+    };
+    let all = |store: &Store| (start(store), touched(store), about_file(&world, store));
+    assert_eq!(all(&store), (vec![2, 1], vec![2, 1], vec![2, 1]));
+    let replace =
+        "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 2) WHERE id = 1";
+    world.sql(replace);
+    assert_eq!(all(&store), (vec![2], vec![2], vec![2]));
+    let found = store.newest(&Filters::new(ProjectScope::One(project)), 10).unwrap();
+    let replaced = |store: &Store| -> Vec<_> {
+        let rows = store.documents(&found).unwrap().into_iter();
+        let rows = rows.filter(|row| row.kind.is_some());
+        rows.map(|row| (row.record.number, row.superseded, row.superseded_by)).collect()
+    };
+    assert_eq!(replaced(&store), [(2, false, None), (1, true, Some(ObservationId(2)))]);
+    let outlines = store.outlines(&found).unwrap();
+    assert!(outlines.iter().all(|outline| outline.superseded == (outline.record.to_string() == "1")));
+    // The one that replaces it may be on another machine, or deleted.
+    world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 2");
+    assert_eq!((start(&store), about_file(&world, &store)), (vec![], vec![]));
+    assert_eq!(replaced(&store).last(), Some(&(1, true, None)));
+}
+
+#[test]
+fn a_session_is_summed_up_by_its_newest_summary_that_is_no_checkpoint() {
+    let world = World::new();
+    let mut store = world.open();
+    for (session, request) in [("a", "first"), ("b", "second"), ("c", "step")] {
+        let summary = Some(Summary { request: request.into(), ..Summary::default() });
+        learn(&world, &mut store, session, &Memory { summary, ..Memory::default() });
+    }
+    world.sql("UPDATE session_summaries SET session_id = 1");
+    world.sql("UPDATE session_summaries SET checkpoint = 1 WHERE request = 'step'");
+    let project = store.projects().unwrap()[0].id;
+    let told = store.material(project, Recall::Everything, 5).unwrap().summaries;
+    assert_eq!(told.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
+    let session = store.sessions_named("a").unwrap()[0].id;
+    assert_eq!(store.session_summaries(session).unwrap().len(), 3, "history is kept");
+}
