@@ -71,7 +71,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     let Some(session) = session(&mut wire) else {
         return Reading::Malformed("an event without session_id");
     };
-    let agent = wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") });
+    let agent = agent(&mut wire);
     let origin = origin(&mut wire);
     Reading::Event(Box::new(Event { session, cwd: wire.text("cwd"), origin, agent, body }))
 }
@@ -92,8 +92,13 @@ fn file_ahead(wire: &mut Wire) -> Reading {
     let (Some(path), Some(session)) = (TOOLS.file_ahead(wire), session(wire)) else {
         return Reading::Nothing;
     };
-    let origin = origin(wire);
-    Reading::FileAhead(Box::new(FileAhead { session, cwd: wire.text("cwd"), origin, path }))
+    let (agent, origin) = (agent(wire), origin(wire));
+    Reading::FileAhead(Box::new(FileAhead { session, agent, cwd: wire.text("cwd"), origin, path }))
+}
+
+/// The subagent in which something happens.
+fn agent(wire: &mut Wire) -> Option<Agent> {
+    wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") })
 }
 
 fn synthetic(wire: &mut Wire) -> Reading {

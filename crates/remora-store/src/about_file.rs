@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_core::context::AboutFile;
-use remora_core::document::{RecordId, RecordKind};
+use remora_core::context::{AboutFile, LONGEST_NOTE};
 use remora_core::ids::ProjectId;
+use remora_core::prose::substance;
 use rusqlite::{OptionalExtension, params};
 
 use crate::material::{KNOWN_COLUMNS, read_known};
@@ -60,7 +60,7 @@ impl Store {
         Ok(found.map(|path| ProjectFile { path, root, whole }))
     }
 
-    /// What others learned about a file and this session was not told yet; the newest, where there is much.
+    /// What others learned about a file; the newest, where there is much.
     pub fn about_file(
         &self,
         session: &KnownSession,
@@ -83,7 +83,6 @@ impl Store {
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows =
             statement.query(params![end.trim_end_matches('/'), session.project.0, session.id.0])?;
-        let mut told = None;
         let mut names = Names { store: self, project: session.project, file, trees: HashMap::new() };
         let mut about = Vec::new();
         while let Some(row) = rows.next()? {
@@ -95,14 +94,9 @@ impl Store {
             if known.feedback.is_wrong() {
                 continue;
             }
-            let told = match &mut told {
-                Some(told) => told,
-                // Asked only where there is something to tell.
-                None => told.insert(self.told(session.id)?.records),
-            };
-            if !told.contains(&RecordId { kind: RecordKind::Observation, number: known.id }) {
-                about.push(AboutFile { known, narrative: row.get("narrative")?, host: row.get("host")? });
-            }
+            let narrative: String = row.get("narrative")?;
+            let passages = substance(&narrative, LONGEST_NOTE);
+            about.push(AboutFile { known, passages, host: row.get("host")? });
             if about.len() >= ENOUGH {
                 break;
             }

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
-use rusqlite::{Connection, params};
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::retrievals::Retrieval;
 use crate::{Store, StoreError};
@@ -38,9 +39,17 @@ impl Store {
     }
 
     /// The host emptied the session's context, by compaction or because the user cleared it.
-    pub fn begin_epoch(&mut self, session: SessionId) -> Result<(), StoreError> {
-        self.writable()?.execute("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?1", [session.0])?;
+    pub fn begin_epoch(&mut self, session: SessionId, at: Time) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET epoch = epoch + 1, emptied_at = ?2 WHERE id = ?1";
+        self.writable()?.execute(sql, params![session.0, at.0])?;
         Ok(())
+    }
+
+    /// When the host last emptied the session's context, if it ever did.
+    pub fn emptied_at(&self, session: SessionId) -> Result<Option<Time>, StoreError> {
+        let sql = "SELECT emptied_at FROM sessions WHERE id = ?1";
+        let found = self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
+        Ok(found.flatten().map(Time))
     }
 }
 

@@ -1,7 +1,10 @@
 //! What a session is told at its start, read from the store.
 
+use std::collections::BTreeMap;
+
 use remora_core::context::{Known, Material, PastSession};
 use remora_core::event::SessionRef;
+use remora_core::fact::FactSource;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
@@ -87,6 +90,8 @@ impl Store {
         let name = "SELECT name FROM projects WHERE id = ?1";
         Ok(Material {
             project: self.db.query_row(name, [project.0], |row| row.get(0))?,
+            laid_down: self.laid_down(project, recall)?,
+            substance: BTreeMap::new(),
             facts: self.standing_facts(project, recall)?,
             // Whether there are any is for the settings to say.
             notes: Vec::new(),
@@ -163,6 +168,15 @@ impl Store {
         Ok(sessions)
     }
 
+    /// What the user said, in force. What an agent, a tool or an import said is reference data.
+    fn laid_down(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
+        if matches!(recall, Recall::Since { .. }) {
+            return Ok(Vec::new());
+        }
+        let standing = self.standing(project)?.into_iter().filter(|row| row.fact.source == FactSource::User);
+        Ok(standing.take(MOST_FACTS as usize).map(|row| row.fact.value).collect())
+    }
+
     fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
@@ -170,6 +184,7 @@ impl Store {
         let mut statement = self.db.prepare_cached(
             "SELECT key || ': ' || value FROM facts
              WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
+             AND (kind = 'fact' OR source <> 'user')
              ORDER BY trust DESC, updated_at DESC LIMIT ?2",
         )?;
         let facts = statement.query_map([project.0, i64::from(MOST_FACTS)], |row| row.get(0))?;

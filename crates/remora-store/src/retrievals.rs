@@ -177,10 +177,11 @@ impl Store {
         Ok(told)
     }
 
-    /// Whether a session was told of this file before.
-    pub fn was_told_of_file(&self, session: SessionId, path: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND moment = ?2 AND prompt = ?3";
-        Ok(self.db.prepare_cached(sql)?.exists(params![session.0, Moment::File.name(), path])?)
+    /// Whether an agent of a session was given a note about this file in the session's current epoch.
+    pub fn was_told_of_file(&self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
+                   AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
+        Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
     }
 
     /// The latest first.

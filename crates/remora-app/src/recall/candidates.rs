@@ -4,6 +4,7 @@ use remora_core::context::{Noted, Recalled};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::NoteId;
 use remora_core::settings::Memory;
+use remora_core::time::Time;
 use remora_core::vault;
 use remora_search::{Hit, Terms};
 use remora_store::retrievals::{Item, Told};
@@ -63,6 +64,8 @@ pub(super) struct Judge<'a> {
     notes: &'a [Noted],
     told: Told,
     ledger: Ledger,
+    /// When the host last emptied the session's context.
+    emptied_at: Option<Time>,
 }
 
 impl<'a> Judge<'a> {
@@ -73,7 +76,8 @@ impl<'a> Judge<'a> {
         notes: &'a [Noted],
     ) -> Result<Self, StoreError> {
         let (told, ledger) = (store.told(request.session)?, store.ledger(request.session, "")?);
-        Ok(Self { request, memory, notes, told, ledger })
+        let emptied_at = store.emptied_at(request.session)?;
+        Ok(Self { request, memory, notes, told, ledger, emptied_at })
     }
 
     /// Which candidates may be injected: of the others, why not.
@@ -136,15 +140,22 @@ impl<'a> Judge<'a> {
 
     /// Why a hit is not injected whatever else is.
     fn of_itself(&self, hit: &Hit) -> Option<Fate> {
-        let reasons: [(Fate, &dyn Fn() -> bool); 6] = [
-            (Fate::OwnSession, &|| hit.session_id == Some(self.request.session)),
+        let reasons: [(Fate, &dyn Fn() -> bool); 7] = [
+            (Fate::OwnSession, &|| self.is_in_context(hit)),
             (Fate::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
             (Fate::Superseded, &|| hit.superseded),
             (Fate::Wrong, &|| hit.feedback.is_wrong()),
             (Fate::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
             (Fate::InjectedAsNote, &|| self.is_begun(hit)),
+            (Fate::AlreadyInjected, &|| hit.kind == RecordKind::Note && self.told.records.contains(&hit.id)),
         ];
         reasons.into_iter().find(|(_, holds)| holds()).map(|(fate, _)| fate)
+    }
+
+    /// A session has what it learned itself in its context, until its host empties that.
+    fn is_in_context(&self, hit: &Hit) -> bool {
+        let is_own = hit.session_id == Some(self.request.session);
+        is_own && self.emptied_at.is_none_or(|emptied_at| hit.created_at >= emptied_at)
     }
 
     /// Whether the beginning of this note was injected, or is about to be.
@@ -169,7 +180,11 @@ pub(super) fn item(hit: &Hit, passages: Vec<u64>) -> Item {
 }
 
 /// A record with the passages that are injected; nothing where it was removed meanwhile.
-pub(super) fn text_of(store: &Store, hit: &Hit, passages: &[&str]) -> Result<Option<Recalled>, StoreError> {
+pub(super) fn text_of(
+    store: &Store,
+    hit: &Hit,
+    passages: &[&Passage],
+) -> Result<Option<Recalled>, StoreError> {
     if hit.kind == RecordKind::Note {
         return note_text(store, hit);
     }
@@ -177,10 +192,11 @@ pub(super) fn text_of(store: &Store, hit: &Hit, passages: &[&str]) -> Result<Opt
         Some(session) => store.session_host(session)?,
         None => String::new(),
     };
-    let text = passages.iter().map(|passage| ended(passage)).collect::<Vec<_>>().join(" ");
+    let text = passages.iter().map(|passage| ended(&passage.text)).collect::<Vec<_>>().join(" ");
     // A turn and a summary are called by their prompt, which is no answer.
+    let is_repeated = passages.iter().any(|passage| passages::repeats(passage, &hit.title));
     let title = match hit.kind {
-        RecordKind::Observation | RecordKind::Fact => hit.title.clone(),
+        RecordKind::Observation | RecordKind::Fact if !is_repeated => hit.title.clone(),
         _ => String::new(),
     };
     let longest = usize::MAX;
@@ -212,7 +228,6 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
 #[cfg(test)]
 mod tests {
     use remora_core::ids::{ProjectId, SessionId};
-    use remora_core::time::Time;
     use remora_search::{Snippet, Why};
 
     use super::*;
@@ -262,6 +277,7 @@ mod tests {
             notes: &[note],
             told: Told::default(),
             ledger: Ledger::default(),
+            emptied_at: None,
         };
         let superseded = Hit { superseded: true, ..hit("3", 3, 0.9) };
         let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
@@ -288,6 +304,7 @@ mod tests {
             notes: &[],
             told: Told::default(),
             ledger: Ledger::default(),
+            emptied_at: None,
         };
         let judged = judge.judge(vec![hit("n4", 0, 0.9)], |_| Ok(false)).unwrap();
         assert_eq!(judged[0].fate, Fate::NotesOff);

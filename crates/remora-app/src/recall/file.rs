@@ -4,16 +4,17 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Instant;
 
-use remora_core::context;
+use remora_core::context::{self, AboutFile};
 use remora_core::event::FileAhead;
 use remora_core::privacy;
+use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{DataDir, Store, StoreError};
 
 use super::Injection;
 
-/// What is known of a file that is about to be read or changed, once a session, logged. `room` is the host's limit in
+/// What is known of a file that is about to be read or changed, once a session and agent, logged. `room` is the host's limit in
 /// tokens.
 pub fn before(
     dir: &DataDir,
@@ -32,13 +33,27 @@ pub fn before(
     let Some(session) = store.known_session(&ahead.session)? else { return Ok(None) };
     let path = Path::new(&ahead.cwd).join(&ahead.path);
     let Some(file) = store.project_file(session.project, &path)? else { return Ok(None) };
-    if store.was_told_of_file(session.id, &file.path)? {
+    let agent = ahead.agent.as_ref().map_or("", |agent| agent.id.as_str());
+    if store.was_told_of_file(session.id, agent, &file.path)? {
         return Ok(None);
     }
-    let observations = store.about_file(&session, &file)?;
+    let mut observations = store.about_file(&session, &file)?;
+    let ledger = store.ledger(session.id, agent)?;
+    // What was injected before, with a prompt or another file, is in the agent's context.
+    observations.retain_mut(|about| {
+        about.passages.retain(|passage| !ledger.passages.contains(&fingerprint(passage)));
+        !about.passages.is_empty()
+    });
     let Some(rendered) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
-    let items = rendered.shown.iter().map(|id| Item::of_file(*id)).collect();
+    let items = rendered.shown.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
-    store.log_retrieval(&injection.retrieval((session.id, ""), Moment::File, &file.path, started, now))?;
+    let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
+    store.log_retrieval(&retrieval)?;
     Ok(Some(injection))
+}
+
+fn item(id: i64, observations: &[AboutFile]) -> Item {
+    let about = observations.iter().find(|about| about.known.id == id);
+    let passages = about.into_iter().flat_map(|about| &about.passages).map(|text| fingerprint(text));
+    Item { passages: passages.collect(), ..Item::of_file(id) }
 }

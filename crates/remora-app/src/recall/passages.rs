@@ -5,12 +5,11 @@
 //! best record must fit well; see [`Gate`].
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
-use remora_core::prose::{Role, sentences};
+use remora_core::prose::{Role, fingerprint, sentences};
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
 
@@ -38,7 +37,7 @@ const LEAST: f64 = 0.3;
 /// A word that is rarer than all of these counts no more than them: one odd name must not outweigh the rest.
 const LARGEST_WEIGHT: f64 = 6.0;
 /// Two passages that share this much of their word pairs say the same.
-const SAME: f64 = 0.6;
+const SAME: f64 = 0.75;
 
 /// Where the gates stand. Chosen by the curve of answered against falsely injected; `docs/recall.md` has it.
 const RARE: f64 = 0.45;
@@ -51,6 +50,8 @@ pub(super) struct Passage {
     pub(super) record: RecordId,
     /// The place of its record among the hits.
     pub(super) place: usize,
+    /// Its place in the record.
+    position: usize,
     pub(super) text: String,
     pub(super) score: f64,
     /// Terms of the prompt it has, with its title.
@@ -58,24 +59,18 @@ pub(super) struct Passage {
     pairs: HashSet<u64>,
 }
 
+/// The passages of one record, in its own order: cause and consequence stay together.
+pub(super) fn of_place(chosen: &[Passage], place: usize) -> Vec<&Passage> {
+    let mut own: Vec<&Passage> = chosen.iter().filter(|passage| passage.place == place).collect();
+    own.sort_by_key(|passage| passage.position);
+    own
+}
+
 impl Passage {
     /// Names what it says, for the ledger of what was injected.
     pub(super) fn hash(&self) -> u64 {
-        hash_of(&self.text)
+        fingerprint(&self.text)
     }
-}
-
-/// The same for any text: case, marks and spaces make no difference.
-pub(super) fn hash_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for word in words(text) {
-        word.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
 /// Passages that answer, and why others do not, by the place of their record among the hits.
@@ -138,11 +133,11 @@ fn of_record(
     #[expect(clippy::cast_precision_loss, reason = "a handful of records")]
     let base = RECORD_WEIGHT * hit.score - RANK_PENALTY * rank as f64;
     let mut passages = Vec::new();
-    for (text, role) in texts(store, hit)? {
+    for (position, (text, role)) in texts(store, hit)?.into_iter().enumerate() {
         let own = terms.within(&text);
         let only_in_title: Vec<usize> = in_title.iter().filter(|term| !own.contains(term)).copied().collect();
         let mut score = base + (capped(&own) + TITLE_WEIGHT * capped(&only_in_title)) / total;
-        if matches!(role, Role::Cause | Role::Decision | Role::Caveat) {
+        if role.is_knowledge() {
             score += ROLE_BONUS;
         }
         if text.len() < SHORT {
@@ -154,7 +149,7 @@ fn of_record(
         if hit.kind == RecordKind::Observation {
             evidence.extend(only_in_title);
         }
-        passages.push(Passage { record: hit.id, place, text, score, terms: evidence, pairs });
+        passages.push(Passage { record: hit.id, place, position, text, score, terms: evidence, pairs });
     }
     Ok(passages)
 }
@@ -181,10 +176,9 @@ fn texts(store: &Store, hit: &Hit) -> Result<Vec<(String, Role)>, StoreError> {
         RecordKind::Fact => return Ok(vec![(hit.snippet.text.clone(), Role::Decision)]),
         RecordKind::Note | RecordKind::Event => Vec::new(),
     };
-    let worth = |role: Role| !matches!(role, Role::Courtesy | Role::Offer);
     let all = parts.iter().flat_map(|part| sentences(part));
     let mut texts: Vec<(String, Role)> = Vec::new();
-    for sentence in all.filter(|sentence| worth(sentence.role)) {
+    for sentence in all.filter(|sentence| !sentence.role.is_idle()) {
         let text = remora_core::text::one_line(&sentence.text, LONGEST);
         if !texts.iter().any(|(known, _)| *known == text) {
             texts.push((text, sentence.role));
@@ -194,17 +188,24 @@ fn texts(store: &Store, hit: &Hit) -> Result<Vec<(String, Role)>, StoreError> {
 }
 
 fn pairs(text: &str) -> HashSet<u64> {
-    let words: Vec<String> = words(text).collect();
-    words.windows(2).map(|pair| hash_of(&pair.join(" "))).collect()
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    words.windows(2).map(|pair| fingerprint(&pair.join(" "))).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
 fn says_the_same(one: &Passage, other: &Passage) -> bool {
-    let smaller = one.pairs.len().min(other.pairs.len());
-    if smaller == 0 {
-        return one.hash() == other.hash();
-    }
-    one.pairs.intersection(&other.pairs).count() as f64 / smaller as f64 > SAME
+    one.hash() == other.hash() || overlap(&one.pairs, &other.pairs) > SAME
+}
+
+/// The share of word pairs that two texts have in common, of the shorter one's.
+#[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
+fn overlap(one: &HashSet<u64>, other: &HashSet<u64>) -> f64 {
+    let smaller = one.len().min(other.len()).max(1);
+    one.intersection(other).count() as f64 / smaller as f64
+}
+
+/// Whether a passage says what a title says.
+pub(super) fn repeats(passage: &Passage, title: &str) -> bool {
+    overlap(&passage.pairs, &pairs(title)) > SAME
 }
 
 /// Whether a prompt gets anything at all.

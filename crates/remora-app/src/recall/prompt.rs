@@ -19,7 +19,7 @@ use remora_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
-use super::passages::Passage;
+use super::passages::{self, Passage};
 use super::{Fate, Injection};
 use crate::Engine;
 
@@ -213,12 +213,7 @@ fn inject(
         if candidate.fate != Fate::Injected {
             continue;
         }
-        let own: Vec<&str> = chosen
-            .iter()
-            .filter(|passage| passage.place == place)
-            .map(|passage| passage.text.as_str())
-            .collect();
-        match candidates::text_of(store, &candidate.hit, &own)? {
+        match candidates::text_of(store, &candidate.hit, &passages::of_place(chosen, place))? {
             Some(memory) => {
                 memories.push(memory);
                 places.push(place);
@@ -237,8 +232,8 @@ fn inject(
         let injected =
             candidates.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Injected);
         let of_hits = injected.map(|(place, candidate)| {
-            let own = chosen.iter().filter(|passage| passage.place == place).map(Passage::hash);
-            candidates::item(&candidate.hit, own.collect())
+            let own = passages::of_place(chosen, place);
+            candidates::item(&candidate.hit, own.into_iter().map(Passage::hash).collect())
         });
         Injection::new(rendered.text, of_notes.chain(of_hits).collect())
     }))

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use remora_core::context::{self, Material};
+use remora_core::context::{self, LONGEST_SUBSTANCE, Material};
 use remora_core::event::SessionRef;
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ObservationId, ProjectId};
+use remora_core::prose::substance;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment};
@@ -24,6 +25,10 @@ pub fn begin(
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
     let Some(session) = store.known_session(session)? else { return Ok(None) };
+    // Compaction empties the context, and so does the user who clears it: what was injected before is gone.
+    if matches!(source, "compact" | "clear") {
+        store.begin_epoch(session.id, now)?;
+    }
     let Some(part) = part(source, session) else { return Ok(None) };
     let budget = u64::from(settings.context.tokens).min(room);
     let Some(injection) = context(store, session.project, part, settings, budget, now)? else {
@@ -67,6 +72,17 @@ fn context(
             Recall::Everything | Recall::OfSession(_) => store.always_told()?,
             Recall::Since { session, .. } => store.untold_notes(session)?,
         };
+    }
+    let valuable: Vec<ObservationId> =
+        context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
+    for row in store.observations(&valuable)? {
+        let observation = &row.observation;
+        let mut sentences = substance(&observation.narrative, LONGEST_SUBSTANCE);
+        if sentences.is_empty() {
+            sentences =
+                observation.facts.iter().flat_map(|fact| substance(fact, LONGEST_SUBSTANCE)).collect();
+        }
+        material.substance.insert(row.id.0, sentences.join(" "));
     }
     Ok(context::render(&material, budget, now).map(|rendered| injection(rendered, &material)))
 }

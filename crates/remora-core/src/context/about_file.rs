@@ -1,27 +1,28 @@
-//! What is told of a file before an agent reads or changes it: a few lines, because it may open many.
+//! What is injected about a file before an agent reads or changes it: a few lines, because it may open many.
 
 use super::frame::{framed, safe};
 use super::recalled::{self, Recalled};
 use super::{Context, Known, timeline, tokens};
 use crate::time::Time;
 
-/// How many observations are told of one file, and what all of it may take, in tokens.
+/// Limits for one file: observations, and tokens for all of it.
 const MOST: usize = 4;
 const BUDGET: u64 = 300;
-/// The most characters of an observation's text, and of the file's path.
-const LONGEST_TEXT: usize = 160;
+/// Limits in characters for the sentences of an observation, and for the file's path.
+pub const LONGEST_NOTE: usize = 220;
 const LONGEST_PATH: usize = 160;
 
 /// An observation about a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboutFile {
     pub known: Known,
-    pub narrative: String,
+    /// What it says about the file: a cause or a trap first.
+    pub passages: Vec<String>,
     /// Which program it was learned in.
     pub host: String,
 }
 
-/// Tells those worth most, within what a host takes; `None` when there is nothing to tell.
+/// The observations worth most, within what a host takes; `None` when there are none.
 pub fn about_file(path: &str, observations: &[AboutFile], room: u64, now: Time) -> Option<Context> {
     // What changed the file says more about it than what looked at it in passing.
     let mostly = [path.to_owned()];
@@ -31,10 +32,10 @@ pub fn about_file(path: &str, observations: &[AboutFile], room: u64, now: Time) 
         .collect();
     by_worth.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.known.id.cmp(&one.known.id)));
     let budget = BUDGET.min(room);
-    let mut body = format!("Known of {} (`remora show ID` tells more):\n", safe(path, LONGEST_PATH));
+    let mut body = format!("Known of {} (`remora show ID` has more):\n", safe(path, LONGEST_PATH));
     let mut shown = Vec::new();
     for (_, observation) in by_worth {
-        let line = recalled::line(&told(observation), now);
+        let line = recalled::line(&note(observation), now);
         if shown.len() < MOST && tokens(&framed(&format!("{body}{line}"))) <= budget {
             body.push_str(&line);
             shown.push(observation.known.id);
@@ -43,12 +44,12 @@ pub fn about_file(path: &str, observations: &[AboutFile], room: u64, now: Time) 
     (!shown.is_empty()).then(|| Context { text: framed(&body), shown, notes: Vec::new() })
 }
 
-fn told(observation: &AboutFile) -> Recalled {
+fn note(observation: &AboutFile) -> Recalled {
     Recalled {
         id: observation.known.id.to_string(),
         title: observation.known.title.clone(),
-        text: observation.narrative.clone(),
-        longest: LONGEST_TEXT,
+        text: observation.passages.join(" "),
+        longest: LONGEST_NOTE + 20,
         at: observation.known.at,
         host: observation.host.clone(),
     }
@@ -71,7 +72,7 @@ mod tests {
             discovery_tokens: 0,
             file: Some("src/total.rs".to_owned()),
         };
-        AboutFile { known, narrative: narrative.to_owned(), host: "claude-code".to_owned() }
+        AboutFile { known, passages: vec![narrative.to_owned()], host: "claude-code".to_owned() }
     }
 
     #[test]

@@ -10,6 +10,11 @@ pub fn framed(body: &str) -> String {
     format!("<{CONTEXT_TAG}>\n{PREFACE}\n\n{}\n</{CONTEXT_TAG}>", body.trim_end())
 }
 
+/// The user's own words, in a block of their own: what they laid down is no reference data.
+pub(super) fn own_words(opening: &str, list: &str) -> String {
+    format!("<{CONTEXT_TAG}>\n{opening}\n{}\n</{CONTEXT_TAG}>", list.trim_end())
+}
+
 /// Stored text as one line that can stand in the frame: no control characters, no line that looks like another part, no
 /// tag that a host or we ourselves would act on.
 pub(super) fn safe(text: &str, most: usize) -> String {

@@ -102,7 +102,7 @@ mod tests {
         let both = recalled(&memories[..1], std::slice::from_ref(&note), 120, 500, Time(0)).unwrap();
         assert_eq!((both.shown, both.notes), (vec![0], vec![0]));
         assert!(
-            both.text.contains("## Notes\n- #n7 A (a.md): Say hello.\n\nPerhaps of use"),
+            both.text.contains("## Notes\n- #n7 A (a.md): Say hello.\n\nKnown about this"),
             "{}",
             both.text
         );

@@ -1,4 +1,4 @@
-//! The timeline: one dense line an observation, by day and by file, the most valuable where not all fit.
+//! The index: one dense line an observation, by day, the most valuable where not all fit.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,7 @@ use crate::memory::ObservationType;
 use crate::time::Time;
 
 const LONGEST_TITLE: usize = 100;
-const LONGEST_FILE: usize = 120;
-const HEADING: &str = "\n## Timeline\n| id | time | type | title | tokens to read on |\n";
+const HEADING: &str = "\n## Index\n| id | time | type | title | tokens to read |\n";
 /// Work that took this many tokens is dear to do again.
 const DEAR: u64 = 5_000;
 /// After so many days, being recent counts half as much.
@@ -31,7 +30,7 @@ struct Item<'a> {
 
 /// The lines, and the ids they show.
 pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) -> (String, Vec<i64>) {
-    let by_worth = by_worth(known, |known| worth(known, hot, now) + use_worth(known, now)).into_iter();
+    let by_worth = by_start_worth(known, hot, now).into_iter();
     let mut chosen = choose(by_worth, budget.saturating_sub(tokens(HEADING)));
     if chosen.is_empty() {
         return (String::new(), Vec::new());
@@ -41,7 +40,12 @@ pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) ->
     (lay_out(&chosen), ids)
 }
 
-/// What may be told, what is worth most first. What somebody pinned comes before all, and nobody is told what is wrong.
+/// By what they are worth at the start of a session.
+pub(super) fn by_start_worth<'a>(known: &'a [Known], hot: &[String], now: Time) -> Vec<&'a Known> {
+    by_worth(known, |known| worth(known, hot, now) + use_worth(known, now))
+}
+
+/// The most valuable first. Pinned ones come before all, wrong ones not at all.
 pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&Known> {
     let right = known.iter().filter(|known| !known.feedback.is_wrong());
     let mut by_worth: Vec<(f64, &Known)> = right.map(|known| (worth(known), known)).collect();
@@ -55,46 +59,32 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
 /// Takes what is worth most and fits, with the headings it needs. Whole items only; a shorter one may still fit.
 fn choose<'a>(by_worth: impl Iterator<Item = &'a Known>, mut left: u64) -> Vec<Item<'a>> {
     let mut days: HashSet<String> = HashSet::new();
-    let mut files: HashSet<(String, Option<&str>)> = HashSet::new();
     let mut chosen = Vec::new();
     for known in by_worth {
         if left < SHORTEST_LINE {
             break;
         }
         let item = Item { known, day: day(known.at), line: line(known) };
-        let place = (item.day.clone(), known.file.as_deref());
         let mut cost = tokens(&item.line);
         if !days.contains(&item.day) {
             cost += tokens(&day_heading(&item.day));
         }
-        if !files.contains(&place) {
-            cost += tokens(&file_heading(place.1));
-        }
         if cost <= left {
             left -= cost;
             days.insert(item.day.clone());
-            files.insert(place);
             chosen.push(item);
         }
     }
     chosen
 }
 
-/// The latest day first; within a day the file that was touched last comes first.
+/// The latest day first.
 fn lay_out(items: &[Item<'_>]) -> String {
     let mut text = HEADING.to_owned();
     for of_day in items.chunk_by(|a, b| a.day == b.day) {
         text.push_str(&day_heading(&of_day[0].day));
-        let mut told: HashSet<Option<&str>> = HashSet::new();
-        for first in of_day {
-            let file = first.known.file.as_deref();
-            if !told.insert(file) {
-                continue;
-            }
-            text.push_str(&file_heading(file));
-            for item in of_day.iter().filter(|item| item.known.file.as_deref() == file) {
-                text.push_str(&item.line);
-            }
+        for item in of_day {
+            text.push_str(&item.line);
         }
     }
     text
@@ -104,33 +94,15 @@ fn day_heading(day: &str) -> String {
     format!("### {day}\n")
 }
 
-fn file_heading(file: Option<&str>) -> String {
-    match file {
-        Some(file) => format!("**{}**\n", safe(file, LONGEST_FILE)),
-        None => "**General**\n".to_owned(),
-    }
-}
-
 fn line(known: &Known) -> String {
     format!(
         "| #{} | {} | {} | {} | ~{} |\n",
         known.id,
         known.at.format("%H:%M"),
-        sign(known.kind),
+        known.kind.emoji(),
         safe(&known.title, LONGEST_TITLE).replace('|', "¦"),
         known.tokens
     )
-}
-
-fn sign(kind: ObservationType) -> &'static str {
-    match kind {
-        ObservationType::Bugfix => "🐛",
-        ObservationType::Feature => "✨",
-        ObservationType::Refactor => "🔄",
-        ObservationType::Decision => "⚖️",
-        ObservationType::Discovery => "🔍",
-        ObservationType::Change => "📝",
-    }
 }
 
 /// What is worth knowing first: decisions, bugs, what was dear to find out, what the work is about at the moment, and

@@ -55,6 +55,8 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAhead {
     pub session: SessionRef,
+    /// The subagent that opens it.
+    pub agent: Option<Agent>,
     pub cwd: String,
     pub origin: Origin,
     /// As the host gives it.

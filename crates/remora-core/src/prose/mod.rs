@@ -46,6 +46,50 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
     found
 }
 
+impl Role {
+    /// Whether it is knowledge by itself: why something is so, what was settled, what to watch out for.
+    pub fn is_knowledge(self) -> bool {
+        matches!(self, Self::Cause | Self::Decision | Self::Caveat)
+    }
+
+    /// Whether it says nothing to anybody who was not there.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::Courtesy | Self::Offer)
+    }
+}
+
+/// The sentences of a text that say most, in their order, up to this many characters: knowledge first, then the rest.
+pub fn substance(text: &str, most: usize) -> Vec<String> {
+    let all: Vec<Sentence> =
+        sentences(text).into_iter().filter(|sentence| !sentence.role.is_idle()).collect();
+    let (knowledge, rest): (Vec<usize>, Vec<usize>) =
+        (0..all.len()).partition(|place| all[*place].role.is_knowledge());
+    let mut chosen = Vec::new();
+    let mut length = 0;
+    for place in knowledge.into_iter().chain(rest) {
+        let cost = all[place].text.chars().count() + 1;
+        if length + cost <= most {
+            length += cost;
+            chosen.push(place);
+        }
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|place| all[place].text.clone()).collect()
+}
+
+/// Names what a text says: case, marks and spaces make no difference. FNV-1a, because it is stored.
+pub fn fingerprint(text: &str) -> u64 {
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut hash = START;
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        for byte in word.to_lowercase().bytes().chain([b' ']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+        }
+    }
+    hash
+}
+
 #[derive(Clone, Copy)]
 enum Section {
     None,

@@ -40,6 +40,8 @@ fn many(observations: i64) -> Material {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
     Material {
         project: "shop".to_owned(),
+        laid_down: (0..20).map(|n| format!("always do the thing number {n}")).collect(),
+        substance: (0..observations).map(|id| (id, format!("It was {id} because of a cast."))).collect(),
         notes: Vec::new(),
         facts: (0..100).map(|n| format!("rule {n}: never do the thing number {n}")).collect(),
         summaries: (0..10).map(|n| session(n, &format!("task {n}"))).collect(),

@@ -70,8 +70,9 @@ CREATE TABLE sessions (
     started_at         INTEGER NOT NULL,
     last_activity_at   INTEGER NOT NULL,
     completed_at       INTEGER,
-    -- How often the host emptied its context: by compaction, or when the user cleared it. Later written by recall.
+    -- How often the host emptied its context, by compaction or when the user cleared it, and when last. Written by recall.
     epoch              INTEGER NOT NULL DEFAULT 0,
+    emptied_at         INTEGER,
     -- The host's process and when it started, which tells it from another with the same number. Later written by capture.
     host_pid           INTEGER,
     host_started       INTEGER,
