@@ -323,7 +323,7 @@ fn remember(data: &Path, count: u32) -> Result<()> {
         [count],
     )?;
     connection.execute(
-        "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
+        "INSERT OR IGNORE INTO observation_files (observation_id, how, position, path, path_reversed)
          SELECT id, 'modified', 0, 'src/file' || (id % 50) || '.rs', 'file' || (id % 50) || '.rs/src/' FROM observations
          WHERE title LIKE 'Finding %'",
         [],

@@ -17,8 +17,9 @@ use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::project::{Place, locate, worktree};
 use crate::{KnownSession, Store, StoreError};
 
-/// How many of the newest observations that name a path are looked at, and how many about the file are enough.
-const LOOK: u32 = 400;
+/// How many of the newest observations that name a path, in any project, are looked at, and how many about the file are
+/// enough. The index alone has the first, so that of the observations few more than the second are read.
+const LOOK: u32 = 2_000;
 const ENOUGH: usize = 20;
 /// No path that is worth a thought is longer, in bytes.
 const LONGEST_PATH: usize = 1_024;
@@ -69,15 +70,13 @@ impl Store {
         let sql = format!(
             "SELECT {KNOWN_COLUMNS}, names, o.narrative AS narrative,
                  (SELECT host FROM sessions AS s WHERE s.id = o.session_id) AS host
-             FROM (SELECT o.id AS found, json_group_array(n.path_reversed) AS names
-                   FROM observation_files AS n INDEXED BY observation_files_by_end
-                   CROSS JOIN observations AS o ON o.id = n.observation_id
-                   WHERE n.path_reversed >= ?1 || '/' AND n.path_reversed < ?1 || '0' AND o.project_id = ?2
-                   AND o.session_id <> ?3 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
-                   GROUP BY o.id ORDER BY o.id DESC LIMIT {LOOK})
+             FROM (SELECT observation_id AS found, json_group_array(path_reversed) AS names
+                   FROM observation_files INDEXED BY observation_files_by_end
+                   WHERE path_reversed >= ?1 || '/' AND path_reversed < ?1 || '0'
+                   GROUP BY observation_id ORDER BY observation_id DESC LIMIT {LOOK})
              CROSS JOIN observations AS o ON o.id = found
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             ORDER BY o.id DESC"
+             WHERE o.project_id = ?2 AND o.session_id <> ?3 AND o.superseded_by IS NULL AND o.deleted_at IS NULL"
         );
         let end = reversed(&file.path);
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -168,5 +167,25 @@ impl Names<'_> {
         let is_tree = self.store.is_tree_of(self.project, &top)?;
         self.trees.insert(top, is_tree);
         Ok(is_tree)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reversed_path_begins_with_the_end_of_the_path_and_can_be_restored() {
+        assert_eq!(reversed("src/total.rs"), "total.rs/src/");
+        for path in
+            ["total.rs", "src/total.rs", "/mnt/tree/src/total.rs", "tools/src/total.rs", "a//b", "/", ""]
+        {
+            assert_eq!(restored(&reversed(path)), path);
+            assert_eq!(
+                reversed(path).starts_with(&reversed("src/total.rs")),
+                Path::new(path).ends_with("src/total.rs"),
+                "{path}"
+            );
+        }
     }
 }

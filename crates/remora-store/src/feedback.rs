@@ -185,7 +185,7 @@ impl Store {
     }
 }
 
-/// Pinned is what is pinned already, since when it was.
+/// An observation that is pinned already keeps the time it was pinned at.
 fn pin(db: &Connection, observation: ObservationId, since: Option<Time>, at: Time) -> rusqlite::Result<()> {
     db.execute(
         "UPDATE observations SET pinned_at = ?2, updated_at = ?3 WHERE id = ?1 AND (pinned_at IS NULL) = (?2 IS NOT NULL)",

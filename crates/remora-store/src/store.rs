@@ -395,7 +395,7 @@ fn end_turn(db: &Connection, session: &Session, message: &str, at: Time) -> rusq
     if !message.is_empty() {
         db.execute(
             "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3), updated_at = ?4
-             WHERE session_id = ?1 AND prompt_number = ?2",
+             WHERE session_id = ?1 AND prompt_number = ?2 AND deleted_at IS NULL",
             params![session.id.0, session.prompt_counter, message, at.0],
         )?;
     }

@@ -128,16 +128,16 @@ impl Conditions {
     fn record(&mut self, filters: &Filters) {
         let mut observation = Self::default();
         if !filters.concepts.is_empty() {
-            let condition = format!("concept IN ({})", marks(&filters.concepts));
-            observation.sql.push(of_observation("observation_concepts", &condition));
+            observation.sql.push(format!(
+                "EXISTS (SELECT 1 FROM observation_concepts WHERE observation_id = d.record_id AND concept IN ({}))",
+                marks(&filters.concepts)
+            ));
             observation.values.extend(filters.concepts.iter().cloned().map(Value::from));
         }
-        let read_or_modified = ["how = 'read'", "how = 'modified'", "true"];
-        for (paths, how) in filters.paths().into_iter().zip(read_or_modified) {
-            observation.containing_any(paths, |like| {
-                of_observation("observation_files", &format!("{how} AND ({})", like("path")))
-            });
-        }
+        let files = "observation_files WHERE observation_id = d.record_id";
+        let read = format!("{files} AND how = 'read'");
+        let modified = format!("{files} AND how = 'modified'");
+        observation.files(filters, [&read, &modified, files]);
         let of_observation = format!("d.kind = 'observation'{}", observation.sql());
         self.values.append(&mut observation.values);
         if filters.wants_observations_only() {
@@ -145,15 +145,10 @@ impl Conditions {
             return;
         }
         let mut summary = Self::default();
-        let lists =
-            ["s.files_read", "s.files_edited"].map(|column| format!("SELECT value FROM json_each({column})"));
-        let [read, edited] = &lists;
-        let both = format!("{read} UNION ALL {edited}");
-        for (paths, list) in filters.paths().into_iter().zip([read, edited, &both]) {
-            summary.containing_any(paths, |like| {
-                format!("EXISTS (SELECT 1 FROM ({list}) WHERE {})", like("value"))
-            });
-        }
+        let [read, edited] = ["s.files_read", "s.files_edited"]
+            .map(|list| format!("SELECT value AS path FROM json_each({list})"));
+        let either = format!("({read} UNION ALL {edited}) WHERE true");
+        summary.files(filters, [&format!("({read}) WHERE true"), &format!("({edited}) WHERE true"), &either]);
         let of_summary = format!(
             "d.kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries AS s WHERE s.id = d.record_id{})",
             summary.sql()
@@ -162,18 +157,15 @@ impl Conditions {
         self.sql.push(format!("({of_observation} OR {of_summary})"));
     }
 
-    /// A condition that holds where a path contains one of `paths`. `condition` is given how to say that of a column.
-    fn containing_any(&mut self, paths: &[String], condition: impl Fn(&dyn Fn(&str) -> String) -> String) {
-        if !paths.is_empty() {
-            self.sql.push(condition(&|column| like_any(column, paths)));
-            self.values.extend(paths.iter().map(|path| Value::from(containing(path))));
+    /// `from` is where a record's paths are: those it read, those it modified, and both.
+    fn files(&mut self, filters: &Filters, from: [&str; 3]) {
+        for (wanted, from) in filters.paths().into_iter().zip(from) {
+            if !wanted.is_empty() {
+                self.sql.push(format!("EXISTS (SELECT 1 FROM {from} AND ({}))", like_any("path", wanted)));
+                self.values.extend(wanted.iter().map(|path| Value::from(containing(path))));
+            }
         }
     }
-}
-
-/// Whether a table has a row for the observation of `documents AS d`.
-fn of_observation(table: &str, condition: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM {table} WHERE observation_id = d.record_id AND {condition})")
 }
 
 pub(crate) fn marks(values: &[String]) -> String {
