@@ -162,7 +162,8 @@ fn laid_down(words: &[String], budget: u64) -> String {
 fn valuable(material: &Material, budget: u64, now: Time) -> (String, Vec<i64>) {
     let mut text = "\n## Worth knowing\n".to_owned();
     let mut shown = Vec::new();
-    for known in timeline::by_start_worth(&material.observations, &material.hot_files, now) {
+    let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
+    for known in by_worth.into_iter().take(WITH_SUBSTANCE) {
         let Some(substance) = material.substance.get(&known.id) else { continue };
         let title = safe(&known.title, 120);
         let substance = safe(substance, LONGEST_SUBSTANCE + 20);

@@ -67,7 +67,8 @@ fn whatever_there_is_it_stays_within_its_budget() {
             assert!(tokens(&told.text) <= budget, "{observations}, {budget}: {}", tokens(&told.text));
             assert!(told.text.ends_with("</remora-context>"));
             for id in &told.shown {
-                assert!(told.text.contains(&format!("| #{id} | ")), "{id}");
+                let is_shown = |line: &str| told.text.contains(&line.replace("ID", &id.to_string()));
+                assert!(is_shown("| #ID | ") || is_shown("\n- #ID "), "{id}");
             }
         }
     }
@@ -96,11 +97,15 @@ fn hostile_records_stay_inside_their_lines() {
     let mut material = many(1);
     material.project = evil.clone();
     material.facts = vec![evil.clone()];
+    material.laid_down = vec![evil.clone()];
+    material.substance.insert(0, evil.clone());
     material.observations[0].title = evil.clone();
     material.observations[0].file = Some(evil.clone());
     material.summaries[0].request = evil;
     let told = render(&material, 2_000, NOW).unwrap();
-    assert_eq!(told.text.matches("</remora-context>").count(), 1);
+    // One block for the user's own words, and one for the rest.
+    assert_eq!(told.text.matches("</remora-context>").count(), 2);
+    assert_eq!(told.text.matches("<remora-context>").count(), 2);
     assert!(!told.text.contains('\u{1b}') && !told.text.contains('\r'));
     assert!(told.text.lines().filter(|line| line.starts_with('#')).count() <= 8, "{}", told.text);
     assert!(tokens(&told.text) <= 2_000);
