@@ -183,7 +183,7 @@ impl Workshop {
             lower_thread_priority();
             let mut embedder = Embedder::new();
             for (batch, answer) in work {
-                // Whoever asked may have gone; the documents wait for the next.
+                // The caller may have gone; the documents stay on the work list.
                 let _ = answer.send(batch.embed(&mut embedder));
             }
         };
