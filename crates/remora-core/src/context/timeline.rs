@@ -116,21 +116,10 @@ fn line(known: &Known) -> String {
         "| #{} | {} | {} | {} | ~{} |\n",
         known.id,
         known.at.format("%H:%M"),
-        sign(known.kind),
+        known.kind.emoji(),
         safe(&known.title, LONGEST_TITLE).replace('|', "¦"),
         known.tokens
     )
-}
-
-fn sign(kind: ObservationType) -> &'static str {
-    match kind {
-        ObservationType::Bugfix => "🐛",
-        ObservationType::Feature => "✨",
-        ObservationType::Refactor => "🔄",
-        ObservationType::Decision => "⚖️",
-        ObservationType::Discovery => "🔍",
-        ObservationType::Change => "📝",
-    }
 }
 
 /// What is worth knowing first: decisions, bugs, what was dear to find out, what the work is about at the moment, and
