@@ -134,7 +134,7 @@ impl Indexer {
             Err(IndexError::Embed(error)) => {
                 let reason = error.to_string();
                 if self.reported.as_ref() != Some(&reason) {
-                    report(&format!("indexing waits, search goes by words: {reason}"));
+                    report(&format!("indexing waits, search by words only: {reason}"));
                     self.reported = Some(reason);
                 }
                 match self.shared.embedders.chosen(wanted) {

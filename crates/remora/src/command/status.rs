@@ -131,7 +131,7 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
 
 fn notes_text(notes: &Notes) -> String {
     match &notes.problem {
-        Some(problem) => paint(YELLOW, &format!("{} indexed, but {problem}", notes.known)),
+        Some(problem) => paint(YELLOW, &format!("{} known, but {problem}", notes.known)),
         None => format!("{} of {}", notes.known, notes.source),
     }
 }
