@@ -49,7 +49,7 @@ pub struct Hit {
     #[serde(serialize_with = "iso", deserialize_with = "from_iso")]
     pub created_at: Time,
     /// Whether another observation replaces it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
     /// That observation, where it is known here.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,7 +25,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         // Whatever comes from now on is a reason to look again.
         news.borrow_and_update();
         if let Err(error) = refresh_changed(&shared, &mut seen).await {
-            problems::report(Some(&shared.dir), &format!("daemon: context files wait: {error}"));
+            problems::report(Some(&shared.dir), &format!("daemon: context files were not updated: {error}"));
         }
         tokio::select! {
             _ = news.changed() => {}

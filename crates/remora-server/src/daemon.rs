@@ -37,9 +37,9 @@ impl End {
     pub fn reason(self) -> &'static str {
         match self {
             Self::NotNeeded => "not needed: another daemon serves this data directory",
-            Self::Asked => "ended: it was asked to",
+            Self::Asked => "ended: stop was requested",
             Self::HandedOver => "ended: a newer version takes over",
-            Self::Idle => "ended: nothing happened for long; the next hook starts it again",
+            Self::Idle => "ended: idle; the next hook starts it again",
         }
     }
 }
@@ -52,10 +52,10 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     let Some(hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
-        // Its port is known before anybody can be told that it runs.
+        // The port is bound before `daemon.json` says that the daemon runs.
         let http = Opened::open(dir, load().daemon.port).await;
         if let Err(error) = &http {
-            problems::report(Some(dir), &format!("daemon: it does without HTTP: {error}"));
+            problems::report(Some(dir), &format!("daemon: no HTTP: {error}"));
         }
         let port = http.as_ref().ok().map(Opened::port);
         hold.introduce(port, None, None).map_err(failed)?;
@@ -106,7 +106,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         }
         // Connections that are closed at the same moment each leave the write-ahead log to the others.
         if let Err(error) = Store::open(dir) {
-            problems::report(Some(dir), &format!("daemon: the write-ahead log stays: {error}"));
+            problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         end
     })

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 
 /// What happens within this is looked at once.
 const MOMENT: Duration = Duration::from_secs(1);
-/// After a look there is none for so long, and for so many times what it took.
+/// Minimum pause between two `git status` runs: 10 s, or 20 times the duration of the last run if that is longer.
 const PAUSE: Duration = Duration::from_secs(10);
 const PAUSE_TIMES: u32 = 20;
 /// A repository in which git takes longer is left alone.

@@ -134,7 +134,7 @@ impl Indexer {
             Err(IndexError::Embed(error)) => {
                 let reason = error.to_string();
                 if self.reported.as_ref() != Some(&reason) {
-                    report(&format!("indexing waits, search goes by words: {reason}"));
+                    report(&format!("indexing waits, search by words only: {reason}"));
                     self.reported = Some(reason);
                 }
                 match self.shared.embedders.chosen(wanted) {
@@ -183,7 +183,7 @@ impl Workshop {
             lower_thread_priority();
             let mut embedder = Embedder::new();
             for (batch, answer) in work {
-                // Whoever asked may have gone; the documents wait for the next.
+                // The caller may have gone; the documents stay on the work list.
                 let _ = answer.send(batch.embed(&mut embedder));
             }
         };

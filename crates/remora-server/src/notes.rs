@@ -31,7 +31,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
 /// How long somebody who asks waits for a look that is due. A hook has little more than this for its whole question.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// As many notes are removed in one transaction, and so many batches come in before it is settled which are told.
+/// Notes removed in one transaction, and batches stored before the list of always injected notes is updated.
 const STEP: usize = 100;
 const BATCHES: usize = 16;
 
@@ -127,7 +127,7 @@ struct Keeper {
     /// Whether notes are off and none are left.
     is_empty: bool,
     failures: u32,
-    /// What was told once in the log.
+    /// Problems that are in the log already; each is logged once.
     reported: HashSet<String>,
 }
 
@@ -262,7 +262,7 @@ impl Keeper {
     }
 }
 
-/// When all was looked at is told to the minute; to write it down every few seconds would be work for nothing.
+/// The time of the last round is stored at most once a minute; nobody needs it more exact.
 fn is_stale(state: &NotesState) -> bool {
     let now = Time::now();
     state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))
@@ -278,7 +278,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     let (answer, waiting) = oneshot::channel();
     let run = move || {
         lower_thread_priority();
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = answer.send(work());
     };
     // A machine that has no thread to spare has one later.

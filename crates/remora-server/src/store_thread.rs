@@ -41,7 +41,7 @@ impl StoreThread {
     ) -> Result<T, StoreError> {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
-            // Whoever asked may have gone; the work is done all the same.
+            // The caller may have gone; the work is done anyway.
             let _ = answer.send(store.get().and_then(work));
         }));
         self.jobs.send(job).map_err(|_| StoreError::Closed)?;

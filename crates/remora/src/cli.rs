@@ -31,7 +31,7 @@ struct Cli {
 enum Command {
     /// Replay a recorded story into a temporary directory and show what is captured.
     Demo(demo::Demo),
-    /// What has been captured, what waits, and whether all is well.
+    /// What was captured, what is queued, and whether anything is wrong.
     Status,
     Search(search::Search),
     Timeline(timeline::Timeline),
@@ -41,38 +41,37 @@ enum Command {
     Show(show::Show),
     Context(context::Context),
     ContextFiles(context_files::ContextFiles),
-    /// What agents were told, when and why.
+    /// What was injected, when and why.
     Retrievals(retrievals::Retrievals),
     Save(save::Save),
     Feedback(feedback::Given),
-    /// Events that wait to become knowledge: list, drain, retry or drop them.
+    /// Queued events: list, drain, retry or drop them.
     Queue(queue::Queue),
-    /// What search goes by: how complete it is, and how to make it anew.
+    /// The search index: show its state, or rebuild it.
     Index(index::Index),
     Notes(notes::Notes),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),
     /// Capture again after `pause`.
     Resume(pause::Which),
-    /// The background process that turns events into knowledge: run, start, stop, restart, status.
+    /// The background process that turns events into observations: run, start, stop, restart, status.
     Daemon(daemon::Daemon),
-    /// Settings: what is in force and why, and how to change it.
+    /// List and change settings.
     Config(config::Config),
-    /// What happened in the background: the log, and with `-f` what comes.
+    /// Show the log of hooks and daemon; `-f` follows it.
     Logs(logs::Logs),
-    /// Look for anything wrong, and say how to put it right.
+    /// Check the installation, and suggest a fix for each problem.
     Doctor,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
-    /// Take in one event from an agent's hook (JSON on standard input).
+    /// Capture one event from an agent's hook (JSON on standard input).
     ///
-    /// Agents run this, not people. It always exits with 0 and never prints an error: what goes wrong is in
-    /// `remora doctor`.
+    /// Agents run this, not people. It always exits with 0 and never prints an error; `remora doctor` shows problems.
     Hook {
-        /// The agent program: claude-code, or generic for any other in Remora's own format.
+        /// The agent program: claude-code, or generic for programs that send Remora's own format.
         #[arg(value_name = "HOST")]
         _host: String,
-        /// The event's name, for hosts that do not send it; wins over the one in the message.
+        /// The event's name, for hosts that do not send one; overrides the name in the message.
         #[arg(long = "event", value_name = "NAME")]
         _event: Option<String>,
     },

@@ -134,7 +134,7 @@ impl From<AppError> for CliError {
                 None => "see what there is: `remora config list`".to_owned(),
             }),
             AppError::BadSetting { name, meaning, .. } => {
-                Self::usage(format!("{message}; nothing was changed")).hint(format!("{name} is {meaning}"))
+                Self::usage(format!("{message}; nothing was changed")).hint(format!("{name}: {meaning}"))
             }
         }
     }

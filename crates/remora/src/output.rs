@@ -139,12 +139,12 @@ mod tests {
     #[test]
     fn columns_line_up_whatever_is_in_them() {
         let mut table = Table::new(&["ID", "KIND", "TITLE"]);
-        table.row(vec!["1".into(), paint(GREEN, "told"), "a".into()]);
+        table.row(vec!["1".into(), paint(GREEN, "fact"), "a".into()]);
         table.below("why");
         table.row(vec!["日本語".into(), "é".into(), "b".into()]);
         table.row(Vec::new());
         let lines: Vec<String> = table.lines().iter().map(|line| strip_str(line).to_string()).collect();
-        assert_eq!(lines, ["ID      KIND  TITLE", "1       told  a", "    why", "日本語  é     b", ""]);
+        assert_eq!(lines, ["ID      KIND  TITLE", "1       fact  a", "    why", "日本語  é     b", ""]);
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub struct Search {
 pub enum Embedder {
     /// The model in the program.
     Builtin,
-    /// Nobody: search goes by words.
+    /// No embedder: search by words only.
     Off,
     /// OpenAI, or whatever speaks like it.
     OpenAiCompatible,

@@ -85,7 +85,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.provider",
         "REMORA_OBSERVER_PROVIDER",
-        "who turns events into knowledge: `builtin` (free, offline), `claude-cli`, `anthropic`, `gemini`, `openrouter` or `openai`",
+        "the observer that turns events into observations: `builtin` (free, offline), `claude-cli`, `anthropic`, `gemini`, `openrouter` or `openai`",
         |settings, given| {
             let words = Provider::ALL.map(|provider| (provider.as_str(), provider));
             given.one_of(&words).map(|provider| settings.observer.provider = provider)
@@ -95,14 +95,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.model",
         "REMORA_OBSERVER_MODEL",
-        "the model it asks; empty is the provider's default",
+        "the model that the provider runs; empty is the provider's default",
         |settings, given| given.line().map(|model| settings.observer.model = model),
         |settings| settings.observer.model.as_str().into(),
     ),
     setting(
         "observer.mode",
         "REMORA_OBSERVER_MODE",
-        "which kinds of observations it makes",
+        "the mode of the observer: which kinds of observations a model writes",
         |settings, given| {
             let simple =
                 |mode: &String| mode.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
@@ -122,7 +122,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.timeout",
         "REMORA_OBSERVER_TIMEOUT",
-        "how long one answer of a model may take",
+        "timeout for one answer of a model",
         |settings, given| {
             let timeout = given.duration()?;
             if timeout.is_zero() {
@@ -136,21 +136,21 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.parallel_sessions",
         "REMORA_OBSERVER_PARALLEL_SESSIONS",
-        "how many sessions are observed at the same time, 1 to 8",
+        "number of sessions observed at the same time, 1 to 8",
         |settings, given| given.whole(1, 8).map(|count| settings.observer.parallel_sessions = count),
         |settings| i64::from(settings.observer.parallel_sessions).into(),
     ),
     setting(
         "observer.history_tokens",
         "REMORA_OBSERVER_HISTORY_TOKENS",
-        "how much of a session's earlier observations a model is told again",
+        "token limit for a session's earlier observations in the prompt of a model",
         |settings, given| given.whole(0, 100_000).map(|tokens| settings.observer.history_tokens = tokens),
         |settings| i64::from(settings.observer.history_tokens).into(),
     ),
     setting(
         "observer.over_budget",
         "REMORA_OBSERVER_OVER_BUDGET",
-        "what happens when a budget is used up: `builtin` goes on without a model, `wait` keeps events until it may ask again",
+        "what happens when a budget is used up: `builtin` continues without a model, `wait` keeps events in the queue until the budget allows a call",
         |settings, given| {
             let words = [("builtin", OverBudget::Builtin), ("wait", OverBudget::Wait)];
             given.one_of(&words).map(|choice| settings.observer.over_budget = choice)
@@ -166,56 +166,56 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.input_price",
         "REMORA_OBSERVER_INPUT_PRICE",
-        "US dollars for a million tokens sent, where Remora does not know the model's price; 0 is unknown",
+        "US dollars for a million input tokens, for models whose price Remora does not know; 0 is unknown",
         |settings, given| given.dollars().map(|price| settings.observer.input_price = price),
         |settings| settings.observer.input_price.into(),
     ),
     setting(
         "observer.output_price",
         "REMORA_OBSERVER_OUTPUT_PRICE",
-        "US dollars for a million tokens received; 0 is unknown",
+        "US dollars for a million output tokens; 0 is unknown",
         |settings, given| given.dollars().map(|price| settings.observer.output_price = price),
         |settings| settings.observer.output_price.into(),
     ),
     setting(
         "observer.turn_silence",
         "REMORA_OBSERVER_TURN_SILENCE",
-        "how much silence ends a turn that nothing else ended",
+        "a turn without a closing message ends after this much silence",
         |settings, given| given.duration().map(|silence| settings.observer.turn_silence = silence),
         |settings| duration(settings.observer.turn_silence),
     ),
     setting(
         "budget.daily_tokens",
         "REMORA_BUDGET_DAILY_TOKENS",
-        "the most tokens a day, sent and received; 0 is no limit",
+        "limit for tokens a day, input and output; 0 is no limit",
         |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.daily_tokens = tokens),
         |settings| count(settings.budget.daily_tokens),
     ),
     setting(
         "budget.session_tokens",
         "REMORA_BUDGET_SESSION_TOKENS",
-        "the most tokens for one session; 0 is no limit",
+        "limit for tokens of one session; 0 is no limit",
         |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.session_tokens = tokens),
         |settings| count(settings.budget.session_tokens),
     ),
     setting(
         "budget.daily_usd",
         "REMORA_BUDGET_DAILY_USD",
-        "the most US dollars a day; 0 is no limit",
+        "limit for US dollars a day; 0 is no limit",
         |settings, given| given.dollars().map(|amount| settings.budget.daily_usd = amount),
         |settings| settings.budget.daily_usd.into(),
     ),
     setting(
         "budget.session_usd",
         "REMORA_BUDGET_SESSION_USD",
-        "the most US dollars for one session; 0 is no limit",
+        "limit for US dollars of one session; 0 is no limit",
         |settings, given| given.dollars().map(|amount| settings.budget.session_usd = amount),
         |settings| settings.budget.session_usd.into(),
     ),
     secret(
         "anthropic.api_key",
         "REMORA_ANTHROPIC_API_KEY",
-        "the key for `anthropic`; without it `ANTHROPIC_API_KEY`",
+        "API key for `anthropic`; if not set, `ANTHROPIC_API_KEY`",
         &["ANTHROPIC_API_KEY"],
         |settings, given| given.key().map(|key| settings.anthropic.api_key = Secret::new(key)),
         |settings| set_or_not(&settings.anthropic.api_key),
@@ -223,14 +223,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "anthropic.base_url",
         "REMORA_ANTHROPIC_BASE_URL",
-        "where `anthropic` listens; empty is its own address",
+        "base URL of `anthropic`; empty is the default",
         |settings, given| given.address().map(|url| settings.anthropic.base_url = url),
         |settings| settings.anthropic.base_url.as_str().into(),
     ),
     secret(
         "gemini.api_key",
         "REMORA_GEMINI_API_KEY",
-        "the key for `gemini`; without it `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
+        "API key for `gemini`; if not set, `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         |settings, given| given.key().map(|key| settings.gemini.api_key = Secret::new(key)),
         |settings| set_or_not(&settings.gemini.api_key),
@@ -238,14 +238,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "gemini.base_url",
         "REMORA_GEMINI_BASE_URL",
-        "where `gemini` listens; empty is its own address",
+        "base URL of `gemini`; empty is the default",
         |settings, given| given.address().map(|url| settings.gemini.base_url = url),
         |settings| settings.gemini.base_url.as_str().into(),
     ),
     secret(
         "openrouter.api_key",
         "REMORA_OPENROUTER_API_KEY",
-        "the key for `openrouter`; without it `OPENROUTER_API_KEY`",
+        "API key for `openrouter`; if not set, `OPENROUTER_API_KEY`",
         &["OPENROUTER_API_KEY"],
         |settings, given| given.key().map(|key| settings.openrouter.api_key = Secret::new(key)),
         |settings| set_or_not(&settings.openrouter.api_key),
@@ -253,14 +253,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "openrouter.base_url",
         "REMORA_OPENROUTER_BASE_URL",
-        "where `openrouter` listens; empty is its own address",
+        "base URL of `openrouter`; empty is the default",
         |settings, given| given.address().map(|url| settings.openrouter.base_url = url),
         |settings| settings.openrouter.base_url.as_str().into(),
     ),
     secret(
         "openai.api_key",
         "REMORA_OPENAI_API_KEY",
-        "the key for `openai`; without it `OPENAI_API_KEY`; a server of your own may need none",
+        "API key for `openai`; if not set, `OPENAI_API_KEY`; your own server may need none",
         &["OPENAI_API_KEY"],
         |settings, given| given.key().map(|key| settings.openai.api_key = Secret::new(key)),
         |settings| set_or_not(&settings.openai.api_key),
@@ -268,28 +268,28 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "openai.base_url",
         "REMORA_OPENAI_BASE_URL",
-        "where `openai` or a server that speaks like it listens (Ollama, LM Studio, vLLM); empty is its own address",
+        "base URL of `openai` or a compatible server (Ollama, LM Studio, vLLM); empty is the default",
         |settings, given| given.address().map(|url| settings.openai.base_url = url),
         |settings| settings.openai.base_url.as_str().into(),
     ),
     setting(
         "claude_cli.program",
         "REMORA_CLAUDE_CLI_PROGRAM",
-        "what `claude-cli` runs: a name on the PATH or a path",
+        "the program that `claude-cli` runs: a name on the PATH, or a path",
         |settings, given| given.words().map(|program| settings.claude_cli.program = program),
         |settings| settings.claude_cli.program.as_str().into(),
     ),
     setting(
         "capture.skip_tools",
         "REMORA_CAPTURE_SKIP_TOOLS",
-        "tools whose successful calls are not kept; a trailing `*` stands for any ending",
+        "tools whose successful calls are not captured; a trailing `*` matches any ending",
         |settings, given| given.strings().map(|list| settings.capture.skip_tools = list),
         |settings| list(&settings.capture.skip_tools),
     ),
     setting(
         "capture.exclude_projects",
         "REMORA_CAPTURE_EXCLUDE_PROJECTS",
-        "globs of directories of which nothing is captured; `~` is the home directory",
+        "globs of directories in which nothing is captured; `~` is the home directory",
         |settings, given| {
             let globs = given.strings()?;
             crate::capture::check_globs(&globs)?;
@@ -301,7 +301,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "capture.sync",
         "REMORA_CAPTURE_SYNC",
-        "`full` waits for the disk at every event, to outlast a power cut too",
+        "`full` waits for the disk at every event, so that events also survive a power cut",
         |settings, given| {
             let words = [("normal", Sync::Normal), ("full", Sync::Full)];
             given.one_of(&words).map(|sync| settings.capture.sync = sync)
@@ -317,28 +317,28 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "context.tokens",
         "REMORA_CONTEXT_TOKENS",
-        "how many tokens an agent is told at the start of a session, within what its host takes; 0 is none",
+        "token limit for the context injected at the start of a session; the host's own limit applies too; 0 injects nothing",
         |settings, given| given.whole(0, 100_000).map(|tokens| settings.context.tokens = tokens),
         |settings| i64::from(settings.context.tokens).into(),
     ),
     setting(
         "context.summaries",
         "REMORA_CONTEXT_SUMMARIES",
-        "how many earlier sessions it is told of",
+        "limit for summaries of earlier sessions in that context",
         |settings, given| given.whole(0, 100).map(|count| settings.context.summaries = count),
         |settings| i64::from(settings.context.summaries).into(),
     ),
     setting(
         "daemon.autostart",
         "REMORA_DAEMON_AUTOSTART",
-        "whether a hook starts the daemon when none runs",
+        "whether a hook starts the daemon if none is running",
         |settings, given| given.boolean().map(|autostart| settings.daemon.autostart = autostart),
         |settings| settings.daemon.autostart.into(),
     ),
     setting(
         "daemon.idle_exit",
         "REMORA_DAEMON_IDLE_EXIT",
-        "after how long without an event it ends by itself; `\"never\"` is allowed",
+        "idle time after which the daemon exits; `\"never\"` is allowed",
         |settings, given| {
             settings.daemon.idle_exit = match given.text().as_deref() {
                 Some("never") => IdleExit::Never,
@@ -354,84 +354,84 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "daemon.port",
         "REMORA_DAEMON_PORT",
-        "the port it listens on, on this machine only; 0 is any free one",
+        "port of the daemon on the loopback address; 0 is any free port",
         |settings, given| given.whole(0, u16::MAX).map(|port| settings.daemon.port = port),
         |settings| i64::from(settings.daemon.port).into(),
     ),
     setting(
         "memory.auto_retrieve_enabled",
         "REMORA_MEMORY_AUTO_RETRIEVE_ENABLED",
-        "whether an agent is told with a prompt what is known about it",
+        "whether passages that answer a prompt are injected with it",
         |settings, given| given.boolean().map(|yes| settings.memory.auto_retrieve_enabled = yes),
         |settings| settings.memory.auto_retrieve_enabled.into(),
     ),
     setting(
         "memory.auto_retrieve_max_results",
         "REMORA_MEMORY_AUTO_RETRIEVE_MAX_RESULTS",
-        "how many memories it is told at most",
+        "limit for passages injected with a prompt",
         |settings, given| given.whole(1, 20).map(|most| settings.memory.auto_retrieve_max_results = most),
         |settings| i64::from(settings.memory.auto_retrieve_max_results).into(),
     ),
     setting(
         "memory.auto_retrieve_ms",
         "REMORA_MEMORY_AUTO_RETRIEVE_MS",
-        "how many milliseconds a prompt or a file waits for what is known about it; what was not found by then is not told",
+        "timeout in milliseconds for recall with a prompt or before a file; after it, nothing is injected",
         |settings, given| given.whole(10, 200).map(|ms| settings.memory.auto_retrieve_ms = ms),
         |settings| i64::from(settings.memory.auto_retrieve_ms).into(),
     ),
     setting(
         "memory.auto_retrieve_min_score",
         "REMORA_MEMORY_AUTO_RETRIEVE_MIN_SCORE",
-        "how well a memory must fit to be told, from 0 to 1",
+        "threshold for the best record's score, from 0 to 1; below it, nothing is injected with a prompt",
         |settings, given| given.share().map(|score| settings.memory.auto_retrieve_min_score = score),
         |settings| settings.memory.auto_retrieve_min_score.into(),
     ),
     setting(
         "memory.file_context_enabled",
         "REMORA_MEMORY_FILE_CONTEXT_ENABLED",
-        "whether an agent is told what is known of a file before it reads or changes it, once a session",
+        "whether observations about a file are injected before the agent reads or changes it, once a session",
         |settings, given| given.boolean().map(|yes| settings.memory.file_context_enabled = yes),
         |settings| settings.memory.file_context_enabled.into(),
     ),
     setting(
         "memory.obsidian_context_enabled",
         "REMORA_MEMORY_OBSIDIAN_CONTEXT_ENABLED",
-        "whether an agent is told of your own notes; without a vault there are none",
+        "whether your own notes are indexed and injected; needs a vault or Obsidian's API",
         |settings, given| given.boolean().map(|yes| settings.memory.obsidian_context_enabled = yes),
         |settings| settings.memory.obsidian_context_enabled.into(),
     ),
     setting(
         "memory.obsidian_context_notes",
         "REMORA_MEMORY_OBSIDIAN_CONTEXT_NOTES",
-        "notes that every session is told: by their path in the vault, or by name",
+        "notes injected into every session, by path in the vault or by name",
         |settings, given| given.strings().map(|list| settings.memory.obsidian_context_notes = list),
         |settings| list(&settings.memory.obsidian_context_notes),
     ),
     setting(
         "memory.obsidian_context_tag",
         "REMORA_MEMORY_OBSIDIAN_CONTEXT_TAG",
-        "the tag of further notes that every session is told; empty is none",
+        "notes with this tag are injected into every session, too; empty is no tag",
         |settings, given| given.tag().map(|tag| settings.memory.obsidian_context_tag = tag),
         |settings| settings.memory.obsidian_context_tag.as_str().into(),
     ),
     setting(
         "memory.obsidian_vault",
         "REMORA_MEMORY_OBSIDIAN_VAULT",
-        "the folder your notes are in, Obsidian's or any other with Markdown; `~` is the home directory, empty is none",
+        "folder of your notes: an Obsidian vault or any folder of Markdown; `~` is the home directory, empty is no vault",
         |settings, given| given.folder().map(|folder| settings.memory.obsidian_vault = folder),
         |settings| settings.memory.obsidian_vault.as_str().into(),
     ),
     setting(
         "memory.obsidian_api_url",
         "REMORA_MEMORY_OBSIDIAN_API_URL",
-        "where Obsidian's Local REST API listens, such as `https://127.0.0.1:27124`; used where no vault is given",
+        "base URL of Obsidian's Local REST API, such as `https://127.0.0.1:27124`; used if no vault is set",
         |settings, given| given.private_address().map(|url| settings.memory.obsidian_api_url = url),
         |settings| settings.memory.obsidian_api_url.as_str().into(),
     ),
     secret(
         "memory.obsidian_api_key",
         "REMORA_MEMORY_OBSIDIAN_API_KEY",
-        "the key of Obsidian's Local REST API",
+        "API key of Obsidian's Local REST API",
         &[],
         |settings, given| given.key().map(|key| settings.memory.obsidian_api_key = Secret::new(key)),
         |settings| set_or_not(&settings.memory.obsidian_api_key),
@@ -439,7 +439,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.embedder",
         "REMORA_SEARCH_EMBEDDER",
-        "who makes the vectors for search by meaning: `builtin` (the model in the program), `off` (search goes by words), or over the network `openai-compatible`, `voyage` or `ollama`, to which redacted text is sent",
+        "the embedder for search by meaning: `builtin` (the model in the program), `off` (search by words only), or over the network `openai-compatible`, `voyage` or `ollama`, which receive redacted text",
         |settings, given| {
             let words = Embedder::ALL.map(|embedder| (embedder.as_str(), embedder));
             given.one_of(&words).map(|embedder| settings.search.embedder = embedder)
@@ -449,21 +449,21 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.embedder_url",
         "REMORA_SEARCH_EMBEDDER_URL",
-        "where an embedder over the network listens; empty is its own address, for `ollama` this machine",
+        "base URL of an embedder over the network; empty is the provider's default, for `ollama` this machine",
         |settings, given| given.address().map(|url| settings.search.embedder_url = url),
         |settings| settings.search.embedder_url.as_str().into(),
     ),
     setting(
         "search.embedder_model",
         "REMORA_SEARCH_EMBEDDER_MODEL",
-        "the model it is asked for; empty is `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`",
+        "model of an embedder over the network; empty is `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`",
         |settings, given| given.line().map(|model| settings.search.embedder_model = model),
         |settings| settings.search.embedder_model.as_str().into(),
     ),
     secret(
         "search.embedder_api_key",
         "REMORA_SEARCH_EMBEDDER_API_KEY",
-        "the key for `openai-compatible` or `voyage`; a server of your own may need none",
+        "API key for `openai-compatible` or `voyage`; your own server may need none",
         &[],
         |settings, given| given.key().map(|key| settings.search.embedder_api_key = Secret::new(key)),
         |settings| set_or_not(&settings.search.embedder_api_key),
@@ -471,42 +471,42 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.max_age_days",
         "REMORA_SEARCH_MAX_AGE_DAYS",
-        "how old what is found may be, in days, where no date is asked for; 0 is any age",
+        "age limit in days for search results if the query names no date; 0 is any age",
         |settings, given| given.whole(0, MOST_DAYS).map(|days| settings.search.max_age_days = days),
         |settings| i64::from(settings.search.max_age_days).into(),
     ),
     setting(
         "search.index_turns",
         "REMORA_SEARCH_INDEX_TURNS",
-        "whether search also finds turns (a prompt with the agent's closing message), beside what was learned from them, and vectors are made of them",
+        "whether turns (a prompt with the agent's closing message) are embedded and found by search, beside the observations made of them",
         |settings, given| given.boolean().map(|index| settings.search.index_turns = index),
         |settings| settings.search.index_turns.into(),
     ),
     setting(
         "search.idle_seconds",
         "REMORA_SEARCH_IDLE_SECONDS",
-        "how many seconds after the last question the daemon keeps the model and the vectors in memory",
+        "seconds after the last query for which the daemon keeps the model and the vectors in memory",
         |settings, given| given.whole(1, 86_400).map(|seconds| settings.search.idle_seconds = seconds),
         |settings| i64::from(settings.search.idle_seconds).into(),
     ),
     setting(
         "retention.usage_days",
         "REMORA_RETENTION_USAGE_DAYS",
-        "for how many days it is known what models were asked and what it cost, and what agents were told",
+        "days for which model usage with its cost, and the log of injections, are kept",
         |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.usage_days = days),
         |settings| i64::from(settings.retention.usage_days).into(),
     ),
     setting(
         "retention.failed_days",
         "REMORA_RETENTION_FAILED_DAYS",
-        "for how many days failed events wait for `remora queue retry`",
+        "days for which failed events are kept for `remora queue retry`",
         |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.failed_days = days),
         |settings| i64::from(settings.retention.failed_days).into(),
     ),
     setting(
         "retention.log_mb",
         "REMORA_RETENTION_LOG_MB",
-        "how many megabytes the log may take, its older file included",
+        "size limit of the log in megabytes, its older file included",
         |settings, given| given.whole(1, 100).map(|size| settings.retention.log_mb = size),
         |settings| i64::from(settings.retention.log_mb).into(),
     ),

@@ -104,7 +104,7 @@ impl Api {
     }
 }
 
-/// Some models were taught to be told what a text is for, and Ollama leaves that to whoever asks.
+/// Some models expect a prefix that says what a text is for, and Ollama leaves it to the caller.
 fn prefix(model: &str, purpose: Purpose) -> &'static str {
     match purpose {
         _ if !model.contains("nomic-embed-text") => "",

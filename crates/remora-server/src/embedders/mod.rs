@@ -1,7 +1,7 @@
-//! Who makes the vectors, by the settings: the model in the program, somebody over the network, or nobody.
+//! The embedder that the settings name: the model in the program, a service over the network, or none.
 //!
-//! There is one [`Remote`] for a choice, shared by whoever searches and whoever indexes, because it knows how the other
-//! side is doing: what one of them finds out holds for both.
+//! Search and indexing share one [`Remote`], because it knows whether the service answers: a failure seen by one of them
+//! holds for both.
 
 mod api;
 mod remote;
@@ -78,7 +78,7 @@ fn unusable(settings: &Search, error: EmbedError, since: Time) -> Health {
     }
 }
 
-/// The embedder of these settings, for a program that does one thing at a time. `None` where there is none.
+/// The embedder of these settings, for a program that does one thing at a time. `None` if the embedder is off.
 pub fn open(settings: &Search) -> Option<Box<dyn Embed>> {
     match Chosen::new(settings) {
         Chosen::Nobody => None,

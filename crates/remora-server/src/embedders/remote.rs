@@ -38,7 +38,7 @@ pub struct Remote {
     /// What its vectors are called, without how many numbers they have.
     name: String,
     patience: Mutex<Patience>,
-    /// What the first answer tells. Held while it is waited for, so that it is asked for once.
+    /// What the first answer showed. Locked while that request runs, so that only one is sent.
     acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
     /// Whether a question that somebody gave up waiting for is still unanswered.
     owes_answer: AtomicBool,
@@ -169,7 +169,7 @@ impl Remote {
         answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
     }
 
-    /// Asks apart from whoever waits for it, who may go.
+    /// Sends the request in its own task, which goes on if the caller gives up.
     fn ask(self: &Arc<Self>, text: &str) -> tokio::task::JoinHandle<Result<Embeddings, EmbedError>> {
         let (remote, text) = (Arc::clone(self), text.to_owned());
         tokio::spawn(async move {
@@ -187,7 +187,7 @@ impl Remote {
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Some((took, Instant::now()));
     }
 
-    /// One vector a text. Says at once that there is none while it is too early to ask again.
+    /// One vector a text. Fails at once while it is too early to try again.
     pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
         let known = self.acquainted().await?;
         let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;

@@ -32,7 +32,7 @@ pub(super) enum ApiError {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct Body<'a> {
     error: Error<'a>,
 }
 
@@ -68,7 +68,7 @@ impl ApiError {
     }
 
     /// A word for programs, what failed, and what to do about it.
-    fn told(&self) -> (&'static str, &str, &str) {
+    fn parts(&self) -> (&'static str, &str, &str) {
         match self {
             Self::Unauthorized => (
                 "unauthorized",
@@ -78,7 +78,7 @@ impl ApiError {
             Self::Forbidden(why) => {
                 ("forbidden", why, "send it from this machine, to the address and port of the daemon itself")
             }
-            Self::NotFound(what) => ("not_found", what, "docs/http.md lists what there is"),
+            Self::NotFound(what) => ("not_found", what, "docs/http.md lists the routes"),
             Self::MethodNotAllowed => {
                 ("method_not_allowed", "this address takes another method", "see the header `Allow`")
             }
@@ -98,8 +98,8 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (code, message, hint) = self.told();
-        let body = Json(Told { error: Error { code, message, hint } });
+        let (code, message, hint) = self.parts();
+        let body = Json(Body { error: Error { code, message, hint } });
         let mut response = (self.status(), body).into_response();
         match self {
             Self::Unauthorized => {
@@ -155,12 +155,12 @@ impl From<AppError> for ApiError {
             AppError::UnknownSetting { nearest, .. } => {
                 let hint = match nearest {
                     Some(name) => format!("did you mean `{name}`?"),
-                    None => "see what there is: `GET /api/settings`".to_owned(),
+                    None => "list the settings: `GET /api/settings`".to_owned(),
                 };
                 Self::invalid(message, hint)
             }
             AppError::BadSetting { name, meaning, .. } => {
-                Self::invalid(format!("{message}; nothing was changed"), format!("{name} is {meaning}"))
+                Self::invalid(format!("{message}; nothing was changed"), format!("{name}: {meaning}"))
             }
             AppError::NothingToSave | AppError::AllPrivate => {
                 Self::invalid(message, "send a text outside of `<private>`")

@@ -26,10 +26,10 @@ use super::error::ApiError;
 use super::guard::LARGEST_BODY;
 use super::routes::Routes;
 
-/// What may be on its way at one time, in portions of [`PORTION`] bytes: so many small events, or fewer large ones.
+/// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
 pub(super) const ROOM: usize = 1024;
 const PORTION: u64 = 64 << 10;
-/// However large a body is, reading it keeps no more of it than so many portions.
+/// Limit for the portions of one body: reading a larger one keeps no more in memory.
 const MOST_PORTIONS: u64 = 40;
 const PATIENCE: Duration = Duration::from_secs(30);
 

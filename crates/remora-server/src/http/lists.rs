@@ -76,7 +76,7 @@ async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<Obs
     }))
 }
 
-/// Whoever asks for an observation by its id makes use of it. Nobody waits for that to be written down.
+/// Counts a fetch by id as a use. The caller does not wait for that write.
 fn count_fetched(http: &Http, items: &[ObservationRow]) {
     let ids: Vec<ObservationId> = items.iter().map(|item| item.id).collect();
     let writer = http.shared.writer.clone();

@@ -1,4 +1,4 @@
-//! The daemon's HTTP interface: on the loopback address alone, and for whoever holds the token.
+//! The daemon's HTTP interface: on the loopback address only, for callers that hold the token.
 //!
 //! One module a resource, each with the routes it has; [`app`] puts them behind the one guard, and [`Opened`] serves
 //! them. What fails inside is logged and never answered. `docs/http.md` is the description for users.

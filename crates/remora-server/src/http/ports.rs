@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use tokio::net::TcpListener;
 
-/// So many above the preferred one are tried before the system is asked for any: users of one machine get
+/// Ports above the preferred one that are tried before the system chooses one, so that users of one machine get
 /// neighbouring ports.
 const NEIGHBOURS: u16 = 20;
 

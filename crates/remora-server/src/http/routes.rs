@@ -1,4 +1,4 @@
-//! A router that knows its own routes, which axum's does not tell.
+//! A router that can list its own routes, which axum's cannot.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ use super::guard::Guard;
 use super::{Http, app, ingest, ports};
 use crate::shared::Shared;
 
-/// Connections at one time; whoever comes then waits.
+/// Limit for open connections; further ones wait.
 const MOST_CONNECTIONS: usize = 512;
 /// How long a connection may say nothing between two requests.
 const SILENCE: Duration = Duration::from_mins(1);

@@ -1,7 +1,7 @@
 //! What is new, as it comes: server-sent events.
 //!
 //! A stream is a cursor and no more: when there is news it reads the rows behind the cursor from the database and
-//! sends them. So nothing piles up for a slow reader, and one that was away gets what it missed, whoever wrote it.
+//! sends them. So a slow reader costs no memory, and a reader that was away gets every row it missed, from any writer.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -183,8 +183,8 @@ impl FromStr for Place {
         };
         parse().ok_or_else(|| {
             ApiError::invalid(
-                "the last event's id is none of ours",
-                "send one as it came, such as `o12-s3-p45`",
+                "the last event's id is not an id of this stream",
+                "send an id unchanged, such as `o12-s3-p45`",
             )
         })
     }

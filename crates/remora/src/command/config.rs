@@ -12,7 +12,7 @@ use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, say, talk};
 
-/// Settings: what is in force and why, and how to change it.
+/// List and change settings.
 ///
 /// A setting has a default. `config.toml` in the data directory wins over it, and an environment variable
 /// (`REMORA_OBSERVER_PROVIDER` for `observer.provider`) wins over both. A running daemon notices a change by itself.
@@ -42,7 +42,7 @@ pub(crate) struct Config {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Every setting, its value, and where that comes from.
+    /// List every setting with its value and its source.
     List,
     /// The value of one setting.
     Get {
@@ -56,7 +56,7 @@ enum Action {
         /// The value; `-` reads it from standard input, as is best for keys. Lists have commas: `Glob,Grep`.
         #[arg(required_unless_present = "unset", allow_negative_numbers = true)]
         value: Option<String>,
-        /// Remove it from config.toml: the default holds again.
+        /// Remove the setting from config.toml, so that the default applies.
         #[arg(long, conflicts_with = "value")]
         unset: bool,
     },
@@ -134,7 +134,7 @@ fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> 
             }
         }
     }
-    // A daemon that runs looks at the file again; without one there is nobody to tell.
+    // A running daemon reads the file again. Without one, the message is lost, and that is fine.
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
     let (settings, listed) = resolved(app);
     if let Some(entry) = listed.iter().find(|entry| entry.setting.name == setting.name) {

@@ -22,13 +22,13 @@ pub(crate) struct Context {
     /// A project by its name, id or directory; without it, the one you are in.
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// As many tokens as this, instead of what the settings say.
+    /// Token limit, instead of the one in the settings.
     #[arg(long, value_name = "N")]
     tokens: Option<u32>,
     /// Show what would be injected with this prompt, and why not the rest.
     #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
     explain: Option<String>,
-    /// With --explain: as this session (the beginning of its id), which gets nothing twice.
+    /// With --explain: the session that the prompt belongs to (a prefix of its id); it gets nothing twice.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
 }

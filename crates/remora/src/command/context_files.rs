@@ -15,7 +15,7 @@ use crate::output::{self, DIM, GREEN, YELLOW, paint, say, talk};
 /// Memory in files of the repository, for hosts that read files: a marked section in CLAUDE.md, in the CLAUDE.md of
 /// folders that are worked in, or in a rule for Cursor.
 ///
-/// Off by default: where a host runs hooks, they inject all this and more, and the repository stays clean.
+/// Off by default: if a host runs hooks, they inject all this and more, and the repository stays clean.
 /// Sections are kept up to date as things are learned. Nothing outside their marks is ever changed, files that hold
 /// nothing else are kept out of `git status`, and `disable` leaves every file as it was.
 #[derive(Args)]
@@ -104,7 +104,9 @@ fn disable(app: &App, which: &Which) -> Result<()> {
     }
     print(&report);
     if report.files.iter().any(|file| matches!(file.what, What::Refused(_))) {
-        talk("\nWhat was refused is still there. Put it right and repeat: `remora context-files disable`");
+        talk(
+            "\nRefused files still have their section. Fix the reason and repeat: `remora context-files disable`",
+        );
     } else if others_stay {
         talk("\nThe other forms stay: `remora context-files status`");
     } else {
@@ -120,7 +122,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
         return output::json(&json!({ "root": root, "context_files": all }));
     }
     if all.is_empty() {
-        say("Context files are off here: hooks inject what is known, and the repository stays clean.");
+        say("Context files are off here: hooks inject memory, and the repository stays clean.");
         talk(
             "For hosts that only read files: `remora context-files enable [--claude-md] [--folders] [--cursor]`",
         );
@@ -137,7 +139,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
             say("  nothing is written yet; it will be when something is learned here");
         }
         if !at.problems.is_empty() {
-            talk("  put that right, then: `remora context-files refresh`");
+            talk("  fix that, then: `remora context-files refresh`");
         }
     }
     Ok(())

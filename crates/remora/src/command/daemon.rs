@@ -20,19 +20,19 @@ pub(crate) struct Daemon {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Run it here, in the foreground, until it is stopped.
+    /// Run the daemon in the foreground until it is stopped.
     Run {
-        /// Leave the terminal and everything inherited; used by `start` and by hooks.
+        /// Detach from the terminal and from inherited files; used by `start` and by hooks.
         #[arg(long, hide = true)]
         detached: bool,
     },
-    /// Start it in the background. Hooks do this by themselves.
+    /// Start the daemon in the background. Hooks do this by themselves.
     Start,
-    /// Ask it to finish what it is at and end.
+    /// Stop the daemon after its current work.
     Stop,
-    /// Stop it, and start it again.
+    /// Stop the daemon and start it again.
     Restart,
-    /// Whether it runs.
+    /// Show whether a daemon is running.
     Status,
 }
 
@@ -100,7 +100,7 @@ fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
         || (!running && presence::find(dir)?.is_some())
     {
         if Instant::now() >= deadline {
-            let what = if running { "the daemon does not come up" } else { "the daemon does not end" };
+            let what = if running { "the daemon does not start" } else { "the daemon does not stop" };
             return Err(CliError::internal(what).hint("look for the reason: `remora doctor`"));
         }
         std::thread::sleep(Duration::from_millis(10));

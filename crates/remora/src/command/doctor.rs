@@ -110,7 +110,7 @@ fn settings(app: &App) -> Check {
         problems => {
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let hint = format!(
-                "see what is in force: `remora config list`; the file is {}",
+                "see the values in use: `remora config list`; the file is {}",
                 app.dir.config().display()
             );
             wrong(name, &CliError::usage(problems.join("; ")).hint(hint))
@@ -204,7 +204,7 @@ fn notes_source(app: &App) -> Option<Check> {
             name,
             state: State::Note,
             message: problem,
-            hint: Some("what is known of them stays; `remora notes sync` tries again".to_owned()),
+            hint: Some("notes that are indexed stay; `remora notes sync` tries again".to_owned()),
         },
         None => good(name, "fine"),
     })

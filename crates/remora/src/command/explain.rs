@@ -57,7 +57,7 @@ fn print(explained: &Explained, is_by_daemon: bool) {
         talk(&how(why));
     }
     if !is_by_daemon && why.mode == Some(Mode::Hybrid) {
-        talk("No daemon runs: a hook goes by words alone until one does (`remora daemon start`).");
+        talk("No daemon is running: until one does, hooks search by words only (`remora daemon start`).");
     }
     let Some(injection) = &explained.injection else {
         talk("Nothing would be injected.");
@@ -94,12 +94,12 @@ fn outcome(candidate: &Candidate) -> String {
     match candidate.fate {
         Fate::Injected => "injected".to_owned(),
         Fate::OwnSession => "learned by this session".to_owned(),
-        Fate::Waiting => "no memory yet".to_owned(),
+        Fate::Waiting => "not observed yet".to_owned(),
         Fate::Superseded => match candidate.hit.superseded_by {
             Some(by) => format!("superseded by {by}"),
             None => "superseded".to_owned(),
         },
-        Fate::Wrong => "called wrong".to_owned(),
+        Fate::Wrong => "marked wrong".to_owned(),
         Fate::NotesOff => "notes are off".to_owned(),
         Fate::InjectedAsNote => "injected as a note".to_owned(),
         Fate::AlreadyInjected => "injected before".to_owned(),
@@ -129,7 +129,7 @@ fn how(why: &Explanation) -> String {
         (None, _) => "by words and meaning".to_owned(),
     };
     format!(
-        "Searched {way}, in {} ms: {number}, {injected} injected; at most {}, from a score of {:.2} on.",
+        "Searched {way}, in {} ms: {number}, {injected} injected; limit {} passages, threshold {:.2}.",
         why.ms, why.most, why.least_score
     )
 }

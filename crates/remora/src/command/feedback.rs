@@ -10,23 +10,23 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, say, talk};
 
-/// Say whether an observation is useful or wrong, or see what became of it.
+/// Mark an observation as useful or wrong, or show how it was used.
 ///
-/// A `useful` observation ranks a little higher. A `wrong` one sinks and is not injected any more, but can still be found.
-/// The last word holds. `pin` puts an observation first at the start of every session, until `unpin`. Without a verdict:
-/// how often it was injected with a prompt, fetched by its id, and cited in an answer.
+/// A `useful` observation ranks a little higher. A `wrong` one ranks lower and is never injected, but search still finds
+/// it. The last verdict counts. `pin` injects an observation first at the start of every session, until `unpin`. Without
+/// a verdict, the command shows how often it was injected with a prompt, fetched by its id, and cited in an answer.
 #[derive(Args)]
 pub(crate) struct Given {
     /// The observation, as `remora search` prints it.
     #[arg(value_name = "ID")]
     id: String,
-    /// What to say of it: useful, wrong, pin or unpin.
+    /// The verdict: useful, wrong, pin or unpin.
     #[arg(value_name = "VERDICT")]
     verdict: Option<Verdict>,
-    /// Take one such verdict back.
+    /// Take back one such verdict.
     #[arg(long, requires = "verdict")]
     undo: bool,
-    /// The project it belongs to, where that is not the one you are in: its name, id, or a directory.
+    /// The project of the observation, by name, id or directory; default: the current one.
     #[arg(long, short)]
     project: Option<String>,
 }
@@ -81,10 +81,10 @@ fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
 fn print(row: &ObservationRow, judged: &Judged) {
     say(&format!("{}  {}", row.id, brief(&row.observation.title, 100)));
     let of_use = show::of_use(judged.pinned_at, &judged.feedback);
-    say(&format!("    {}", if of_use.is_empty() { "nothing became of it yet" } else { &of_use }));
+    say(&format!("    {}", if of_use.is_empty() { "not used yet" } else { &of_use }));
     if judged.feedback.is_wrong() {
         talk(&format!(
-            "It is not injected any more; to change that: `remora feedback {} wrong --undo`",
+            "It is never injected from now on. To undo: `remora feedback {} wrong --undo`",
             row.id
         ));
     }

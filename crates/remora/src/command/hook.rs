@@ -1,7 +1,7 @@
 //! `remora hook HOST`: from a host's message to a durable row.
 //!
 //! Whatever happens here, the host notices nothing: exit code 0, nothing on stderr, and on stdout nothing or
-//! what the host understands. What goes wrong is told in the log and by `remora doctor`.
+//! what the host understands. Problems go to the log and to `remora doctor`.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -269,7 +269,7 @@ fn print(answer: &str) {
     let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
 }
 
-/// What came of telling the daemon that there is work.
+/// Result of waking the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Poked {
     Heard,
@@ -277,7 +277,7 @@ pub(crate) enum Poked {
     Absent,
 }
 
-/// Tells the daemon, or starts one. The event is safe whatever comes of it.
+/// Wakes the daemon, or starts one. The event is stored already, so a failure loses nothing.
 pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
     let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
     if control::send(dir, &message).is_ok() {

@@ -27,16 +27,16 @@ pub(crate) struct Index {
 
 #[derive(Subcommand)]
 enum Action {
-    /// How much can be found, and how much of it by meaning.
+    /// Show how many records are indexed, and how many have vectors.
     Status(Which),
-    /// Drop what is derived from the records (documents, full text, vectors) and make it anew.
+    /// Drop everything derived from the records (documents, full text, vectors) and rebuild it.
     ///
-    /// The records themselves are not touched. Broken off, nothing is lost: the daemon goes on with it by itself, and
-    /// so does `--resume`.
+    /// The records themselves are not touched. An interrupted rebuild loses nothing: the daemon continues it by itself,
+    /// and so does `--resume`.
     Rebuild {
         #[command(flatten)]
         which: Which,
-        /// Go on with one that was broken off: drop nothing, make what is missing.
+        /// Continue an interrupted rebuild: drop nothing, make what is missing.
         #[arg(long)]
         resume: bool,
     },
@@ -77,7 +77,7 @@ fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {
     let settings = app::settings(&app.dir).0.search;
     let health = embedder_health(app, &settings);
     if app.json {
-        return output::json(&told(&state, &settings, health.as_ref()));
+        return output::json(&as_json(&state, &settings, health.as_ref()));
     }
     let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<11}"))));
     let missing = state.records.saturating_sub(state.indexed);
@@ -120,7 +120,7 @@ pub(super) fn health_of(settings: &Search, daemon: Option<&Presence>) -> Option<
 pub(super) fn embedder_text(settings: &Search, health: Option<&Health>) -> String {
     let name = match settings.embedder {
         Embedder::Builtin => "built in".to_owned(),
-        Embedder::Off => "off: search goes by words".to_owned(),
+        Embedder::Off => "off: search by words only".to_owned(),
         other => match health.map(|health| health.model.as_str()).filter(|model| !model.is_empty()) {
             Some(model) => format!("{}, {model}", other.as_str()),
             None => other.as_str().to_owned(),
@@ -128,15 +128,15 @@ pub(super) fn embedder_text(settings: &Search, health: Option<&Health>) -> Strin
     };
     if settings.misses_key() {
         let hint = "it needs a key: `remora config set search.embedder_api_key -`";
-        return paint(YELLOW, &format!("{name}: search goes by words, {hint}"));
+        return paint(YELLOW, &format!("{name}: search by words only, {hint}"));
     }
     let Some(trouble) = health.and_then(|health| health.trouble.as_ref()) else { return name };
     let (since, next) = (output::local(trouble.since), output::local(trouble.next_try));
-    let text = format!("{name}: search goes by words since {since}, next try {next}: {}", trouble.reason);
+    let text = format!("{name}: search by words only since {since}, next try {next}: {}", trouble.reason);
     paint(YELLOW, &text)
 }
 
-fn told(state: &IndexState, settings: &Search, health: Option<&Health>) -> Value {
+fn as_json(state: &IndexState, settings: &Search, health: Option<&Health>) -> Value {
     json!({
         "records": state.records,
         "indexed": state.indexed,
@@ -173,7 +173,7 @@ fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
 fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     let settings = app::settings(&app.dir).0.search;
     if settings.embedder == Embedder::Off {
-        talk("search.embedder is off: no vectors are made, and search goes by words.");
+        talk("search.embedder is off: no vectors are made, and search is by words only.");
         return Ok(());
     }
     let bar = bar("vectors");
@@ -212,8 +212,8 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
 }
 
 fn no_vectors(reason: &str) -> CliError {
-    CliError::internal(format!("the vectors have to wait: {reason}"))
-        .hint("words are found meanwhile; the daemon goes on by itself, and so does `remora index rebuild --resume`")
+    CliError::internal(format!("the vectors cannot be made now: {reason}"))
+        .hint("search by words works meanwhile; the daemon continues by itself, and so does `remora index rebuild --resume`")
 }
 
 /// Only a terminal sees it; a file would keep every step.

@@ -8,19 +8,19 @@ use crate::app::App;
 use crate::error::Result;
 use crate::output::{CYAN, DIM, RED, YELLOW, paint, talk};
 
-/// What happened in the background: the log, and with `-f` what comes.
+/// Show the log of hooks and daemon; `-f` follows it.
 ///
-/// Hooks say nothing to their host and the daemon has nobody to talk to; both write here. A line is
+/// Hooks print no errors to their host and the daemon has no terminal, so both write to this log. A line is
 /// `TIME LEVEL FROM: MESSAGE`, the time in UTC. With `--json` every line is an object of its own.
 #[derive(Args)]
 pub(crate) struct Logs {
-    /// Go on and print what comes, until Ctrl-C.
+    /// Print new lines as they come, until Ctrl-C.
     #[arg(long, short)]
     follow: bool,
-    /// How many lines at most, the latest.
+    /// Limit for the number of lines, newest last.
     #[arg(long = "lines", short = 'n', default_value_t = 50, value_name = "LINES")]
     lines: usize,
-    /// Only lines at least this grave.
+    /// Only lines of this level or above.
     #[arg(long, value_enum, default_value = "info")]
     level: Grave,
 }
@@ -47,9 +47,7 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
     let latest = &entries[entries.len().saturating_sub(arguments.lines)..];
     if latest.is_empty() {
         talk(match (nothing, arguments.follow) {
-            (true, false) => {
-                "Nothing has been logged yet: whatever goes wrong in the background will be here."
-            }
+            (true, false) => "Nothing has been logged yet. Problems of hooks and daemon will be here.",
             (true, true) => "Nothing has been logged yet; waiting for the first line. Ctrl-C ends.",
             (false, _) => "The log has no such lines; `remora logs` shows all.",
         });
@@ -68,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
     Ok(())
 }
 
-/// Waits a little; `false` when whoever read our output has gone.
+/// Waits before the next look at the log. Returns `false` when the reader of our output has gone.
 fn is_read_on() -> bool {
     let stdout = io::stdout();
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];

@@ -10,11 +10,11 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, count, paint, say, talk};
 
-/// Your own notes as a source of memory: where they come from, how many are known, which are always told.
+/// Your own notes as a source of memory: where they come from, how many are indexed, which are always injected.
 ///
 /// A folder of Markdown (`remora config set memory.obsidian_vault ~/Notes`), or Obsidian's Local REST API
 /// (`memory.obsidian_api_url`, `memory.obsidian_api_key`). Notes with the tag `#remora`, and those named in
-/// `memory.obsidian_context_notes`, are told to every session; all others are found when they matter.
+/// `memory.obsidian_context_notes`, are injected into every session. All others are found by search, and injected with a prompt that they fit.
 #[derive(Args)]
 pub(crate) struct Notes {
     #[command(subcommand)]
@@ -23,14 +23,14 @@ pub(crate) struct Notes {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Where notes come from, how many are known, which are always told. The same as without a word.
+    /// Where notes come from, how many are indexed, which are always injected. This is the default.
     Status,
-    /// Look at all notes now, and take in what changed. The daemon does it by itself.
+    /// Read changed notes now. A running daemon does this by itself.
     Sync,
-    /// Trust the certificate that Obsidian shows now, and no other.
+    /// Trust the certificate that Obsidian presents now, and no other.
     ///
-    /// The first certificate that is seen is trusted by itself. Another one is refused until you say that it is right:
-    /// compare the fingerprint first.
+    /// The first certificate is trusted without a question. A different one is refused until you run this command. Compare
+    /// the fingerprint first.
     Trust,
 }
 
@@ -79,9 +79,9 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     line("source", &access.name());
     line("notes", &notes.to_string());
     for (number, note) in always.iter().enumerate() {
-        line(if number == 0 { "always told" } else { "" }, &format!("n{} {}", note.id, note.path));
+        line(if number == 0 { "always" } else { "" }, &format!("n{} {}", note.id, note.path));
     }
-    line("looked at", &state.synced_at.map_or_else(|| "never yet".to_owned(), output::local));
+    line("last read", &state.synced_at.map_or_else(|| "never".to_owned(), output::local));
     if let Some(fingerprint) = fingerprint(app, settings)? {
         line("certificate", &fingerprint);
     }
@@ -91,14 +91,14 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     left_out(&state);
     for name in &unknown {
         talk(&format!(
-            "memory.obsidian_context_notes: no note is called `{}`, or more than one; a path in the vault says which",
+            "memory.obsidian_context_notes: `{}` matches no note, or more than one; give its path in the vault",
             output::brief(name, 80)
         ));
     }
     if always.is_empty() && state.problem.is_none() {
         let tag = &settings.obsidian_context_tag;
         talk(&format!(
-            "No note is told to every session: give one the tag #{tag}, or name it in memory.obsidian_context_notes."
+            "No note is injected into every session: give one the tag #{tag}, or name it in memory.obsidian_context_notes."
         ));
     }
     Ok(())
@@ -137,11 +137,11 @@ fn address(settings: &Memory) -> Option<&str> {
 fn sync(app: &App, settings: &Memory) -> Result<()> {
     let mut store = app.open()?;
     let done = remora_notes::sync(&mut store, settings, |_| {})?;
-    // A daemon that runs makes the vectors; without one there is nobody to tell.
+    // A running daemon makes the vectors. Without one, the message is lost, and that is fine.
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
     if let Some(problem) = done.problem {
         return Err(CliError::internal(problem.to_string())
-            .hint("what was known of the notes stays; see `remora notes status`"));
+            .hint("notes that are indexed stay; see `remora notes status`"));
     }
     if settings.notes_source().is_none() && done.gone == 0 {
         return Err(nothing_set_up(settings));
@@ -177,7 +177,7 @@ fn trust(app: &App, settings: &Memory) -> Result<()> {
     }
     say(&format!("{address}: {fingerprint}"));
     if let Some(before) = before.filter(|_| is_new) {
-        talk(&format!("in place of {before}"));
+        talk(&format!("replaces {before}"));
     }
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
     Ok(())

@@ -16,25 +16,25 @@ use crate::output::{self, Table, brief, count, say, talk};
 pub(crate) struct Queue {
     #[command(subcommand)]
     action: Option<Action>,
-    /// How many to list at most.
+    /// Limit for the number of events.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: u32,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Turn what waits into observations and summaries now, with the built-in observer.
+    /// Turn queued events into observations and summaries now, with the built-in observer.
     ///
-    /// A turn that may still go on is left alone: it ends with the agent's closing message, the next prompt, the
+    /// A turn that is not over is skipped: it ends with the agent's closing message, the next prompt, the
     /// end of the session, or five minutes of silence.
     Drain {
-        /// Also turns that may still go on.
+        /// Include turns that are not over.
         #[arg(long)]
         all: bool,
     },
     /// Try failed events again.
     Retry(Failed),
-    /// Give failed events up. What happened stays known, what it was about goes.
+    /// Drop failed events. Their traces (when, which tool, which files) stay, their payloads are deleted.
     Drop(Failed),
 }
 
@@ -119,7 +119,7 @@ fn list(app: &App, limit: u32) -> Result<()> {
     }
     let queue::Queue { total, events, .. } = queue;
     if total == 0 {
-        say("The queue is empty: every event has become knowledge, or none was captured yet.");
+        say("The queue is empty: every event has been observed, or none was captured yet.");
         return Ok(());
     }
     let mut table = Table::new(&["EVENT", "TIME", "STATUS", "TURN", "WHAT"]);
@@ -140,7 +140,7 @@ fn list(app: &App, limit: u32) -> Result<()> {
     Ok(())
 }
 
-/// One line that tells what an event is, for the queue and for a session's page.
+/// Describes an event in one line, for the queue and for a session's page.
 pub(crate) fn what(event: &EventRow) -> String {
     let short = |text: &str| brief(text, 60);
     let line = match &event.payload {

@@ -44,7 +44,7 @@ pub(crate) struct Search {
     /// Not older: `2026-03-01`, `yesterday`, `2 weeks ago`.
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
-    /// Not newer; a day is meant to its end.
+    /// Not newer; a day includes its end.
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
     /// Only from this agent program, such as claude-code.
@@ -56,19 +56,19 @@ pub(crate) struct Search {
     /// Only records of this kind: observation, summary, turn, fact, note or event.
     #[arg(long = "kind", value_name = "KIND", value_parser = record_kind)]
     kinds: Vec<RecordKind>,
-    /// How many at most, 1 to 100.
+    /// Limit for the number of hits, 1 to 100.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
-    /// How many to skip.
+    /// Number of hits to skip.
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=10_000))]
     offset: u16,
-    /// By words (text), by meaning (semantic), or both (hybrid); auto is what is at hand.
+    /// By words (text), by meaning (semantic), or both (hybrid); auto uses what is available.
     #[arg(long, value_enum, default_value = "auto")]
     mode: Way,
-    /// The best first, or the newest of the best.
+    /// Best first, or the best by date, newest first.
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Order,
-    /// Say of each why it was found.
+    /// Show for each hit why it was found.
     #[arg(long)]
     explain: bool,
 }
@@ -261,9 +261,9 @@ fn facets(page: &Results) -> String {
 fn counted(label: &str, counts: &BTreeMap<String, usize>, most: usize) -> Option<String> {
     let mut all: Vec<(&String, &usize)> = counts.iter().collect();
     all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    let told: Vec<String> =
+    let parts: Vec<String> =
         all.into_iter().take(most).map(|(name, count)| format!("{} {count}", brief(name, 30))).collect();
-    (!told.is_empty()).then(|| format!("{label}: {}", told.join(", ")))
+    (!parts.is_empty()).then(|| format!("{label}: {}", parts.join(", ")))
 }
 
 /// What was searched, and what to try next.

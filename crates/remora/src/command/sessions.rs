@@ -10,7 +10,7 @@ pub(crate) struct Sessions {
     /// Only this project: its name, id, or a directory in it.
     #[arg(long, short)]
     project: Option<String>,
-    /// How many at most.
+    /// Limit for the number of sessions.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: u32,
 }

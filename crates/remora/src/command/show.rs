@@ -75,7 +75,7 @@ fn print_observation(row: &ObservationRow) {
     field("use", &of_use(row.pinned_at, &row.feedback));
 }
 
-/// What became of an observation, in words; empty where that is nothing.
+/// How an observation was used, in words; empty if it was not.
 pub(crate) fn of_use(pinned_at: Option<Time>, feedback: &Feedback) -> String {
     let counted = |count: u32, what: &str| (count > 0).then(|| format!("{what} {count}"));
     let parts = [
@@ -137,7 +137,7 @@ fn print_event(row: &EventRow) {
     field("error", row.last_error.as_deref().unwrap_or_default());
     match &row.payload {
         Some(payload) => print_body(payload),
-        None if row.status == "done" => field("payload", "gone: it has become knowledge"),
+        None if row.status == "done" => field("payload", "deleted: the event has been observed"),
         None => field("payload", "cannot be read by this version"),
     }
 }

@@ -121,7 +121,7 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     if status.observer.provider == Provider::Builtin.as_str() && status.database.ok {
         say("");
         say(
-            "The built-in observer keeps what was said and done, free and offline. A model also writes down why:",
+            "The built-in observer records what was said and done, free and offline. A model also records why:",
         );
         say(
             "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
@@ -138,7 +138,10 @@ fn notes_text(notes: &Notes) -> String {
 
 fn capture_text(capture: &Capture) -> String {
     if let Some(since) = capture.paused.everywhere_since {
-        return paint(YELLOW, &format!("paused since {}; `remora resume` goes on", output::local(since)));
+        return paint(
+            YELLOW,
+            &format!("paused since {}; continue with `remora resume`", output::local(since)),
+        );
     }
     let names: Vec<&str> = capture.paused.projects.iter().map(|project| project.name.as_str()).collect();
     if names.is_empty() { "on".to_owned() } else { format!("on, paused in {}", names.join(", ")) }

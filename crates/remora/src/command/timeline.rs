@@ -11,7 +11,7 @@ use crate::output::{self, BOLD, DIM, brief, paint, say};
 
 /// What was learned before and after something, day by day.
 ///
-/// Around a record (`123`, `s12`, `t34`), around what fits a query best, or without either up to now.
+/// Around a record (`123`, `s12`, `t34`), around the best hit for a query, or without either up to now.
 #[derive(Args)]
 pub(crate) struct Timeline {
     /// A record's id, or what to look for.

@@ -1,13 +1,90 @@
-//! The documents tell the truth.
+//! The documents are true.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::World;
 
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn document(name: &str) -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    fs::read_to_string(root.join(name)).unwrap()
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// A crate of the workspace as the graph names it.
+fn short(name: &str) -> String {
+    name.strip_prefix("remora-").unwrap_or(name).to_owned()
+}
+
+/// Each crate of the workspace with the crates it uses, sorted, without those that only its tests use.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let members = crates.chain([root().join("benches"), root().join("xtask")]);
+    let used = |manifest: PathBuf| {
+        let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+        let names = manifest["dependencies"].as_table().unwrap().keys();
+        let mut own: Vec<String> =
+            names.filter(|name| name.starts_with("remora-")).map(|name| short(name)).collect();
+        own.sort();
+        (short(manifest["package"]["name"].as_str().unwrap()), own)
+    };
+    members.map(|folder| used(folder.join("Cargo.toml"))).collect()
+}
+
+#[test]
+fn the_graph_of_crates_has_every_edge_and_no_other() {
+    let architecture = document("ARCHITECTURE.md");
+    let drawn: Vec<(String, Vec<String>)> = architecture
+        .lines()
+        .filter_map(|line| line.split_once(" →"))
+        .filter(|(name, _)| name.trim_end().chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        .map(|(name, used)| (name.trim().to_owned(), used.split_whitespace().map(str::to_owned).collect()))
+        .collect();
+    for (line, (name, used)) in drawn.iter().enumerate() {
+        for other in used {
+            let is_below = drawn[line + 1..].iter().any(|(below, _)| below == other);
+            assert!(is_below, "{name} → {other} does not point down");
+        }
+    }
+    let sorted = drawn.into_iter().map(|(name, mut used)| {
+        used.sort();
+        (name, used)
+    });
+    assert_eq!(sorted.collect::<BTreeMap<_, _>>(), dependencies());
+}
+
+#[test]
+fn every_file_that_the_code_map_names_exists() {
+    let architecture = document("ARCHITECTURE.md");
+    let map = architecture.split("## Code map").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut described = 0;
+    for paragraph in map.split("\n\n") {
+        let Some(name) = paragraph.trim().strip_prefix("**`crates/").and_then(|rest| rest.split('`').next())
+        else {
+            continue;
+        };
+        described += 1;
+        let source = root().join("crates").join(name).join("src");
+        let files: Vec<PathBuf> = walk(&source);
+        for word in paragraph.split('`').skip(1).step_by(2) {
+            let is_file = word.ends_with(".rs") || word.ends_with(".sql");
+            let is_folder = word.ends_with('/') && word.bytes().filter(|b| *b == b'/').count() == 1;
+            let exists = files.iter().any(|file| file.ends_with(word.trim_end_matches('/')));
+            assert!(exists || !(is_file || is_folder), "{name}: {word}");
+        }
+    }
+    assert_eq!(described, fs::read_dir(root().join("crates")).unwrap().count(), "a paragraph a crate");
+}
+
+/// Files and folders below a folder.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below =
+        entries.flat_map(|path| if path.is_dir() { [walk(&path), vec![path]].concat() } else { vec![path] });
+    below.collect()
 }
 
 #[test]
@@ -18,7 +95,7 @@ fn every_setting_and_file_is_documented() {
         let row = architecture.lines().find(|line| line.starts_with(&format!("| `{}` |", setting.name)));
         let row = row.unwrap_or_else(|| panic!("{} is missing", setting.name));
         assert!(row.ends_with(&format!(" | {} |", setting.meaning)), "{row}");
-        // A list is told in words.
+        // A list is described in words.
         let default = setting.show(&defaults);
         assert!(setting.secret || default.is_array() || row.contains(&format!(" `{default}` ")), "{row}");
     }

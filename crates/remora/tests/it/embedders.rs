@@ -253,8 +253,8 @@ fn one_that_names_a_time_is_left_alone_until_then_or_until_the_settings_change()
         office.save("Something else happens");
     }
     assert_eq!(office.fake.requests().len(), 1);
-    let told = office.background.world.text(&["status"]);
-    assert!(told.contains("ollama, nomic-embed-text: search goes by words since"), "{told}");
+    let status = office.background.world.text(&["status"]);
+    assert!(status.contains("ollama, nomic-embed-text: search by words only since"), "{status}");
     let doctor = office.background.world.text(&["doctor"]);
     assert!(doctor.contains("come back later"), "{doctor}");
     let rebuild = office.background.world.remora(&["index", "rebuild", "--resume"]);

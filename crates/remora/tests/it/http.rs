@@ -85,6 +85,7 @@ fn the_bodies_are_these() {
         (r#"_epoch": \d+"#, r#"_epoch": [EPOCH]"#),
         (r#""(pid|bytes|uptime_ms|schema)": \d+"#, r#""$1": [NUMBER]"#),
         (r#""version": "[^"]+""#, r#""version": "[VERSION]""#),
+        (r#""[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}""#, r#""[UUID]""#),
     ]}, {
         insta::assert_snapshot!(background.world.neutral(told.as_bytes()));
     });
