@@ -276,3 +276,59 @@ pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
         && outline.session.is_some()
         && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use remora_core::document::ProjectScope;
+    use remora_core::feedback::Feedback;
+    use remora_core::time::Time;
+
+    use super::*;
+
+    const NOW: Time = Time(1_800_000_000_000);
+
+    struct Found {
+        score: f64,
+        age_in_days: u64,
+        superseded: bool,
+    }
+
+    /// The order of records with these numbers: their places in `found`. Of two that are equal, the later comes first.
+    fn order(found: &[Found]) -> Vec<i64> {
+        let query = SearchQuery { now: NOW, ..SearchQuery::new(ProjectScope::All, "question") };
+        let mut outlines = HashMap::new();
+        let mut candidates = Vec::new();
+        for (number, found) in (0..).zip(found) {
+            let outline = Outline {
+                id: DocumentId(number),
+                record: RecordId { kind: RecordKind::Observation, number },
+                session: None,
+                prompt_number: None,
+                created_at: NOW.before(Duration::from_hours(24 * found.age_in_days)),
+                superseded: found.superseded,
+                feedback: Feedback::default(),
+            };
+            outlines.insert(outline.id, outline);
+            candidates.push(Candidate { score: found.score, ..Candidate::new(outline.id) });
+        }
+        let ranking = one_a_record(&query, candidates, &outlines);
+        ranking.iter().map(|ranked| ranked.outline.record.number).collect()
+    }
+
+    #[test]
+    fn of_two_that_fit_alike_the_newer_comes_first_and_a_better_one_stays_ahead() {
+        let found = |score, age_in_days| Found { score, age_in_days, superseded: false };
+        assert_eq!(order(&[found(0.8, 60), found(0.8, 60)]), [1, 0]);
+        assert_eq!(order(&[found(0.8, 1), found(0.8, 60)]), [0, 1]);
+        assert_eq!(order(&[found(0.8, 90), found(0.75, 0)]), [0, 1]);
+    }
+
+    #[test]
+    fn what_was_superseded_comes_after_what_fits_alike_and_before_what_fits_worse() {
+        let found = |score, superseded| Found { score, age_in_days: 1, superseded };
+        assert_eq!(order(&[found(0.8, false), found(0.8, true)]), [0, 1]);
+        assert_eq!(order(&[found(0.8, true), found(0.5, false)]), [0, 1]);
+    }
+}

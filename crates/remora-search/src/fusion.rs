@@ -204,4 +204,32 @@ mod tests {
         assert_eq!(order(vec![candidate(1, Some(1.0), None)], None), [1]);
         assert_eq!(order(vec![], None), [0_i64; 0]);
     }
+
+    /// Fits as well as the others, and has these places among words and by meaning.
+    fn placed(id: i64, lexical_rank: usize, semantic_rank: usize) -> Candidate {
+        let alike = candidate(id, Some(2.0), Some(0.5));
+        Candidate { lexical_rank: Some(lexical_rank), semantic_rank: Some(semantic_rank), ..alike }
+    }
+
+    #[test]
+    fn among_equals_the_places_in_both_lists_decide() {
+        let first_by_meaning = vec![placed(1, 1, 2), placed(2, 2, 1)];
+        assert_eq!(order(first_by_meaning, Some(USUAL)), [2, 1], "places by meaning count more");
+        let first_by_words = vec![placed(1, 5, 4), placed(2, 1, 5)];
+        assert_eq!(order(first_by_words, Some(USUAL)), [2, 1], "places by words count, too");
+        let good_in_both = vec![placed(1, 1, 8), placed(2, 3, 3)];
+        assert_eq!(order(good_in_both, Some(USUAL)), [2, 1], "one first place is not everything");
+    }
+
+    #[test]
+    fn words_weigh_more_the_further_their_best_stands_out() {
+        // A single find by words is one unit above the mean.
+        let weight_at = |units: f32| {
+            let cosine = USUAL.mean + units * USUAL.deviation;
+            fuse(&mut [candidate(1, Some(2.0), Some(cosine))], Some(USUAL), Closeness::BUILTIN)
+        };
+        let [less, alike, more] = [2.0, 1.0, 0.5].map(weight_at);
+        assert!((0.3..0.5).contains(&alike), "meaning is ahead where both stand out alike: {alike}");
+        assert!(less < alike - 0.1 && more > alike + 0.1, "{less} {alike} {more}");
+    }
 }

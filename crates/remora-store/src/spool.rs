@@ -1,8 +1,8 @@
 //! Where events go when the database cannot take them: one append-only file of checksummed lines.
 //!
 //! A line is `CRC32 JSON`. Every append begins with a line break too, so that a line cut short by a full disk
-//! or a killed process spoils itself alone. Whoever opens the store next, unless it is a hook, moves the file
-//! aside and takes its records in; their uuids make that happen once however often it is tried.
+//! or a killed process spoils itself alone. The next process that opens the store moves the file aside and takes
+//! its records in, a hook before it stores its own; their uuids make that happen once however often it is tried.
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -65,6 +65,12 @@ pub struct Contents {
     pub damaged: usize,
 }
 
+/// Whether records wait to be taken in. The spool is looked at first: it becomes the other file, never the reverse.
+pub(crate) fn is_waiting(dir: &DataDir) -> bool {
+    let spool = dir.spool();
+    spool.exists() || aside_of(&spool).exists()
+}
+
 /// A file of records that nobody appends to any more.
 #[derive(Debug)]
 pub(crate) struct TakenAside {
@@ -79,7 +85,7 @@ pub(crate) struct TakenAside {
 pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     let spool = dir.spool();
     let aside = aside_of(&spool);
-    if !spool.exists() && !aside.exists() {
+    if !is_waiting(dir) {
         return Ok(None);
     }
     let lock = lock::open(&dir.spool_lock())?;

@@ -104,8 +104,9 @@ impl Store {
         }
     }
 
-    /// Stores one event. When this returns, it survives the death of every process.
+    /// Stores one event, after those of the spool. When this returns, it survives the death of every process.
     pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+        self.let_spool_go_first()?;
         if let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
         }
@@ -113,6 +114,24 @@ impl Store {
         // database.
         let located = record.clone().located();
         self.try_enqueue(&located)?.ok_or(StoreError::Busy)
+    }
+
+    /// An event belongs to the turn that is open when it is stored. If it overtook an event of its session that waits in
+    /// the spool, one of them would land in the wrong turn, or come after the turn became memory.
+    fn let_spool_go_first(&mut self) -> Result<(), StoreError> {
+        if !spool::is_waiting(&self.dir) {
+            return Ok(());
+        }
+        match self.try_take_in_spool() {
+            // Another process takes it in right now.
+            Ok(()) if spool::is_waiting(&self.dir) => Err(StoreError::Busy),
+            // The order matters less than the event: a spool that cannot be read must not keep it out.
+            Err(error @ StoreError::File { .. }) => {
+                self.report_waiting_spool(&error);
+                Ok(())
+            }
+            taken_in => taken_in,
+        }
     }
 
     /// `None` when the event's place has to be looked up first.
@@ -184,13 +203,18 @@ impl Store {
     /// A spool that cannot be taken in now stays where it is; `counts` sees it there too.
     pub fn take_in_spool(&mut self) {
         if let Err(error) = self.try_take_in_spool() {
-            problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
+            self.report_waiting_spool(&error);
         }
+    }
+
+    fn report_waiting_spool(&self, error: &StoreError) {
+        problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
     }
 
     fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
         while let Some(aside) = spool::take_aside(&self.dir).map_err(StoreError::file(self.dir.spool()))? {
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            schema::check(&transaction)?;
             for record in not_stored(&transaction, &aside.contents.records)? {
                 enqueue(&transaction, record)?;
             }

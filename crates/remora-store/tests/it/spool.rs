@@ -1,7 +1,8 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use remora_store::{Enqueued, spool};
+use remora_core::settings::Sync;
+use remora_store::{Enqueued, Store, StoreError, spool};
 
 use crate::support::{World, bash, call, prompt, record, record_with, stop};
 
@@ -64,4 +65,54 @@ fn records_keep_their_order_and_their_time() {
     let events = world.open().queue(10).unwrap();
     let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
     assert_eq!(turns, [1, 1, 1, 2]);
+}
+
+#[test]
+fn an_event_never_overtakes_one_in_the_spool() {
+    let bodies =
+        || [prompt("first"), bash("make"), stop("done"), prompt("second"), bash("test"), stop("done")];
+    for spooled in 0..6 {
+        let world = World::new();
+        for (number, body) in bodies().into_iter().enumerate() {
+            let record = record_with("s", call(&number.to_string()), body);
+            if number == spooled {
+                world.dir.create().unwrap();
+                spool::append(&world.dir, &record).unwrap();
+            } else {
+                world.hook(&record);
+            }
+        }
+        let events = world.open().queue(10).unwrap();
+        let turns: Vec<(i64, &str)> =
+            events.iter().map(|event| (event.prompt_number, event.kind.as_str())).collect();
+        let kinds = ["prompt_submitted", "tool_used", "turn_ended"];
+        let expected: Vec<(i64, &str)> =
+            [1, 2].into_iter().flat_map(|turn| kinds.map(|kind| (turn, kind))).collect();
+        assert_eq!(turns, expected, "event {spooled} was spooled");
+    }
+}
+
+#[test]
+fn while_another_process_takes_the_spool_in_an_event_waits_behind_it() {
+    let world = World::new();
+    world.hook(&record("s", prompt("first")));
+    spool::append(&world.dir, &record("s", bash("make"))).unwrap();
+    let taker = fs::File::create(world.dir.path().join("spool.lock")).unwrap();
+    taker.lock().unwrap();
+    let closing = record("s", stop("done"));
+    let mut hook = Store::open_for_hook(&world.dir, Sync::Normal).unwrap();
+    assert!(matches!(hook.enqueue(&closing), Err(StoreError::Busy)));
+    drop(taker);
+    hook.enqueue(&closing).unwrap();
+    let kinds: Vec<String> = hook.queue(10).unwrap().into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
+}
+
+#[test]
+fn a_spool_that_cannot_be_read_keeps_no_event_out_of_the_database() {
+    let world = World::new();
+    world.hook(&record("s", prompt("first")));
+    fs::create_dir(world.dir.path().join("spool.ingesting")).unwrap();
+    assert!(matches!(world.hook(&record("s", bash("make"))), Enqueued::Stored(_)));
+    assert!(fs::read_to_string(world.dir.log()).unwrap().contains("the spool waits"));
 }
