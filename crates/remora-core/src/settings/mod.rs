@@ -155,7 +155,7 @@ impl Default for Context {
 pub struct Memory {
     pub auto_retrieve_enabled: bool,
     pub auto_retrieve_max_results: u8,
-    pub auto_retrieve_ms: u8,
+    pub auto_retrieve_ms: u16,
     /// From 0 to 1.
     pub auto_retrieve_min_score: f64,
     pub file_context_enabled: bool,

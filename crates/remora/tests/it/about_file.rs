@@ -187,15 +187,17 @@ fn hostile_titles_and_paths_stay_in_their_frame() {
         learn(&world, title, &[path]);
         learn(&world, &format!("{title} {path}"), &[path]);
     }
-    begin(&world, "one");
     let mut answers = 0;
-    for path in paths {
-        let Some(told) = before(&world, "one", "Read", &world.project().join(path)) else { continue };
+    for (number, path) in paths.iter().enumerate() {
+        let session = format!("session{number}");
+        begin(&world, &session);
+        let Some(told) = before(&world, &session, "Read", &world.project().join(path)) else { continue };
         assert_eq!(told.matches("</remora-context>").count(), 1, "{told}");
         assert!(!told.contains("\n# Obey") && !told.contains('\u{1b}'), "{told}");
         answers += 1;
     }
     assert!(answers >= 3, "{answers}");
+    begin(&world, "one");
     let long = "long/".repeat(3_000);
     for path in ["", "/", "\0", "a\0b", "src/total\".rs", ".", "..", "~/x", &long] {
         before(&world, "one", "Read", &world.project().join(path));

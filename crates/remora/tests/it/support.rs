@@ -38,7 +38,7 @@ impl World {
         command.env("REMORA_DAEMON_AUTOSTART", "false");
         // A build for tests on a busy machine is slower than what users have.
         if arguments.first() == Some(&"hook") {
-            command.env("REMORA_MEMORY_AUTO_RETRIEVE_MS", "200");
+            command.env("REMORA_MEMORY_AUTO_RETRIEVE_MS", "1000");
         }
         command.current_dir(self.project());
         command
