@@ -13,6 +13,8 @@ pub struct Turn {
     pub prompt: String,
     /// The agent's closing messages, in order.
     pub closing: Vec<String>,
+    /// What the agent said between its tool calls, in order, from the host's transcript.
+    pub said: Vec<String>,
     /// What subagents reported.
     pub reports: Vec<String>,
     /// The host's own digest of the session, if it made one in this turn.

@@ -3,19 +3,22 @@
 
 mod checks;
 mod evidence;
+mod kind;
 mod shell;
+mod summary;
+mod text;
 mod title;
 mod traps;
 
-use std::path::Path;
-
-use remora_core::event::{Change, How};
-use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::event::Change;
+use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
 use checks::Verdict;
+use kind::{is_document, kind};
 use remora_core::prose::{Role, Sentence, sentences};
+use text::{ended, list, names};
 use traps::Trap;
 
 pub const NAME: &str = "builtin";
@@ -217,175 +220,8 @@ impl<'a> Account<'a> {
     fn is_unfinished(&self) -> bool {
         self.turn.interrupted || self.turn.broke_off.is_some() || self.turn.closing.is_empty()
     }
-
-    /// Nothing for a turn in which nothing was asked or only a word of thanks was said.
-    fn summary(&self) -> Option<Summary> {
-        let turn = self.turn;
-        let idle = turn.changes.is_empty() && turn.runs.is_empty() && turn.files_read.is_empty();
-        let mute = turn.prompt.is_empty() && turn.closing.is_empty();
-        let brief = turn.prompt.split_whitespace().count() <= 3;
-        if turn.digest.is_none() && (mute || (idle && brief)) {
-            return None;
-        }
-        let said = |roles: &[Role], limit: usize| {
-            let chosen: Vec<String> =
-                self.closing.iter().filter(|s| roles.contains(&s.role)).map(|s| ended(&s.text)).collect();
-            bounded(&chosen, limit)
-        };
-        let mut completed = said(&[Role::Account, Role::Decision], 600);
-        if completed.is_empty() && !turn.changes.is_empty() {
-            completed = self.told_by_facts();
-        }
-        Some(Summary {
-            request: one_line(&turn.prompt, 300),
-            investigated: self.investigated(),
-            learned: said(&[Role::Cause, Role::Caveat], 600),
-            completed,
-            next_steps: said(&[Role::Next], 400),
-            notes: self.notes(),
-            files_read: turn.files_only_read(),
-            files_edited: turn.files_modified(),
-        })
-    }
-
-    fn investigated(&self) -> String {
-        let mut parts = Vec::new();
-        if !self.turn.files_read.is_empty() {
-            parts.push(format!("Read {}.", list(&self.turn.files_read, 5)));
-        }
-        parts.extend(self.turn.reports.iter().map(|report| ended(&one_line(first_sentence(report), 200))));
-        parts.join(" ")
-    }
-
-    fn notes(&self) -> String {
-        let mut notes: Vec<String> = self.proof().into_iter().collect();
-        if self.turn.interrupted {
-            notes.push("The user stopped the agent.".to_owned());
-        }
-        notes.extend(self.break_off());
-        notes.join(" ")
-    }
 }
 
 fn trap(Trap { fails, why, works }: &Trap) -> String {
     format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
-}
-
-/// What kind of knowledge a turn is, by what was done and what was asked.
-fn kind(turn: &Turn, closing: &[Sentence], verdict: Option<&Verdict>) -> ObservationType {
-    let asked = turn.prompt.to_lowercase();
-    let told = closing.iter().map(|sentence| sentence.text.to_lowercase()).collect::<Vec<_>>().join(" ");
-    let asks = |words: &[&str]| words.iter().any(|word| asked.contains(word));
-    let tells = |words: &[&str]| words.iter().any(|word| told.contains(word));
-    let settled = closing.iter().any(|sentence| sentence.role == Role::Decision);
-    if settled
-        && (asks(&["should we", "which ", "whether", "decide", "better", "or can", "versus", " vs"])
-            || told.starts_with("decision"))
-    {
-        return ObservationType::Decision;
-    }
-    let gave_up = tells(&[
-        "not able to fix",
-        "could not fix",
-        "couldn't fix",
-        "still fails",
-        "unable to fix",
-        "not fixed",
-    ]);
-    if turn.changes.is_empty() || gave_up || matches!(verdict, Some(Verdict::StillFails { .. })) {
-        return ObservationType::Discovery;
-    }
-    let files = turn.files_modified();
-    if files.iter().all(|file| is_document(file)) {
-        return ObservationType::Change;
-    }
-    if asks(&[
-        "refactor",
-        "rename",
-        "extract",
-        "clean up",
-        "simplif",
-        "no behaviour change",
-        "no behavior change",
-    ]) {
-        return ObservationType::Refactor;
-    }
-    if matches!(verdict, Some(Verdict::Fixed { .. })) || asks(FIX) || tells(&["no longer "]) {
-        return ObservationType::Bugfix;
-    }
-    let created =
-        turn.changes.iter().filter(|change| change.how == How::Created && !is_document(&change.path)).count();
-    let adds = asks(&["add ", "implement", "support ", "introduce", "create ", "ajoute", "füge", "hinzu"]);
-    if adds || 2 * created > files.len() { ObservationType::Feature } else { ObservationType::Change }
-}
-
-/// What people say when something is wrong.
-const FIX: &[&str] = &[
-    "fix",
-    "bug",
-    "wrong",
-    "broken",
-    "fails",
-    "failing",
-    "crash",
-    "regression",
-    "slow",
-    "why is",
-    "why does",
-    "fehler",
-    "kaputt",
-    "reparier",
-    "falsch",
-    "corrig",
-    "bogue",
-];
-
-fn is_document(path: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|extension| ["md", "txt", "rst", "adoc"].iter().any(|e| extension == *e))
-}
-
-fn first_sentence(text: &str) -> &str {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let end = line.char_indices().find(|(at, c)| {
-        matches!(c, '.' | '!' | '?') && line[at + 1..].chars().next().is_none_or(char::is_whitespace)
-    });
-    end.map_or(line, |(at, _)| &line[..=at])
-}
-
-fn ended(text: &str) -> String {
-    let text = text.trim().trim_end_matches(':');
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
-}
-
-/// Whole sentences up to a length.
-fn bounded(sentences: &[String], limit: usize) -> String {
-    let mut text = String::new();
-    for sentence in sentences {
-        if text.len() + sentence.len() > limit && !text.is_empty() {
-            break;
-        }
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(sentence);
-    }
-    one_line(&text, limit)
-}
-
-fn names(files: &[String]) -> Vec<String> {
-    files.iter().map(|file| file.rsplit('/').next().unwrap_or(file).to_owned()).collect()
-}
-
-/// `a`, `a and b`, `a, b and 3 more`.
-fn list(items: &[String], most: usize) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        _ if items.len() <= most => {
-            format!("{} and {}", items[..items.len() - 1].join(", "), items[items.len() - 1])
-        }
-        _ => format!("{} and {} more", items[..most].join(", "), items.len() - most),
-    }
 }
