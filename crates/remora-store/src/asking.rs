@@ -47,11 +47,20 @@ impl Store {
         Ok(!waits && !has_rest(&self.db, batch)?)
     }
 
-    /// Ends the claim on an observed batch: a model will be asked in its turn.
+    /// Ends the claim on an observed batch: a model will be asked in its turn, and not before it is asked about the
+    /// session's earlier turns.
     pub fn give_back(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         claimed(&transaction, batch)?;
         give_back(&transaction, batch)?;
+        transaction
+            .prepare_cached(
+                "UPDATE pending_messages SET (retry_at, last_error) = (
+                     SELECT retry_at, last_error FROM pending_messages WHERE status = 'pending' AND observed = 1
+                     AND session_id = ?1 AND prompt_number < ?2 ORDER BY prompt_number LIMIT 1)
+                 WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",
+            )?
+            .execute([batch.session.0, batch.prompt_number])?;
         transaction.commit()?;
         Ok(())
     }

@@ -205,6 +205,9 @@ impl Store {
         } else {
             remove(&transaction, batch)?;
         }
+        if claimed.observed {
+            put_off_behind(&transaction, batch, None)?;
+        }
         transaction.commit()?;
         Ok(())
     }
@@ -222,7 +225,9 @@ impl Store {
         if let Some(call) = call {
             usage::insert(&transaction, batch.session, call)?;
         }
-        for (id, attempts) in claimed(&transaction, batch)?.events {
+        let Claimed { events, observed } = claimed(&transaction, batch)?;
+        let mut put_off = None;
+        for (id, attempts) in events {
             let (attempts, retry_at, reason) = match failure {
                 Failure::BadAnswer(reason) => {
                     let backoff = Duration::from_secs(1 << attempts.clamp(0, LONGEST_BACKOFF));
@@ -230,12 +235,20 @@ impl Store {
                 }
                 Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
             };
-            let status = if attempts >= MOST_ATTEMPTS { "failed" } else { "pending" };
+            let status = if attempts >= MOST_ATTEMPTS {
+                "failed"
+            } else {
+                put_off = put_off.max(Some((retry_at, reason)));
+                "pending"
+            };
             transaction.execute(
                 "UPDATE pending_messages SET status = ?2, attempts = ?3, retry_at = ?4, last_error = ?5,
                      claimed_by = NULL, claimed_at = NULL WHERE id = ?1",
                 params![id, status, attempts, retry_at.0, reason],
             )?;
+        }
+        if observed {
+            put_off_behind(&transaction, batch, put_off)?;
         }
         transaction.commit()?;
         Ok(())
@@ -447,6 +460,26 @@ pub(crate) fn give_back(db: &Connection, batch: &Batch) -> Result<(), StoreError
         "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL WHERE {CLAIM}"
     ))?
     .execute(params![batch.session.0, batch.prompt_number, batch.owner])?;
+    Ok(())
+}
+
+/// A model is asked about a session's turns in order: what holds for a batch holds for the observed turns behind it. They wait
+/// as long and for the same reason, or not at all.
+fn put_off_behind(
+    db: &Connection,
+    batch: &Batch,
+    put_off: Option<(Time, &String)>,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE pending_messages SET retry_at = ?3, last_error = ?4
+         WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number > ?2",
+    )?
+    .execute(params![
+        batch.session.0,
+        batch.prompt_number,
+        put_off.map(|(until, _)| until.0),
+        put_off.map(|(_, reason)| reason)
+    ])?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use remora_core::document::ProjectScope;
 use remora_core::feedback::Verdict;
 use remora_core::ids::{DocumentId, ObservationId, SummaryId};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::search::{Embedded, Filters, Weights};
 use remora_store::{Batch, Failure, Store, StoreError, Which};
@@ -206,10 +207,16 @@ fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
     store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
 
     store.release(&first, &outage(), None, now).unwrap();
-    assert_eq!((queue(&store), store.claim_for_model("me", 100, now).unwrap()), ((0, 3, 3, 0), None));
+    assert_eq!((queue(&store), store.claim_for_model("me", 100, now).unwrap()), ((0, 0, 6, 0), None));
+    begin(&world, "a", 3);
+    end(&world, "a", 3);
+    let third = claim(&mut store, now).unwrap();
+    store.remember(&third, &memory("builtin", &["Tiger"]), now).unwrap();
+    store.give_back(&third).unwrap();
+    assert_eq!(queue(&store), (0, 0, 9, 0), "it waits behind the others");
     assert_eq!(store.next_due(SILENCE).unwrap(), Some(now.after(Duration::from_mins(1))));
     let waiting = store.awaiting_model().unwrap().unwrap();
-    assert_eq!((waiting.events, &*waiting.reason), (3, "offline"));
+    assert_eq!((waiting.events, &*waiting.reason), (9, "offline"));
     let later = now.after(Duration::from_mins(2));
     let again = store.claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((again.prompt_number, again.events.len()), (1, 3));
@@ -219,10 +226,11 @@ fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
     };
     assert_eq!(history(&store, 1), [""; 0], "its own memory is no history");
     store.confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
+    assert_eq!(queue(&store), (0, 6, 0, 0), "and is next in line with them");
     let next = store.claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((next.prompt_number, history(&store, 2)), (2, vec!["Giraffe".to_owned()]));
     store.confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
-    assert_eq!((rows(&world), queue(&store)), ("1 Giraffe; 2 Okapi".into(), (0, 0, 0, 0)));
+    assert_eq!((rows(&world), queue(&store)), ("1 Giraffe; 2 Okapi; 3 Tiger".into(), (0, 3, 0, 0)));
 }
 
 #[test]
@@ -308,4 +316,18 @@ fn waiting_for_a_model_neither_hides_a_turn_nor_shows_it_twice() {
     store.retry_now().unwrap();
     assert_eq!(store.next_due(SILENCE).unwrap(), Some(ends));
     assert_eq!(claim(&mut store, ends).unwrap().prompt_number, 2);
+}
+
+#[test]
+fn what_a_model_never_answers_is_not_kept_for_ever_and_its_memory_is() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    store.release(&batch, &outage(), None, now).unwrap();
+    let retention = Retention { failed_days: 90, ..Retention::default() };
+    let days = |days: u32| now.after(Duration::from_hours(24) * days);
+    assert_eq!(store.prune(&retention, days(89)).unwrap().failed, 0);
+    assert_eq!(store.prune(&retention, days(91)).unwrap().failed, 3);
+    assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 0)));
 }
