@@ -84,6 +84,13 @@ pub struct Settled {
     pub has_summary: bool,
 }
 
+/// A turn whose memory was just stored.
+struct Observed {
+    settled: Settled,
+    /// Still claimed, if a model is to be asked about it.
+    question: Option<(Batch, Turn)>,
+}
+
 /// A turn about which a model is to be asked.
 #[derive(Debug)]
 pub struct Task {
@@ -248,7 +255,7 @@ impl Observer {
     /// Stores memory of the next turn that has ended, and prepares to ask the model about it. If there is none, prepares to
     /// ask about a turn that is memory already.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        if let Some((settled, question)) = self.remember_next(store, now)? {
+        if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
             if !store.is_next_for_model(&batch)? {
                 store.give_back(&batch)?;
@@ -267,20 +274,15 @@ impl Observer {
 
     /// Stores memory of the next turn that has ended, and asks nobody: the model is asked later.
     pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
-        let Some((settled, question)) = self.remember_next(store, now)? else { return Ok(None) };
+        let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
         if let Some((batch, _)) = question {
             store.give_back(&batch)?;
         }
         Ok(Some(settled))
     }
 
-    /// Claims the next turn that has ended and stores what the built-in observer makes of it. A turn that a model is to be
-    /// asked about stays claimed.
-    fn remember_next(
-        &self,
-        store: &mut Store,
-        now: Time,
-    ) -> Result<Option<(Settled, Option<(Batch, Turn)>)>, StoreError> {
+    /// Claims the next turn that has ended and stores what the built-in observer makes of it.
+    fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
         let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else { return Ok(None) };
         let turn = turn(store, &batch)?;
         let memory = builtin::observe(&turn);
@@ -291,10 +293,10 @@ impl Observer {
         };
         if matches!(self.mind, Mind::Builtin) || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
-            return Ok(Some((settled, None)));
+            return Ok(Some(Observed { settled, question: None }));
         }
         store.remember(&batch, &memory, made_at(&batch))?;
-        Ok(Some((settled, Some((batch, turn)))))
+        Ok(Some(Observed { settled, question: Some((batch, turn)) }))
     }
 
     /// Makes a question of a turn that is memory already. `None` if the model is not asked now, or not at all.

@@ -438,19 +438,21 @@ pub(crate) fn has_rest(db: &Connection, batch: &Batch) -> Result<bool, StoreErro
     Ok(db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?)
 }
 
-/// Notes that memory of the claimed events is stored, and of those observed earlier is in the same records now.
+/// Notes in which records the claimed events are stored. Those observed earlier are stored in the same ones now, and belong to
+/// the claim from here on: the turn is one question.
 pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]) -> Result<(), StoreError> {
-    let records = serde_json::to_string(records)?;
+    let (session, turn, owner) = (batch.session.0, batch.prompt_number, &batch.owner);
+    db.prepare_cached(&format!(
+        "UPDATE pending_messages SET status = 'processing', claimed_by = ?3,
+             claimed_at = (SELECT max(claimed_at) FROM pending_messages WHERE {CLAIM})
+         WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2"
+    ))?
+    .execute(params![session, turn, owner])?;
     db.prepare_cached(&format!(
         "UPDATE pending_messages SET observed = 1, records = ?4, attempts = 0, crashes = 0, retry_at = NULL,
              last_error = NULL WHERE {CLAIM}"
     ))?
-    .execute(params![batch.session.0, batch.prompt_number, batch.owner, records])?;
-    db.prepare_cached(
-        "UPDATE pending_messages SET records = ?3
-         WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",
-    )?
-    .execute(params![batch.session.0, batch.prompt_number, records])?;
+    .execute(params![session, turn, owner, serde_json::to_string(records)?])?;
     Ok(())
 }
 

@@ -59,18 +59,13 @@ pub(super) fn observations(
             continue;
         };
         let row = &mut standing[place];
-        let uuid = match twin(db, origin, &ids, observation, at)? {
-            // Another record says so already: this one is left to be superseded.
-            Some(twin) => {
-                row.revised = false;
-                twin
-            }
-            None => {
-                row.revised = true;
-                update(db, origin, row.number, observation)?;
-                row.uuid
-            }
-        };
+        let twin = twin(db, origin, &ids, observation, at)?;
+        // If another record says so already, this one is left to be superseded.
+        row.revised = twin.is_none();
+        if row.revised {
+            update(db, origin, row.number, observation)?;
+        }
+        let uuid = twin.unwrap_or(row.uuid);
         successor.get_or_insert(uuid);
     }
     if let Some(successor) = successor {

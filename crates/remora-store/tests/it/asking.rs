@@ -253,7 +253,8 @@ fn events_that_come_late_make_one_memory_with_their_turn() {
     store.remember(&late, &memory("builtin", &["Zebra and more"]), now).unwrap();
     assert_eq!(rows(&world), "1 Zebra and more");
     assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().source_event_ids.len(), 5);
-    store.give_back(&late).unwrap();
+    store.release(&late, &outage(), None, now).unwrap();
+    assert_eq!(queue(&store), (0, 0, 5, 0), "all of it is one question");
     let whole = store.claim_for_model("me", 100, now.after(SILENCE)).unwrap().unwrap();
     assert_eq!(whole.events.len(), 5);
     store.confirm(&whole, &memory("model", &["Giraffe"]), None, now).unwrap();
