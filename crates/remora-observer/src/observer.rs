@@ -19,7 +19,7 @@ use crate::builtin;
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
 use crate::turn::Turn;
-use crate::{stack, transcript};
+use crate::{session, stack, transcript};
 
 /// The most events of one batch.
 const MOST_EVENTS: u32 = 2000;
@@ -190,9 +190,10 @@ impl Task {
     ) -> Result<Option<usize>, StoreError> {
         let Self { batch, permit, .. } = self;
         let settled = match &reflection.result {
-            Ok(memory) => store
-                .confirm(&batch, memory, Some(&reflection.call), made_at(&batch))
-                .map(|()| Some(memory.observations.len())),
+            Ok(memory) => in_session(store, &batch, memory.clone()).and_then(|memory| {
+                store.confirm(&batch, &memory, Some(&reflection.call), made_at(&batch))?;
+                Ok(Some(memory.observations.len()))
+            }),
             Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
         };
         // Until here the call counted by its estimate, from here by what was stored.
@@ -285,7 +286,7 @@ impl Observer {
     fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
         let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else { return Ok(None) };
         let turn = turn(store, &batch)?;
-        let memory = builtin::observe(&turn);
+        let memory = in_session(store, &batch, builtin::observe(&turn))?;
         let settled = Settled {
             events: batch.events.len(),
             observations: memory.observations.len(),
@@ -441,6 +442,13 @@ fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
         turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
     }
     Ok(turn)
+}
+
+/// The summary of a turn becomes that of the session up to this turn.
+fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
+    let Some(turn) = memory.summary else { return Ok(memory) };
+    let before = store.summary_before(batch)?.map(|row| row.summary);
+    Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
 }
 
 /// Memory is as old as what it is about.

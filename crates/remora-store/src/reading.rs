@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use crate::{Place, QueueCounts, Store, StoreError, feedback, project, spool, store};
+use crate::{Batch, Place, QueueCounts, Store, StoreError, feedback, project, spool, store};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -358,7 +358,21 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} AND s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
-    /// A session's summaries, one for each stretch of it, in order.
+    /// The summary of a session that the one of a batch builds on: as the last turn left it or, if the batch is stored
+    /// already, as it was before that.
+    pub fn summary_before(&self, batch: &Batch) -> Result<Option<SummaryRow>, StoreError> {
+        let sql = format!(
+            "{SUMMARY} AND s.session_id = ?1 AND s.id < ifnull((
+                 SELECT min(CAST(substr(r.value, 2) AS INTEGER)) FROM pending_messages AS q, json_each(q.records) AS r
+                 WHERE q.status IN ('pending', 'processing') AND q.observed = 1 AND q.session_id = ?1
+                 AND q.prompt_number = ?2 AND r.value LIKE 's%'), 9223372036854775807)
+             ORDER BY s.id DESC LIMIT 1"
+        );
+        let values = [batch.session.0, batch.prompt_number];
+        Ok(self.db.prepare_cached(&sql)?.query_row(values, read_summary).optional()?)
+    }
+
+    /// The summary of a session as each of its turns left it, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number, s.id");
         self.rows(&sql, &[&session.0], read_summary)

@@ -573,3 +573,28 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
     let spent = world.store.spent(Time(0), None).unwrap();
     assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
 }
+
+#[tokio::test]
+async fn answers_that_come_late_make_the_summary_of_the_session_all_the_same() {
+    let fake = Fake::start([Behaviour::json(503, &Api::Openai.error(503, "down"))]);
+    let mut world = World::new(Api::Openai, &fake.url());
+    let observer = world.observer();
+    for number in 1..=2 {
+        world.turn("one", number);
+        world.work(&observer).await;
+    }
+    let session = world.store.sessions(None, 1).unwrap().remove(0).id;
+    let last = |world: &World| world.store.session_summaries(session).unwrap().pop().unwrap();
+    let before = last(&world);
+    assert!(before.summary.completed.contains("case 1") && before.summary.completed.contains("case 2"));
+    let answer = |learned: &str| {
+        let text = format!("<summary><request>Fix totals</request><learned>{learned}</learned></summary>");
+        Behaviour::json(200, &Api::Openai.answer(&text))
+    };
+    fake.set([answer("Cents are added first."), answer("Euros are rounded last.")]);
+    world.later(Duration::from_hours(1));
+    world.work(&observer).await;
+    let after = last(&world);
+    assert_eq!((after.id, after.provider.as_str()), (before.id, "openai"));
+    assert_eq!(after.summary.learned, "Cents are added first. Euros are rounded last.");
+}

@@ -237,7 +237,7 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
         store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
         let wait = Duration::from_secs(seconds);
         assert_eq!(
-            claim(&mut store, now.after(Duration::from_millis(seconds * 1000 - 1))),
+            claim(&mut store, now.after(wait).before(Duration::from_millis(1))),
             None,
             "after {seconds} s"
         );
