@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::SessionId;
-use remora_core::memory::{Memory, Summary};
+use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::prose::sentences;
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
@@ -17,7 +18,7 @@ use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
-use crate::turn::Turn;
+use crate::turn::{Claim, Turn};
 use crate::{stack, transcript};
 
 /// The most events of one batch.
@@ -174,7 +175,9 @@ impl Task {
             (_, plain) => plain.clone(),
         };
         let (provider, model) = (call.provider.clone(), call.model.clone());
-        Ok(Memory { observations, summary, facts: Vec::new(), provider, model, session_id })
+        // The user's words are taken as they are; a model adds to them.
+        let Memory { facts, refutes, .. } = self.plain.clone();
+        Ok(Memory { observations, summary, facts, refutes, provider, model, session_id })
     }
 
     /// Stores what came of asking, or gives the turn back.
@@ -256,6 +259,10 @@ impl Observer {
         // What an agent in the background reports later belongs to the prompt that sent it.
         if turn.prompt.is_empty() {
             turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        }
+        turn.number = batch.prompt_number;
+        if turn.is_prompted && builtin::objects(&turn.prompt) {
+            turn.earlier = claims(store, &batch)?;
         }
         let plain = builtin::observe(&turn);
         match &self.mind {
@@ -380,6 +387,20 @@ impl Reflection {
     pub fn failure(&self) -> Option<&Failure> {
         self.result.as_ref().err()
     }
+}
+
+/// What the last turns of a session claimed.
+fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
+    let rows = store.session_observations(batch.session)?.into_iter();
+    let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
+    Ok(recent
+        .map(|row| {
+            let Observation { title, narrative, facts, .. } = row.observation;
+            let told = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
+            let sentences = std::iter::once(title).chain(told.map(|sentence| sentence.text)).collect();
+            Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
+        })
+        .collect())
 }
 
 fn remember(

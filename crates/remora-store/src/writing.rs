@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::FactScope;
+use remora_core::fact::{FactKind, FactScope};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
@@ -44,8 +44,12 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
         provider: &memory.provider,
         model: &memory.model,
     };
+    let mut replaces: Option<Uuid> = None;
     for observation in &memory.observations {
-        insert_observation(db, &origin, observation, now)?;
+        let inserted = insert_observation(db, &origin, observation, now)?;
+        if let Some(id) = inserted.filter(|_| replaces.is_none()) {
+            replaces = Some(uuid_of(db, "observations", id.0)?);
+        }
     }
     if let Some(id) = &memory.session_id {
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
@@ -65,10 +69,40 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
             prompt_number: Some(batch.prompt_number),
             at: now,
         };
-        facts::record(db, &new)?;
+        let id = facts::record(db, &new)?;
+        // Without an observation of its own, a turn replaces what it refutes by what the user said.
+        if replaces.is_none() && learned.fact.kind == FactKind::Correction {
+            replaces = Some(uuid_of(db, "facts", id.0)?);
+        }
+    }
+    if let Some(by) = replaces {
+        supersede(db, batch.session, &memory.refutes, by, now)?;
     }
     feedback::count_cited(db, batch, project)?;
     index_turn(db, batch.session, batch.prompt_number)
+}
+
+fn uuid_of(db: &Connection, table: &str, id: i64) -> Result<Uuid, StoreError> {
+    let sql = format!("SELECT uuid FROM {table} WHERE id = ?1");
+    Ok(db.prepare_cached(&sql)?.query_row([id], |row| row.get(0).map(Uuid::from_bytes))?)
+}
+
+/// Marks observations of a session as replaced. One that was replaced before stays as it is.
+fn supersede(
+    db: &Connection,
+    session: SessionId,
+    observations: &[ObservationId],
+    by: Uuid,
+    now: Time,
+) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "UPDATE observations SET superseded_by = ?3, updated_at = ?4
+         WHERE id = ?1 AND session_id = ?2 AND superseded_by IS NULL AND uuid <> ?3",
+    )?;
+    for id in observations {
+        statement.execute(params![id.0, session.0, by.as_bytes(), now.0])?;
+    }
+    Ok(())
 }
 
 /// The uuids of a batch's events, as JSON.

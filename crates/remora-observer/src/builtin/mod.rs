@@ -9,6 +9,7 @@ mod summary;
 mod text;
 mod title;
 mod traps;
+mod user;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
@@ -20,6 +21,7 @@ use kind::{is_document, kind};
 use remora_core::prose::{Role, Sentence, sentences};
 use text::{ended, list, names};
 use traps::Trap;
+pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
 
@@ -30,7 +32,9 @@ const MOST_FACTS: usize = 6;
 pub fn observe(turn: &Turn) -> Memory {
     let account = Account::new(turn);
     let observations = if account.is_worth_keeping() { vec![account.observation()] } else { Vec::new() };
-    Memory { observations, summary: account.summary(), provider: NAME.to_owned(), ..Memory::default() }
+    let user::Words { facts, refutes } = user::words(turn);
+    let summary = account.summary();
+    Memory { observations, summary, facts, refutes, provider: NAME.to_owned(), ..Memory::default() }
 }
 
 /// A turn, read.
