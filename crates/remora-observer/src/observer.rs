@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use remora_core::fact::LearnedFact;
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::prose::sentences;
@@ -147,9 +148,9 @@ impl Task {
 
     /// Makes memory of an answer that could be read.
     fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
-        let (mut observations, summary) = match outcome {
-            Outcome::Memory { observations, summary } => (observations, summary),
-            Outcome::Nothing => (Vec::new(), None),
+        let (mut observations, stated, summary) = match outcome {
+            Outcome::Memory { observations, facts, summary } => (observations, facts, summary),
+            Outcome::Nothing => (Vec::new(), Vec::new(), None),
             Outcome::Unparseable { beginning } => {
                 let reason = format!("the answer could not be read; it begins: {beginning}");
                 return Err(Failure::BadAnswer(reason));
@@ -176,7 +177,10 @@ impl Task {
         };
         let (provider, model) = (call.provider.clone(), call.model.clone());
         // The user's words are taken as they are; a model adds to them.
-        let Memory { facts, refutes, .. } = self.plain.clone();
+        let Memory { mut facts, refutes, .. } = self.plain.clone();
+        let is_new = |learned: &LearnedFact| !facts.iter().any(|known| known.fact.key == learned.fact.key);
+        let stated: Vec<LearnedFact> = stated.into_iter().filter(is_new).collect();
+        facts.extend(stated);
         Ok(Memory { observations, summary, facts, refutes, provider, model, session_id })
     }
 

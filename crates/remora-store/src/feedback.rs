@@ -217,7 +217,7 @@ mod tests {
     use remora_core::privacy::{Draft, Note};
 
     use super::*;
-    use crate::{DataDir, SaveFor, locate};
+    use crate::{DataDir, SaveFor, SavedBy, locate};
 
     #[test]
     fn feedback_goes_with_its_observation_and_never_without_one() {
@@ -231,7 +231,7 @@ mod tests {
             files: Vec::new(),
         };
         let place = SaveFor::Directory(locate(temp.path()));
-        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        let id = store.save(&place, &Note::new(&draft).unwrap(), SavedBy::Program, Time(1)).unwrap().id();
         store.count_fetched(&[id, ObservationId(99)], Time(2));
         assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
         let rows = |store: &Store| {

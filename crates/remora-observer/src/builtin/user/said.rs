@@ -152,7 +152,7 @@ fn without_quotes(text: &str) -> String {
             continue;
         };
         plain.push_str(&rest[..at]);
-        plain.push_str(&format!(" {NAME} "));
+        plain.extend([" ", NAME, " "]);
         rest = &inside[length..];
         rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
     }
