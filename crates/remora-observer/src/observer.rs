@@ -415,7 +415,12 @@ fn remember(
 ) -> Result<Settled, StoreError> {
     // Memory is as old as what it is about.
     let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    let before = store.session_summary(batch.session)?.map(|row| row.summary);
+    let mut before = store.session_summary(batch.session)?.map(|row| row.summary);
+    if !memory.refutes.is_empty() {
+        let refuted =
+            store.observations(&memory.refutes)?.into_iter().map(|row| row.observation).collect::<Vec<_>>();
+        before = before.map(|summary| session::retract(summary, &refuted));
+    }
     let summary = memory.summary.clone().map(|turn| session::grow(before, turn));
     let memory = Memory { summary, ..memory.clone() };
     store.confirm(batch, &memory, call, at)?;

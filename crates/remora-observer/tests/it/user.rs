@@ -52,6 +52,12 @@ impl World {
         drain(&mut self.store, "test", Duration::ZERO).unwrap();
     }
 
+    /// What the session came to.
+    fn summary(&self) -> String {
+        let session = self.store.sessions(None, 1).unwrap().remove(0).id;
+        format!("{:?}", self.store.session_summary(session).unwrap().unwrap().summary)
+    }
+
     /// What stands after it.
     fn standing(&self) -> Vec<FactRow> {
         self.store.standing(self.store.projects().unwrap()[0].id).unwrap()
@@ -78,6 +84,8 @@ fn a_correction_of_the_next_prompt_takes_the_diagnosis_back() {
         "Session ids are plain UUIDs again. The start failed because of an empty file.",
     );
     assert_eq!(world.offered(), [2], "the refuted diagnosis is gone");
+    let summary = world.summary();
+    assert!(!summary.contains("need a date in front") && summary.contains("empty file"), "{summary}");
     let [said] = &world.standing()[..] else { panic!("{:?}", world.standing()) };
     assert_eq!((said.fact.kind, &said.fact.source), (FactKind::Correction, &FactSource::User));
     assert_eq!(said.fact.value, "no, the session ids are plain UUIDs without a date");
@@ -91,6 +99,7 @@ fn a_refusal_takes_nothing_back() {
     world.turn("no, don't write the session date yet", "Nothing was written to the session file.");
     assert_eq!(world.offered(), [2, 1]);
     assert_eq!(world.standing(), []);
+    assert!(world.summary().contains("need a date in front"), "{}", world.summary());
 }
 
 #[test]
