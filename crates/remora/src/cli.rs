@@ -108,7 +108,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Context(context) => context::run(&app, context),
         Command::ContextFiles(files) => context_files::run(&app, files).map(done),
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
-        Command::Why(why) => why::run(&app, why),
+        Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),

@@ -1,5 +1,3 @@
-use std::process::ExitCode;
-
 use clap::Args;
 use remora_app::why::{self, Line, WhyRequest};
 
@@ -11,7 +9,7 @@ use crate::output::{self, DIM, paint, say, talk};
 /// What was last injected here, and why; each line with the command that marks it wrong.
 ///
 /// A wrong observation is never injected again, and a wrong fact no longer holds. `remora retrievals` lists injections of all
-/// projects. Exit code 1 when nothing was injected yet.
+/// projects.
 #[derive(Args)]
 pub(crate) struct Why {
     /// A session by the beginning of its id, instead of the latest one here.
@@ -25,7 +23,7 @@ pub(crate) struct Why {
     limit: u32,
 }
 
-pub(crate) fn run(app: &App, arguments: &Why) -> Result<ExitCode> {
+pub(crate) fn run(app: &App, arguments: &Why) -> Result<()> {
     let store = app.open()?;
     let request = match &arguments.session {
         Some(session) => WhyRequest::Session(session.clone()),
@@ -33,17 +31,16 @@ pub(crate) fn run(app: &App, arguments: &Why) -> Result<ExitCode> {
     };
     let injections = why::why(&store, &request, arguments.limit)?;
     if app.json {
-        output::json(&injections)?;
-    } else {
-        for why in &injections {
-            retrievals::print_heading(&why.row);
-            why.lines.iter().for_each(print);
-        }
-        if injections.is_empty() {
-            talk("Nothing was injected here yet. See what a new session would get: `remora context`");
-        }
+        return output::json(&injections);
     }
-    Ok(ExitCode::from(u8::from(injections.is_empty())))
+    if injections.is_empty() {
+        talk("Nothing was injected here yet. See what a new session would get: `remora context`");
+    }
+    for why in &injections {
+        retrievals::print_heading(&why.row);
+        why.lines.iter().for_each(print);
+    }
+    Ok(())
 }
 
 fn print(line: &Line) {
