@@ -186,8 +186,10 @@ fn swaps(said: &Said) -> bool {
 enum Objection {
     /// "That was never the problem."
     Rejection,
-    /// "No, the ids are plain UUIDs.", "Hmm, none of the files has a date."
+    /// "No, the ids are plain UUIDs."
     Contradiction,
+    /// "Hmm, none of the files has a date." It contradicts only what is not negated itself.
+    Denial,
 }
 
 fn objection(said: &Said) -> Option<Objection> {
@@ -197,12 +199,16 @@ fn objection(said: &Said) -> Option<Objection> {
     if said.has(REJECTS) {
         return Some(Objection::Rejection);
     }
-    let says_no = said.begins(NO).is_some_and(|length| is_statement(said, length));
+    if said.begins(NO).is_some_and(|length| is_statement(said, length)) {
+        return Some(Objection::Contradiction);
+    }
     let doubts = said.is_led_by(DOUBT) || said.begins(DOUBT).is_some();
-    let is_negated = said.has(NEGATIONS)
-        || (0..said.len()).any(|at| said.word(at).is_some_and(|word| word.ends_with("n't")));
     let start = said.begins(DOUBT).unwrap_or_default();
-    (says_no || doubts && is_negated && is_statement(said, start)).then_some(Objection::Contradiction)
+    (doubts && is_negated(said) && is_statement(said, start)).then_some(Objection::Denial)
+}
+
+fn is_negated(said: &Said) -> bool {
+    said.has(NEGATIONS) || (0..said.len()).any(|at| said.word(at).is_some_and(|word| word.ends_with("n't")))
 }
 
 /// Whether it says how something is, from this word on. "Don't set it", "use the other one" do not.
@@ -241,9 +247,9 @@ fn refuted(typed: &[Said], earlier: &[Claim]) -> Vec<ObservationId> {
     for said in typed.iter().take(AT_THE_BEGINNING) {
         let Some(objection) = objection(said) else { continue };
         let own = subjects(&said.text, &[LIGHT]);
-        let shares = |claim: &&Claim| {
-            claim.turns_back <= REACH && claim.sentences.iter().any(|text| shared(&own, text) >= SHARED)
-        };
+        let agrees = |text: &str| objection == Objection::Denial && is_negated(&Said::new(text));
+        let contradicts = |text: &String| shared(&own, text) >= SHARED && !agrees(text);
+        let shares = |claim: &&Claim| claim.turns_back <= REACH && claim.sentences.iter().any(contradicts);
         let nearest = earlier.iter().filter(shares).map(|claim| claim.turns_back).min();
         let named = earlier.iter().filter(shares).filter(|claim| Some(claim.turns_back) == nearest);
         refuted.extend(named.map(|claim| claim.observation));

@@ -157,6 +157,9 @@ fn a_correction_refutes_the_claim_it_is_about() {
         "which of the two?"
     );
     assert_eq!(refutes("Das war nie das Problem.", &[(1, diagnosis)]), [1]);
+    let denied: &[&str] = &["The stop hook doesn't touch the index of the worktree."];
+    let agreement = "but that does not mean the stop hook is the cause";
+    assert_eq!(refutes(agreement, &[(1, denied)]), NONE, "both deny the same");
     for harmless in [
         "no, don't do that yet",
         "no don't set the session date, let's see if it keeps happening",
