@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`] | what somebody says |
 //! | [`context_files`], [`settings`], [`status`], [`queue`] | how it is run |
 //!
@@ -26,9 +26,10 @@ pub mod search;
 pub mod settings;
 pub mod status;
 pub mod timeline;
+pub mod why;
 
 pub use error::AppError;
-pub use scope::{Whose, project, project_named, scope, session};
+pub use scope::{Whose, latest_session, project, project_named, scope, session};
 
 use remora_search::{Embed, Searcher};
 

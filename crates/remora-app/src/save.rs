@@ -6,7 +6,7 @@ use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
 use remora_core::privacy::{Draft, Note};
 use remora_core::time::Time;
-use remora_store::{SaveFor, Saved, Store, locate};
+use remora_store::{SaveFor, Saved, SavedBy, Store, locate};
 
 use crate::{AppError, Whose, project, project_named};
 
@@ -19,6 +19,8 @@ pub struct SaveRequest {
     pub kind: ObservationType,
     pub facts: Vec<String>,
     pub files: Vec<PathBuf>,
+    /// Only what a person saves is laid down for every session.
+    pub by: SavedBy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
         let is_empty = request.text.trim().is_empty();
         return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
     };
-    let saved = store.save(&target, &note, now)?;
+    let saved = store.save(&target, &note, request.by, now)?;
     let row = store.observation(saved.id())?;
     let project = match row {
         Some(row) => row.project_id,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::fact::LearnedFact;
+use crate::ids::ObservationId;
 
 /// What kind of knowledge an observation is. An unknown word becomes a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -135,6 +136,10 @@ pub struct Memory {
     pub summary: Option<Summary>,
     #[serde(default)]
     pub facts: Vec<LearnedFact>,
+    /// Observations of earlier turns of the session that the user called wrong in this one. What this memory says
+    /// supersedes them.
+    #[serde(default)]
+    pub refutes: Vec<ObservationId>,
     /// Who made it: `builtin`, or a provider and its model.
     pub provider: String,
     #[serde(default)]

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::SessionId;
-use remora_core::memory::{Memory, Summary};
+use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::prose::sentences;
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
@@ -18,7 +19,7 @@ use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
-use crate::turn::Turn;
+use crate::turn::{Claim, Turn};
 use crate::{session, stack, transcript};
 
 /// The most events of one batch.
@@ -153,9 +154,9 @@ impl Task {
 
     /// Makes memory of an answer that could be read. Where the model is silent, what is stored stays.
     fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
-        let (mut observations, summary) = match outcome {
-            Outcome::Memory { observations, summary } => (observations, summary),
-            Outcome::Nothing => (Vec::new(), None),
+        let (mut observations, stated, summary) = match outcome {
+            Outcome::Memory { observations, facts, summary } => (observations, facts, summary),
+            Outcome::Nothing => (Vec::new(), Vec::new(), None),
             Outcome::Unparseable { beginning } => {
                 let reason = format!("the answer could not be read; it begins: {beginning}");
                 return Err(Failure::BadAnswer(reason));
@@ -178,7 +179,8 @@ impl Task {
         let summary = summary.filter(|_| self.wants_summary);
         let summary = summary.map(|summary| Summary { files_read: read, files_edited: modified, ..summary });
         let (provider, model) = (call.provider.clone(), call.model.clone());
-        Ok(Memory { observations, summary, facts: Vec::new(), provider, model, session_id })
+        // The user's words are stored already, with what they refute.
+        Ok(Memory { observations, summary, facts: stated, refutes: Vec::new(), provider, model, session_id })
     }
 
     /// Revises the memory by the answer, or gives the turn back. Says how many observations the answer had.
@@ -441,13 +443,36 @@ fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
     if turn.prompt.is_empty() {
         turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
     }
+    turn.number = batch.prompt_number;
+    if turn.is_prompted && builtin::objects(&turn.prompt) {
+        turn.earlier = claims(store, batch)?;
+    }
     Ok(turn)
+}
+
+/// What the last turns of a session claimed.
+fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
+    let rows = store.session_observations(batch.session)?.into_iter();
+    let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
+    Ok(recent
+        .map(|row| {
+            let Observation { title, narrative, facts, .. } = row.observation;
+            let told = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
+            let sentences = std::iter::once(title).chain(told.map(|sentence| sentence.text)).collect();
+            Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
+        })
+        .collect())
 }
 
 /// The summary of a turn becomes that of the session up to this turn.
 fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
     let Some(turn) = memory.summary else { return Ok(memory) };
-    let before = store.summary_before(batch)?.map(|row| row.summary);
+    let mut before = store.summary_before(batch)?.map(|row| row.summary);
+    if !memory.refutes.is_empty() {
+        let refuted = store.observations(&memory.refutes)?.into_iter().map(|row| row.observation);
+        let refuted: Vec<Observation> = refuted.collect();
+        before = before.map(|summary| session::retract(summary, &refuted));
+    }
     Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use remora_core::memory::Summary;
+use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Normal, fingerprint, is_subject, sentences};
 use remora_core::text::one_line;
 
@@ -33,6 +33,23 @@ pub(crate) fn grow(before: Option<Summary>, turn: Summary) -> Summary {
         notes: if turn.notes.is_empty() { before.notes } else { one_line(&turn.notes, NOTES) },
         files_read: union(before.files_read, turn.files_read),
         files_edited: union(before.files_edited, turn.files_edited),
+    }
+}
+
+/// The summary without the sentences of observations that the user called wrong.
+pub(crate) fn retract(before: Summary, refuted: &[Observation]) -> Summary {
+    let told = refuted.iter().flat_map(|one| one.facts.iter().chain([&one.narrative, &one.title]));
+    let wrong: HashSet<u64> =
+        told.flat_map(|text| sentences(text)).map(|sentence| fingerprint(&sentence.text)).collect();
+    let right = |text: &str| {
+        let kept = sentences(text).into_iter().map(|sentence| sentence.text);
+        kept.filter(|sentence| !wrong.contains(&fingerprint(sentence))).collect::<Vec<_>>().join(" ")
+    };
+    Summary {
+        investigated: right(&before.investigated),
+        learned: right(&before.learned),
+        completed: right(&before.completed),
+        ..before
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use remora_core::event::{Body, Change, Outcome, ToolCall, ToolUse};
+use remora_core::event::{Body, Change, Outcome, Question, ToolCall, ToolUse};
+use remora_core::ids::ObservationId;
 
 /// How many bytes a turn without any work must have said to be worth a call: some four sentences.
 const WORTH_READING: usize = 400;
@@ -11,6 +12,14 @@ const WORTH_READING: usize = 400;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
     pub prompt: String,
+    /// Whether the prompt came with these events. A later batch of the same turn only repeats it.
+    pub is_prompted: bool,
+    /// The number of the prompt in its session, from 1; 0 if it is not known.
+    pub number: i64,
+    /// What the agent asked the user, with the answers.
+    pub questions: Vec<Question>,
+    /// What earlier turns of the session claimed, if this prompt objects to something.
+    pub earlier: Vec<Claim>,
     /// The agent's closing messages, in order.
     pub closing: Vec<String>,
     /// What the agent said between its tool calls, in order, from the host's transcript.
@@ -28,6 +37,15 @@ pub struct Turn {
     pub runs: Vec<Run>,
     /// Estimated tokens of everything the tools were given and gave back.
     pub tokens: u64,
+}
+
+/// What an earlier turn of the session claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub observation: ObservationId,
+    /// 1 for the turn before this one.
+    pub turns_back: i64,
+    pub sentences: Vec<String>,
 }
 
 /// A command that was run.
@@ -55,7 +73,10 @@ impl Turn {
 
     fn add(&mut self, event: &Body, root: &str) {
         match event {
-            Body::PromptSubmitted { text } => self.prompt = text.trim().to_owned(),
+            Body::PromptSubmitted { text } => {
+                self.prompt = text.trim().to_owned();
+                self.is_prompted = true;
+            }
             Body::ToolUsed(tool) => self.add_tool(tool, root),
             // The message of a broken turn is the host's, not the agent's.
             Body::TurnEnded { message, error: Some(error) } => {
@@ -76,6 +97,9 @@ impl Turn {
         }
         for change in tool.changes() {
             self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
+        }
+        if let ToolCall::Ask { questions } = &tool.call {
+            self.questions.extend(questions.iter().cloned());
         }
         let interrupted = matches!(tool.outcome, Outcome::Interrupted { .. });
         self.interrupted |= interrupted;

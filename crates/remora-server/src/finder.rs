@@ -189,7 +189,7 @@ mod tests {
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, Note};
     use remora_search::{Mode, index_next};
-    use remora_store::{DataDir, SaveFor, locate};
+    use remora_store::{DataDir, SaveFor, SavedBy, locate};
 
     use super::*;
 
@@ -206,7 +206,7 @@ mod tests {
             files: Vec::new(),
         };
         let note = Note::new(&draft).unwrap();
-        store.save(&SaveFor::Directory(locate(temp.path())), &note, Time::now()).unwrap();
+        store.save(&SaveFor::Directory(locate(temp.path())), &note, SavedBy::Person, Time::now()).unwrap();
         assert_eq!(index_next(&mut store, &mut Embedder::new(), true).unwrap(), 1);
 
         let (thread, _) = StoreThread::start(dir, "searcher").unwrap();

@@ -95,10 +95,14 @@ impl Store {
             }
             let narrative: String = row.get("narrative")?;
             let passages = substance(&narrative, LONGEST_NOTE);
-            about.push(AboutFile { known, passages, host: row.get("host")? });
+            about.push(AboutFile { known, passages, host: row.get("host")?, since: None });
             if about.len() >= ENOUGH {
                 break;
             }
+        }
+        let since = self.files_since(session.project, about.iter().map(|about| about.known.id))?;
+        for about in &mut about {
+            about.since = since.get(&about.known.id).copied();
         }
         Ok(about)
     }

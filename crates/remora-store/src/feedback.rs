@@ -165,21 +165,27 @@ impl Store {
         Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
     }
 
-    /// Whether a turn or a summary tells again what somebody called wrong.
+    /// Whether a turn or a summary retells what somebody called wrong: with a verdict, or in a later turn of the session.
+    /// A summary that was written after the correction does not.
     pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        let from = match record.kind {
-            RecordKind::Turn => {
+        let (from, same_turn) = match record.kind {
+            RecordKind::Turn => (
                 "user_prompts AS r JOIN observations AS o
-                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number"
-            }
-            RecordKind::Summary => {
-                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id"
-            }
+                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number",
+                "true",
+            ),
+            RecordKind::Summary => (
+                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id",
+                "o.prompt_number = r.prompt_number",
+            ),
             _ => return Ok(false),
         };
+        // What replaces an observation of its own turn says it better, and calls nothing wrong.
         let sql = format!(
-            "SELECT 1 FROM {from} JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE r.id = ?1 AND f.wrong > f.useful"
+            "SELECT 1 FROM {from} LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE r.id = ?1 AND (f.wrong > f.useful OR {same_turn} AND o.superseded_by IS NOT NULL AND NOT EXISTS (
+                 SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
+                 AND next.prompt_number = o.prompt_number))"
         );
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }
@@ -211,7 +217,7 @@ mod tests {
     use remora_core::privacy::{Draft, Note};
 
     use super::*;
-    use crate::{DataDir, SaveFor, locate};
+    use crate::{DataDir, SaveFor, SavedBy, locate};
 
     #[test]
     fn feedback_goes_with_its_observation_and_never_without_one() {
@@ -225,7 +231,7 @@ mod tests {
             files: Vec::new(),
         };
         let place = SaveFor::Directory(locate(temp.path()));
-        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        let id = store.save(&place, &Note::new(&draft).unwrap(), SavedBy::Program, Time(1)).unwrap().id();
         store.count_fetched(&[id, ObservationId(99)], Time(2));
         assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
         let rows = |store: &Store| {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use remora_core::context::Noted;
+use remora_core::context::{LaidDown, Noted};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::SessionId;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,12 @@ impl Item {
         Self::new(observation.to_string(), TIMELINE)
     }
 
+    /// Something the user laid down; its text counts as injected.
+    pub fn of_laid_down(laid_down: &LaidDown) -> Self {
+        let passages = vec![fingerprint(&laid_down.text)];
+        Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
+    }
+
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
         Self::new(observation.to_string(), "file")
@@ -97,6 +104,14 @@ pub struct Retrieval {
     pub degraded: Option<String>,
     pub items: Vec<Item>,
     pub at: Time,
+}
+
+/// Whose injections are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichRetrievals {
+    All,
+    OfProject(ProjectId),
+    OfSession(SessionId),
 }
 
 /// What somebody knows already.
@@ -185,15 +200,21 @@ impl Store {
     }
 
     /// The latest first.
-    pub fn retrievals(&self, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+    pub fn retrievals(&self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+        let (project, session) = match which {
+            WhichRetrievals::All => (None, None),
+            WhichRetrievals::OfProject(project) => (Some(project.0), None),
+            WhichRetrievals::OfSession(session) => (None, Some(session.0)),
+        };
         let mut statement = self.db.prepare(
             "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
                  r.degraded, r.items, r.created_at, r.agent
              FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
              JOIN projects AS p ON p.id = s.project_id
+             WHERE (?2 IS NULL OR s.project_id = ?2) AND (?3 IS NULL OR r.session_id = ?3)
              ORDER BY r.id DESC LIMIT ?1",
         )?;
-        let rows = statement.query_map([most], read_row)?;
+        let rows = statement.query_map(params![most, project, session], read_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::FactScope;
+use remora_core::fact::{FactKind, FactScope};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
@@ -53,6 +53,7 @@ pub(crate) fn write(
         provider: &memory.provider,
         model: &memory.model,
     };
+    let mut corrected: Option<Uuid> = None;
     if let Some(id) = &memory.session_id {
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
     }
@@ -68,21 +69,32 @@ pub(crate) fn write(
             prompt_number: Some(batch.prompt_number),
             at,
         };
-        facts::record(db, &new)?;
+        let id = facts::record(db, &new)?;
+        if corrected.is_none() && learned.fact.kind == FactKind::Correction {
+            corrected = Some(uuid_of(db, "facts", id.0)?);
+        }
     }
     let known = stored(db, batch)?;
     let of_kind = |kind| known.iter().filter(move |record| record.kind == kind).map(|record| record.number);
     let observations: Vec<i64> = of_kind(RecordKind::Observation).collect();
-    let Some(mut records) = revise::observations(db, &origin, &observations, &memory.observations, at)?
-    else {
-        return Ok(known);
+    let records = match revise::observations(db, &origin, &observations, &memory.observations, at)? {
+        None => known,
+        Some(mut records) => {
+            let summary = of_kind(RecordKind::Summary).next();
+            let summary = match &memory.summary {
+                Some(new) => Some(revise::summary(db, &origin, summary, new, at)?),
+                None => summary,
+            };
+            records.extend(summary.map(|number| RecordId { kind: RecordKind::Summary, number }));
+            records
+        }
     };
-    let summary = of_kind(RecordKind::Summary).next();
-    let summary = match &memory.summary {
-        Some(new) => Some(revise::summary(db, &origin, summary, new, at)?),
-        None => summary,
-    };
-    records.extend(summary.map(|number| RecordId { kind: RecordKind::Summary, number }));
+    // Without an observation of its own, a turn replaces what it refutes by what the user said.
+    let own = records.iter().find(|record| record.kind == RecordKind::Observation);
+    let own = own.map(|record| uuid_of(db, "observations", record.number)).transpose()?;
+    if let Some(by) = own.or(corrected) {
+        supersede(db, batch.session, &memory.refutes, by, at)?;
+    }
     Ok(records)
 }
 
@@ -112,6 +124,29 @@ fn stored(db: &Connection, batch: &Batch) -> Result<Vec<RecordId>, StoreError> {
     known.sort_unstable();
     known.dedup();
     Ok(known)
+}
+
+fn uuid_of(db: &Connection, table: &str, id: i64) -> Result<Uuid, StoreError> {
+    let sql = format!("SELECT uuid FROM {table} WHERE id = ?1");
+    Ok(db.prepare_cached(&sql)?.query_row([id], |row| row.get(0).map(Uuid::from_bytes))?)
+}
+
+/// Marks observations of a session as replaced. One that was replaced before stays as it is.
+fn supersede(
+    db: &Connection,
+    session: SessionId,
+    observations: &[ObservationId],
+    by: Uuid,
+    now: Time,
+) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "UPDATE observations SET superseded_by = ?3, updated_at = ?4
+         WHERE id = ?1 AND session_id = ?2 AND superseded_by IS NULL AND uuid <> ?3",
+    )?;
+    for id in observations {
+        statement.execute(params![id.0, session.0, by.as_bytes(), now.0])?;
+    }
+    Ok(())
 }
 
 /// The uuids of a batch's events, as JSON.

@@ -196,11 +196,24 @@ pub(super) fn text_of(
     // A turn and a summary are called by their prompt, which is no answer.
     let is_repeated = passages.iter().any(|passage| passages::repeats(passage, &hit.title));
     let title = match hit.kind {
-        RecordKind::Observation | RecordKind::Fact if !is_repeated => hit.title.clone(),
+        RecordKind::Observation if !is_repeated => hit.title.clone(),
+        RecordKind::Fact if !is_made_of(&hit.title, &text) => hit.title.clone(),
         _ => String::new(),
     };
     let longest = usize::MAX;
-    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host }))
+    let since = match (hit.kind, hit.project_id) {
+        (RecordKind::Observation, Some(project)) => {
+            store.files_since(project, [hit.id.number])?.remove(&hit.id.number)
+        }
+        _ => None,
+    };
+    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host, since }))
+}
+
+/// Whether a key is made of the words of its own value. It says nothing more then.
+fn is_made_of(key: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    key.split(' ').filter(|word| *word != "asked").all(|word| value.contains(word))
 }
 
 fn ended(sentence: &str) -> String {
@@ -222,6 +235,7 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
         longest: NOTE_TEXT + 20,
         at: hit.created_at,
         host: format!("note {}", note.path),
+        since: None,
     }))
 }
 

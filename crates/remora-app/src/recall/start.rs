@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use remora_core::context::{self, LONGEST_SUBSTANCE, Material};
+use remora_core::context::{self, LONGEST_SUBSTANCE, LaidDown, Material};
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::prose::substance;
@@ -75,6 +75,7 @@ fn context(
     }
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
+    material.files_since = store.files_since(project, valuable.iter().map(|id| id.0))?;
     for row in store.observations(&valuable)? {
         let observation = &row.observation;
         let mut sentences = substance(&observation.narrative, LONGEST_SUBSTANCE);
@@ -89,6 +90,9 @@ fn context(
 
 fn injection(rendered: context::Context, material: &Material) -> Injection {
     let notes = rendered.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
-    let items = notes.chain(rendered.shown.iter().map(|id| Item::of_timeline(*id))).collect();
+    let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
+    let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
+    let timeline = rendered.shown.iter().map(|id| Item::of_timeline(*id));
+    let items = laid_down.chain(notes).chain(timeline).collect();
     Injection::new(rendered.text, items)
 }

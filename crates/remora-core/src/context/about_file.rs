@@ -2,7 +2,7 @@
 
 use super::frame::{framed, safe};
 use super::recalled::{self, Recalled};
-use super::{Context, Known, timeline, tokens};
+use super::{Context, FileSince, Known, timeline, tokens};
 use crate::time::Time;
 
 /// Limits for one file: observations, and tokens for all of it.
@@ -20,6 +20,8 @@ pub struct AboutFile {
     pub passages: Vec<String>,
     /// Which program it was learned in.
     pub host: String,
+    /// What became of its file.
+    pub since: Option<FileSince>,
 }
 
 /// The observations worth most, within what a host takes; `None` when there are none.
@@ -41,7 +43,12 @@ pub fn about_file(path: &str, observations: &[AboutFile], room: u64, now: Time) 
             shown.push(observation.known.id);
         }
     }
-    (!shown.is_empty()).then(|| Context { text: framed(&body), shown, notes: Vec::new() })
+    (!shown.is_empty()).then(|| Context {
+        text: framed(&body),
+        shown,
+        notes: Vec::new(),
+        laid_down: Vec::new(),
+    })
 }
 
 fn note(observation: &AboutFile) -> Recalled {
@@ -52,6 +59,7 @@ fn note(observation: &AboutFile) -> Recalled {
         longest: LONGEST_NOTE + 20,
         at: observation.known.at,
         host: observation.host.clone(),
+        since: observation.since,
     }
 }
 
@@ -72,7 +80,7 @@ mod tests {
             discovery_tokens: 0,
             file: Some("src/total.rs".to_owned()),
         };
-        AboutFile { known, passages: vec![narrative.to_owned()], host: "claude-code".to_owned() }
+        AboutFile { known, passages: vec![narrative.to_owned()], host: "claude-code".to_owned(), since: None }
     }
 
     #[test]
@@ -81,13 +89,17 @@ mod tests {
         let mut all: Vec<AboutFile> = (1..=20)
             .map(|id| observation(id, ObservationType::Change, "Totals changed", &"word ".repeat(400)))
             .collect();
-        all.push(observation(21, ObservationType::Decision, "Totals are cents", "No floats here."));
+        let mut decision = observation(21, ObservationType::Decision, "Totals are cents", "No floats here.");
+        decision.since = Some(FileSince::Changed { by: 20 });
+        all.push(decision);
         let told = about_file("src/total.rs", &all, 2_000, now).unwrap();
         assert_eq!(told.shown[0], 21, "a decision comes first");
         assert!(told.shown.len() <= MOST && told.shown.len() > 1, "{:?}", told.shown);
         assert!(tokens(&told.text) <= BUDGET, "{}", told.text);
         assert!(
-            told.text.contains("- #21 (claude-code, today) Totals are cents: No floats here.\n"),
+            told.text.contains(
+                "- #21 (claude-code, today, file changed since, see #20) Totals are cents: No floats here.\n"
+            ),
             "{}",
             told.text
         );

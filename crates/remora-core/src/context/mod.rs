@@ -9,11 +9,13 @@ mod files;
 mod frame;
 mod noted;
 mod recalled;
+mod since;
 mod timeline;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::document::{RecordId, RecordKind};
 use crate::feedback::Feedback;
 use crate::memory::ObservationType;
 use crate::time::Time;
@@ -24,6 +26,7 @@ pub use frame::framed;
 use frame::safe;
 pub use noted::Noted;
 pub use recalled::{LONGEST_TEXT, Recalled, recalled};
+pub use since::FileSince;
 
 /// The most characters of one line of a summary, and of one fact.
 const LONGEST_LINE: usize = 400;
@@ -34,9 +37,11 @@ const LONGEST_FACT: usize = 200;
 pub struct Material {
     pub project: String,
     /// Preferences, conventions and corrections in the user's own words, the most important first.
-    pub laid_down: Vec<String>,
+    pub laid_down: Vec<LaidDown>,
     /// What the most valuable observations say, in a sentence or two, by their ids.
     pub substance: BTreeMap<i64, String>,
+    /// Observations among those whose file is not what it was.
+    pub files_since: BTreeMap<i64, FileSince>,
     /// What always holds, most important first.
     pub facts: Vec<String>,
     /// The user's own notes, the most important first.
@@ -46,6 +51,14 @@ pub struct Material {
     pub observations: Vec<Known>,
     /// Files that were worked on lately, or that git calls changed.
     pub hot_files: Vec<String>,
+}
+
+/// Something the user laid down, in their own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaidDown {
+    /// A fact, or an observation that the user saved.
+    pub id: RecordId,
+    pub text: String,
 }
 
 /// A session by its summary.
@@ -84,6 +97,8 @@ pub struct Context {
     pub shown: Vec<i64>,
     /// Which of the notes it shows, counted.
     pub notes: Vec<usize>,
+    /// What it shows of the user's own words.
+    pub laid_down: Vec<RecordId>,
 }
 
 /// Estimated tokens of a text.
@@ -128,8 +143,8 @@ pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
         safe(&material.project, 80)
     );
     let mut left = budget.checked_sub(tokens(&framed(&header)))?;
-    let laid_down = laid_down(&material.laid_down, left * 20 / 100);
-    left = left.saturating_sub(tokens(&laid_down));
+    let (own_words, laid_down) = laid_down(&material.laid_down, left * 20 / 100);
+    left = left.saturating_sub(tokens(&own_words));
     let mut body = header;
     let mut add = |part: String, left: &mut u64| {
         *left = left.saturating_sub(tokens(&part));
@@ -139,32 +154,47 @@ pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
     let (noted, notes) = noted::render(&material.notes, left * 30 / 100);
     add(noted, &mut left);
     add(sessions(&material.summaries, left * 40 / 100), &mut left);
-    let (known, mut shown) = valuable(material, left * 70 / 100, now);
+    // What stands above in the user's words is not repeated here.
+    let told: Vec<i64> =
+        laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
+    let (known, mut shown) = valuable(material, &told, left * 70 / 100, now);
     add(known, &mut left);
-    let rest: Vec<Known> =
-        material.observations.iter().filter(|known| !shown.contains(&known.id)).cloned().collect();
+    let rest: Vec<Known> = material
+        .observations
+        .iter()
+        .filter(|known| !shown.contains(&known.id) && !told.contains(&known.id))
+        .cloned()
+        .collect();
     let (timeline, titles) = timeline::render(&rest, &material.hot_files, left, now);
     add(timeline, &mut left);
     shown.extend(titles);
     let is_more = !is_empty || !notes.is_empty();
-    is_more.then(|| Context { text: format!("{laid_down}{}", framed(&body)), shown, notes })
+    is_more.then(|| Context { text: format!("{own_words}{}", framed(&body)), shown, notes, laid_down })
 }
 
 /// The user's own words stand apart: they are what an agent should go by.
-fn laid_down(words: &[String], budget: u64) -> String {
+fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
-    let lines = words.iter().map(|words| format!("- {}\n", safe(words, LONGEST_FACT)));
-    let list = part("", lines, budget.saturating_sub(tokens(OPENING) + 20));
-    if list.is_empty() { list } else { frame::own_words(OPENING, &list) + "\n" }
+    let budget = budget.saturating_sub(tokens(OPENING) + 20);
+    let (mut list, mut shown) = (String::new(), Vec::new());
+    for LaidDown { id, text } in words {
+        let line = format!("- {}\n", safe(text, LONGEST_FACT));
+        if tokens(&list) + tokens(&line) <= budget {
+            list.push_str(&line);
+            shown.push(*id);
+        }
+    }
+    if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
 /// The most valuable observations, with what they say.
-fn valuable(material: &Material, budget: u64, now: Time) -> (String, Vec<i64>) {
+fn valuable(material: &Material, told: &[i64], budget: u64, now: Time) -> (String, Vec<i64>) {
     let mut text = "\n## Worth knowing\n".to_owned();
     let mut shown = Vec::new();
     let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
     for known in by_worth.into_iter().take(WITH_SUBSTANCE) {
-        let Some(substance) = material.substance.get(&known.id) else { continue };
+        let substance = material.substance.get(&known.id).filter(|_| !told.contains(&known.id));
+        let Some(substance) = substance else { continue };
         let title = safe(&known.title, 120);
         let substance = safe(substance, LONGEST_SUBSTANCE + 20);
         let says = if substance.starts_with(title.trim_end_matches(['.', '…'])) {
@@ -172,7 +202,9 @@ fn valuable(material: &Material, budget: u64, now: Time) -> (String, Vec<i64>) {
         } else {
             format!("{title}: {substance}")
         };
-        let line = format!("- #{} {} {says}\n", known.id, known.kind.emoji());
+        let since =
+            material.files_since.get(&known.id).map(|since| format!("({since}) ")).unwrap_or_default();
+        let line = format!("- #{} {} {since}{says}\n", known.id, known.kind.emoji());
         if tokens(&text) + tokens(&line) <= budget {
             text.push_str(&line);
             shown.push(known.id);

@@ -2,7 +2,7 @@
 
 use super::frame::{framed, safe};
 use super::noted::{self, Noted};
-use super::{Context, tokens};
+use super::{Context, FileSince, tokens};
 use crate::time::Time;
 
 const LONGEST_TITLE: usize = 120;
@@ -24,6 +24,8 @@ pub struct Recalled {
     pub at: Time,
     /// Which program it was learned in.
     pub host: String,
+    /// What became of its file.
+    pub since: Option<FileSince>,
 }
 
 /// Tells as many of them as fit, in their order, within `budget`; notes come first, within `room` for all of it. `shown`
@@ -52,7 +54,12 @@ pub fn recalled(
             shown.push(number);
         }
     }
-    (!shown.is_empty() || !notes.is_empty()).then(|| Context { text: framed(&body), shown, notes })
+    (!shown.is_empty() || !notes.is_empty()).then(|| Context {
+        text: framed(&body),
+        shown,
+        notes,
+        laid_down: Vec::new(),
+    })
 }
 
 pub(super) fn line(memory: &Recalled, now: Time) -> String {
@@ -63,8 +70,9 @@ pub(super) fn line(memory: &Recalled, now: Time) -> String {
     } else {
         format!("{title}: {text}")
     };
+    let since = memory.since.map(|since| format!(", {since}")).unwrap_or_default();
     format!(
-        "- #{} ({}, {}) {}\n",
+        "- #{} ({}, {}{since}) {}\n",
         memory.id,
         safe(&memory.host, 40),
         memory.at.ago(now),
@@ -85,13 +93,18 @@ mod tests {
             longest: LONGEST_TEXT,
             at: Time(0),
             host: "Claude Code".to_owned(),
+            since: (id == "3").then_some(FileSince::Gone),
         };
         let memories =
             [memory("1", "Totals are cents. Always."), memory("s2", &"long ".repeat(90)), memory("3", "x")];
         let told = recalled(&memories, &[], 120, 500, Time(0)).unwrap();
         assert_eq!(told.shown, [0, 2], "the long one does not fit");
         assert!(told.text.contains("- #1 (Claude Code, today) Totals are cents. Always.\n"), "{}", told.text);
-        assert!(told.text.contains("- #3 (Claude Code, today) Totals are cents: x\n"), "{}", told.text);
+        assert!(
+            told.text.contains("- #3 (Claude Code, today, file is gone) Totals are cents: x\n"),
+            "{}",
+            told.text
+        );
         let note = Noted {
             id: 7,
             path: "a.md".into(),

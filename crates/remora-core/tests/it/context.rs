@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use remora_core::context::{Known, Material, PastSession, render, tokens};
+use remora_core::context::{FileSince, Known, LaidDown, Material, PastSession, render, tokens};
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
@@ -26,6 +28,10 @@ fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
     }
 }
 
+fn laid_down(number: i64, text: &str) -> LaidDown {
+    LaidDown { id: RecordId { kind: RecordKind::Fact, number }, text: text.to_owned() }
+}
+
 fn session(days: u32, what: &str) -> PastSession {
     PastSession {
         at: days_ago(days),
@@ -40,8 +46,9 @@ fn many(observations: i64) -> Material {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
     Material {
         project: "shop".to_owned(),
-        laid_down: (0..20).map(|n| format!("always do the thing number {n}")).collect(),
+        laid_down: (0..20).map(|n| laid_down(n, &format!("always do the thing number {n}"))).collect(),
         substance: (0..observations).map(|id| (id, format!("It was {id} because of a cast."))).collect(),
+        files_since: BTreeMap::from([(1, FileSince::Gone)]),
         notes: Vec::new(),
         facts: (0..100).map(|n| format!("rule {n}: never do the thing number {n}")).collect(),
         summaries: (0..10).map(|n| session(n, &format!("task {n}"))).collect(),
@@ -97,7 +104,7 @@ fn hostile_records_stay_inside_their_lines() {
     let mut material = many(1);
     material.project = evil.clone();
     material.facts = vec![evil.clone()];
-    material.laid_down = vec![evil.clone()];
+    material.laid_down = vec![laid_down(1, &evil)];
     material.substance.insert(0, evil.clone());
     material.observations[0].title = evil.clone();
     material.observations[0].file = Some(evil.clone());
@@ -150,4 +157,32 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
     let feedback = Feedback { cited: 3, last_used_at: Some(NOW), ..Feedback::default() };
     let used = ids(&|material| material.observations[usize::try_from(next).unwrap()].feedback = feedback);
     assert!(used.contains(&next) && !used.contains(&last), "{used:?}");
+}
+
+#[test]
+fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
+    let saved = RecordId { kind: RecordKind::Observation, number: 1 };
+    let mut material = many(3);
+    material.laid_down = vec![
+        LaidDown { id: saved, text: "Deploys happen on Tuesdays only.".to_owned() },
+        laid_down(7, "Always sign the tags."),
+    ];
+    let context = render(&material, 2_000, NOW).unwrap();
+    let (own, reference) = context.text.split_once("</remora-context>").unwrap();
+    assert!(own.contains("- Deploys happen on Tuesdays only.\n- Always sign the tags."), "{own}");
+    assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
+    assert_eq!(context.laid_down, [saved, material.laid_down[1].id]);
+    assert!(!context.shown.contains(&1) && !reference.contains("#1 "), "{reference}");
+    // What has no room in it is listed like everything else.
+    material.laid_down[0].text = "word ".repeat(2_000);
+    let budget = tokens(&context.text) / 2;
+    let context = render(&material, budget, NOW).unwrap();
+    assert!(!context.laid_down.contains(&saved) || !context.shown.contains(&1));
+}
+
+#[test]
+fn an_observation_whose_file_is_gone_says_so() {
+    let text = render(&many(3), 2_000, NOW).unwrap().text;
+    assert!(text.contains("- #1 🔍 (file is gone) Finding number 1: It was 1"), "{text}");
+    assert_eq!(text.matches("file is gone").count(), 1, "{text}");
 }

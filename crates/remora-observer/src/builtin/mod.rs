@@ -11,6 +11,7 @@ mod summary;
 mod text;
 mod title;
 mod traps;
+mod user;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
@@ -25,6 +26,7 @@ use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
 use traps::Trap;
+pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
 
@@ -40,7 +42,8 @@ pub fn observe(turn: &Turn) -> Memory {
     let observation = account.observation();
     let summary = account.summary(observation.as_ref());
     let observations = observation.into_iter().collect();
-    Memory { observations, summary, provider: NAME.to_owned(), ..Memory::default() }
+    let user::Words { facts, refutes } = user::words(turn);
+    Memory { observations, summary, facts, refutes, provider: NAME.to_owned(), ..Memory::default() }
 }
 
 /// A turn, read.
@@ -203,7 +206,7 @@ impl<'a> Account<'a> {
 
     /// Statements that stand by themselves: what the narrative has no room for, what fails and what works, what is proven.
     fn facts(&self, substance: &Substance) -> Vec<String> {
-        let said = substance.facts.iter().map(|sentence| ended(&sentence.text));
+        let said = substance.facts.iter().chain(&substance.open).map(|sentence| ended(&sentence.text));
         said.chain(self.traps.iter().map(trap)).chain(self.proof()).collect()
     }
 

@@ -8,9 +8,10 @@ use remora_core::text::one_line;
 use super::title::{self, is_name};
 
 /// Limits in characters: the narrative, one statement, and all statements beside the narrative.
-const NARRATIVE: usize = 420;
+const NARRATIVE: usize = 400;
 const STATEMENT: usize = 280;
-const STATEMENTS: usize = 260;
+const STATEMENTS: usize = 200;
+const OPEN_ENDS: usize = 220;
 /// Of what was said on the way, only the best is kept.
 const MOST_ASIDE: usize = 4;
 /// A shorter sentence seldom says anything alone.
@@ -25,10 +26,13 @@ pub(super) struct Substance {
     pub(super) narrative: Vec<Sentence>,
     /// Further statements, from the closing message and from what was said on the way.
     pub(super) facts: Vec<Sentence>,
+    /// What the closing message says is left to do.
+    pub(super) open: Vec<Sentence>,
 }
 
 impl Substance {
     pub(super) fn of(closing: &[Sentence], aside: &[Sentence]) -> Self {
+        let open: Vec<&Sentence> = closing.iter().filter(|sentence| sentence.role == Role::Next).collect();
         let mut seen = HashSet::new();
         let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
         let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
@@ -40,8 +44,9 @@ impl Substance {
         let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
         let room = STATEMENTS.saturating_sub(used);
         facts.extend(best(&aside, room, MOST_ASIDE, WORTH_ASIDE).0);
+        let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
         let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
-        Self { narrative: owned(narrative), facts: owned(facts) }
+        Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }
     }
 
     /// Without a sentence that is the title from end to end.

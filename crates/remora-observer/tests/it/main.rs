@@ -8,3 +8,4 @@ mod fake;
 mod pipeline;
 mod provider;
 mod transcripts;
+mod user;

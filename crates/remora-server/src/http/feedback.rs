@@ -42,6 +42,9 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<J
         JudgeError::OtherProject(row) => {
             ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
         }
+        JudgeError::FactOfOtherProject(row) => {
+            ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
+        }
     })?;
     // Context files follow what somebody says.
     http.shared.announce_news();

@@ -169,7 +169,7 @@ CREATE TABLE observations (
     source_event_ids TEXT NOT NULL,
     -- Of the session's uuid, title and narrative.
     content_hash     TEXT NOT NULL,
-    -- The uuid of the observation that replaces it. Written by the observer.
+    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer.
     superseded_by    BLOB,
     -- Written by `remora feedback`: it comes first at the start of every session.
     pinned_at        INTEGER,

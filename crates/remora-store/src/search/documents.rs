@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
 use crate::reading::{concepts, files};
-use crate::saving::BY_HAND;
+use crate::saving::SavedBy;
 
 /// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
 const SHORT_WORDS: usize = 60;
@@ -107,7 +107,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
-        let is_by_hand = row.get::<_, String>(11)? == BY_HAND;
+        let is_by_hand = SavedBy::from_provider(&row.get::<_, String>(11)?).is_some();
         let origin = Origin { observation_type: Some(row.get(12)?), ..origin(record, row)? };
         Ok((origin, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
     });

@@ -1,4 +1,4 @@
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -6,10 +6,11 @@ use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::Saved;
+use remora_store::{Saved, SavedBy};
 
 use super::{context_files, hook};
 use crate::app::{self, App};
+use crate::env;
 use crate::error::Result;
 use crate::output::{self, say, talk};
 
@@ -17,6 +18,9 @@ use crate::output::{self, say, talk};
 ///
 /// It becomes an observation of the project you are in and is found at once. `<private>` parts and secrets are removed
 /// before anything is written. Prints the observation's id.
+///
+/// What you type at a terminal is injected at the start of every session, as your own words. What an agent, a script or a
+/// pipe saves is reference data; to make it yours, save the same text at a terminal.
 #[derive(Args)]
 pub(crate) struct Save {
     /// What to remember; `-` reads it from standard input.
@@ -55,6 +59,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         kind: arguments.kind,
         facts: arguments.facts.clone(),
         files: arguments.files.clone(),
+        by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
     let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;
     context_files::follow(&mut store, Some(project));
@@ -70,6 +75,11 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         Saved::Known(_) => talk("That was saved before; nothing was added."),
     }
     Ok(())
+}
+
+/// Whether a person typed the command: at a terminal, and no agent says that it runs it.
+fn is_typed() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_agent()
 }
 
 fn read_input() -> Result<String> {

@@ -270,14 +270,14 @@ fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
     // Without vectors, so that the figures are the same everywhere.
     world.text(&["config", "set", "search.embedder", "off"]);
     insta::with_settings!({ filters => vec![(r"in \d+ ms", "in [N] ms")] }, {
-        let output = world.remora(&["context", "--explain", prompt]);
+        let output = world.remora(&["context", "--explain", prompt, "--new"]);
         assert!(output.status.success(), "{output:?}");
         let both = format!("{}---\n{}", world.neutral(&output.stdout), world.neutral(&output.stderr));
         insta::assert_snapshot!(both);
     });
     assert_eq!(world.json(&["retrievals"]), json!([]), "nothing of it counts as told");
     let told = told_with(&world, "three", prompt).unwrap();
-    let explained = world.json(&["context", "--explain", prompt]);
+    let explained = world.json(&["context", "--explain", prompt, "--new"]);
     assert_eq!(explained["context"], json!(told), "it is what a session is told");
     // The same for a session that knows something: what it was told, and what it learned.
     let verdict = |session: &str, id: &str| {
