@@ -24,6 +24,11 @@ pub(crate) fn disabled() -> bool {
     std::env::var_os(DISABLED).is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
+/// How an agent that runs where this process runs calls Remora.
+pub(crate) fn command() -> String {
+    remora_sys::process::command("remora")
+}
+
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -45,7 +45,7 @@ pub fn before(
         !about.passages.is_empty()
     });
     let Some(rendered) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
-    let items = rendered.shown.iter().map(|id| item(*id, &observations)).collect();
+    let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
     store.log_retrieval(&retrieval)?;

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Query, Request, State};
 use remora_app::recall::Injection;
 use remora_app::recall::prompt::{self, Explained, Explanation, NEW_SESSION, PromptRequest};
-use remora_app::recall::start;
+use remora_app::recall::start::{self, Reader};
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
@@ -182,7 +182,8 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Answ
     let whose = project::whose(project, cwd)?;
     let preview = http.read(move |store| {
         let project = remora_app::project(store, &whose)?;
-        Ok(start::preview(store, project, &settings, budget, Time::now())?)
+        let reader = Reader { limit: budget, command: &remora_sys::process::command("remora") };
+        Ok(start::preview(store, project, &settings, reader, Time::now())?)
     });
     Ok(Json(preview.await?.into()))
 }
