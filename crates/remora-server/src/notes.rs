@@ -248,7 +248,7 @@ impl Keeper {
     async fn forget(&self, state: NotesState) -> Result<(), StoreError> {
         while self.shared.writer.call(forget_some).await? {}
         let forget = move |store: &mut Store| {
-            store.set_always_told(&[])?;
+            store.set_always_injected(&[])?;
             store.set_notes_state(&state)
         };
         self.shared.writer.call(forget).await

@@ -49,7 +49,7 @@ pub(crate) fn on_trial(retrieval: &Retrieval) -> Vec<i64> {
     records.filter(|record| record.kind == RecordKind::Observation).map(|record| record.number).collect()
 }
 
-pub(crate) fn count_told(db: &Connection, observations: &[i64]) -> Result<(), StoreError> {
+pub(crate) fn count_injected(db: &Connection, observations: &[i64]) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO observation_feedback (observation_id, injected)
          SELECT o.id, 1 FROM json_each(?1) AS told JOIN observations AS o ON o.id = told.value WHERE true
@@ -208,7 +208,7 @@ fn count(db: &Connection, observation: ObservationId, change: &str, at: Time) ->
 #[cfg(test)]
 mod tests {
     use remora_core::memory::ObservationType;
-    use remora_core::privacy::{Draft, Note};
+    use remora_core::privacy::{Draft, SavedText};
 
     use super::*;
     use crate::{DataDir, SaveFor, locate};
@@ -225,7 +225,7 @@ mod tests {
             files: Vec::new(),
         };
         let place = SaveFor::Directory(locate(temp.path()));
-        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        let id = store.save(&place, &SavedText::new(&draft).unwrap(), Time(1)).unwrap().id();
         store.count_fetched(&[id, ObservationId(99)], Time(2));
         assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
         let rows = |store: &Store| {

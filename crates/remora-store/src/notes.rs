@@ -117,13 +117,13 @@ impl Store {
     }
 
     /// Says which notes are told to every session, the most important first.
-    pub fn set_always_told(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
+    pub fn set_always_injected(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
         let notes = &notes[..notes.len().min(MOST_ALWAYS)];
         write_meta(self, ALWAYS, &notes)
     }
 
     /// The notes that are told to every session.
-    pub fn always_told(&self) -> Result<Vec<Noted>, StoreError> {
+    pub fn always_injected(&self) -> Result<Vec<Noted>, StoreError> {
         let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
@@ -145,7 +145,7 @@ impl Store {
 
     /// Those of them that a session was not told yet, or not as they are now.
     pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
-        let mut notes = self.always_told()?;
+        let mut notes = self.always_injected()?;
         if !notes.is_empty() {
             let told = self.told(session)?.notes;
             notes.retain(|note| !told.contains(&(note.id, note.version.clone())));

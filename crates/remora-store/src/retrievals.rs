@@ -145,7 +145,7 @@ impl Store {
             ])?;
         ledger::write(&transaction, retrieval)?;
         if !on_trial.is_empty() {
-            feedback::count_told(&transaction, &on_trial)?;
+            feedback::count_injected(&transaction, &on_trial)?;
         }
         transaction.commit()?;
         Ok(())
@@ -178,7 +178,12 @@ impl Store {
     }
 
     /// Whether an agent of a session was given a note about this file in the session's current epoch.
-    pub fn was_told_of_file(&self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
+    pub fn was_injected_before_file(
+        &self,
+        session: SessionId,
+        agent: &str,
+        path: &str,
+    ) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
                    AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
         Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)

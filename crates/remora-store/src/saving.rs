@@ -3,7 +3,7 @@
 
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
-use remora_core::privacy::Note;
+use remora_core::privacy::SavedText;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
@@ -42,8 +42,8 @@ impl Saved {
 }
 
 impl Store {
-    /// Saves a note with its documents: when this returns, search finds it.
-    pub fn save(&mut self, target: &SaveFor, note: &Note, at: Time) -> Result<Saved, StoreError> {
+    /// Saves a text with its documents: when this returns, search finds it.
+    pub fn save(&mut self, target: &SaveFor, text: &SavedText, at: Time) -> Result<Saved, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let project = match target {
@@ -60,10 +60,10 @@ impl Store {
             provider: BY_HAND,
             model: "",
         };
-        let observation = note.observation();
+        let observation = text.observation();
         let saved = match writing::insert_observation(&transaction, &origin, observation, at)? {
             Some(id) => Saved::New(id),
-            None => Saved::Known(known(&transaction, &origin, note)?),
+            None => Saved::Known(known(&transaction, &origin, text)?),
         };
         transaction.commit()?;
         Ok(saved)
@@ -89,8 +89,8 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
 }
 
 /// The observation that says the same: one saved before, or one that was just made.
-fn known(db: &Connection, origin: &Origin<'_>, note: &Note) -> Result<ObservationId, StoreError> {
-    let observation = note.observation();
+fn known(db: &Connection, origin: &Origin<'_>, text: &SavedText) -> Result<ObservationId, StoreError> {
+    let observation = text.observation();
     let hash = writing::content_hash(origin.session_uuid, &observation.title, &observation.narrative);
     let before =
         "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL";

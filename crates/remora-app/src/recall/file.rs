@@ -34,7 +34,7 @@ pub fn before(
     let path = Path::new(&ahead.cwd).join(&ahead.path);
     let Some(file) = store.project_file(session.project, &path)? else { return Ok(None) };
     let agent = ahead.agent.as_ref().map_or("", |agent| agent.id.as_str());
-    if store.was_told_of_file(session.id, agent, &file.path)? {
+    if store.was_injected_before_file(session.id, agent, &file.path)? {
         return Ok(None);
     }
     let mut observations = store.about_file(&session, &file)?;

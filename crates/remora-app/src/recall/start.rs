@@ -80,7 +80,7 @@ fn context(
     let mut material = store.material(project, part, settings.context.summaries)?;
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
-            Recall::Everything | Recall::OfSession(_) => store.always_told()?,
+            Recall::Everything | Recall::OfSession(_) => store.always_injected()?,
             Recall::Since { session, .. } => store.untold_notes(session)?,
         };
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use remora_core::memory::ObservationType;
+
 use crate::support::World;
 
 fn root() -> PathBuf {
@@ -54,6 +56,22 @@ fn the_graph_of_crates_has_every_edge_and_no_other() {
         (name, used)
     });
     assert_eq!(sorted.collect::<BTreeMap<_, _>>(), dependencies());
+}
+
+#[test]
+fn every_observation_type_is_in_the_prompt_of_models_in_the_docs_and_in_the_help() {
+    let help = |command| World::new().text(&[command, "--help"]);
+    for text in [
+        document("crates/remora-observer/prompts/code.md"),
+        document("docs/http.md"),
+        help("search"),
+        help("save"),
+    ] {
+        for kind in ObservationType::ALL {
+            let names = |word: &str| word == kind.name();
+            assert!(text.split(|c: char| !c.is_alphabetic()).any(names), "{kind}: {text}");
+        }
+    }
 }
 
 #[test]
