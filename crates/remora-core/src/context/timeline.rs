@@ -4,6 +4,7 @@
 //! would cost a quarter of the text.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::frame::safe;
 use super::{Known, tokens};
@@ -134,15 +135,12 @@ impl<'a> Index<'a> {
             let (newest, oldest) = (&group[0], &group[group.len() - 1]);
             let is_one_day = newest.date == oldest.date;
             let day = |row: &Row<'_>| self.clock.format(row.known.at, "%b %-d, %Y");
-            if is_one_day {
-                text.push_str(&format!("### {}\n", day(newest)));
-            } else {
-                text.push_str(&format!("### {} to {}\n", day(oldest), day(newest)));
-            }
+            let span = if is_one_day { day(newest) } else { format!("{} to {}", day(oldest), day(newest)) };
+            let _ = writeln!(text, "### {span}");
             let format = if is_one_day { "%H:%M" } else { "%b %-d" };
             for row in group {
                 let time = self.clock.format(row.known.at, format);
-                text.push_str(&format!("| #{} | {time} {}", row.known.id, row.rest));
+                let _ = write!(text, "| #{} | {time} {}", row.known.id, row.rest);
             }
         }
         text

@@ -88,7 +88,8 @@ fn every_file_that_the_code_map_names_exists() {
         let source = root().join("crates").join(name).join("src");
         let files: Vec<PathBuf> = walk(&source);
         for word in paragraph.split('`').skip(1).step_by(2) {
-            let is_file = word.ends_with(".rs") || word.ends_with(".sql");
+            let extension = Path::new(word).extension().and_then(|extension| extension.to_str());
+            let is_file = matches!(extension, Some("rs" | "sql"));
             let is_folder = word.ends_with('/') && word.bytes().filter(|b| *b == b'/').count() == 1;
             let exists = files.iter().any(|file| file.ends_with(word.trim_end_matches('/')));
             assert!(exists || !(is_file || is_folder), "{name}: {word}");
