@@ -1,6 +1,6 @@
 //! Search in the daemon: a thread with a connection of its own, the model that questions are embedded with, and the
 //! vectors in memory. Model and vectors come with the first question that needs them and go when none came for a while.
-//! An embedder over the network is asked before the thread is, so that nobody else waits for it.
+//! An embedder over the network is called before the thread gets the query, so that no other query waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ use tokio::time::timeout;
 use crate::embedders::{Chosen, Embedders};
 use crate::store_thread::StoreThread;
 
-/// How long somebody who searches waits for an embedder over the network.
+/// Timeout of an embedder over the network for a search.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// How long somebody waits whose prompt is on its way to an agent.
+/// Timeout of an embedder over the network for a prompt.
 const HURRY: Duration = Duration::from_millis(40);
-/// How long work that nobody waits for stands back for an answer.
+/// The longest pause of background work while a query is answered.
 const COURTESY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -35,16 +35,16 @@ pub struct Finder {
     last_used: Mutex<Option<Instant>>,
     /// How many questions are being answered.
     answering: watch::Sender<usize>,
-    /// Somebody searched, and there is something to be given up later.
+    /// Notified after a query: model and vectors are in memory and may be dropped later.
     pub(crate) used: Notify,
 }
 
-/// Who embeds a question.
+/// The embedder of a query.
 enum EmbeddedBy {
     Nobody,
     /// The model in the program, when its turn comes.
     Here,
-    /// Somebody over the network, who has answered, or not.
+    /// An embedder over the network, with its answer or its error.
     Elsewhere(Result<Embeddings, EmbedError>),
 }
 

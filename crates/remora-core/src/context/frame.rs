@@ -1,4 +1,4 @@
-//! The block around everything that is given to an agent: it says what the text is, and nothing in it can end it.
+//! The block around everything that is injected: it says what the text is, and no stored text can close it.
 
 use crate::privacy::tags::{self, CONTEXT_TAG};
 
@@ -30,7 +30,7 @@ pub(super) fn safe(text: &str, most: usize) -> String {
     tags::defused(whole_sentences(&line))
 }
 
-/// A text that was cut is told up to the end of a sentence, if that leaves the better part of it.
+/// Ends a text that was cut at the end of a sentence, if that keeps more than half of it.
 fn whole_sentences(line: &str) -> &str {
     match line.strip_suffix('…').and_then(|cut| cut.rfind(". ")) {
         Some(end) if 2 * end > line.len() => &line[..=end],

@@ -64,7 +64,7 @@ pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError
     let removed = db
         .prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
         .execute(params![record.kind.name(), record.number])?;
-    // An id may be given again, and whoever holds vectors in memory knows them by id.
+    // Vectors in memory are known by document id, and SQLite may use an id again. A new epoch drops them.
     if removed > 0 {
         db.execute("UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch'", [])?;
     }
@@ -127,8 +127,8 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     let surroundings = if is_by_hand {
         Surroundings::default()
     } else {
-        let told = short(&joined(&[&title, &narrative]));
-        observation_surroundings(db, &origin, prompt_number, &told)?
+        let summary = short(&joined(&[&title, &narrative]));
+        observation_surroundings(db, &origin, prompt_number, &summary)?
     };
     let mut documents = vec![Document { part: "narrative".into(), title: title.clone(), body, surroundings }];
     for (number, fact) in (1..).zip(facts) {
@@ -138,19 +138,19 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-/// What stood around an observation; its neighbour learns of it, `told` in few words.
+/// The texts around an observation. The observation before it gets `summary` as the text after it.
 fn observation_surroundings(
     db: &Connection,
     origin: &Origin,
     prompt_number: i64,
-    told: &str,
+    summary: &str,
 ) -> Result<Surroundings, StoreError> {
     let session = origin.session.unwrap_or_default();
     let prompt = prompt_text(db, session, prompt_number)?;
     let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", origin.record.number)?;
     let after = observation_beside(db, session, "id > ?2 ORDER BY id", origin.record.number)?;
     if let Some(neighbour) = &before {
-        set_after(db, neighbour.id, told)?;
+        set_after(db, neighbour.id, summary)?;
     }
     Ok(Surroundings {
         prompt: short(&prompt),
@@ -202,7 +202,7 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     if let Some(neighbour) = &before {
         set_after_turn(db, neighbour.id, &short(&body))?;
     }
-    // A turn that was held back and is told later stands before one that is known already.
+    // A turn that waited in the queue may be stored after the turn that follows it.
     if let Some(neighbour) = &after {
         set_before_turn(db, neighbour.id, &short(&body))?;
     }
