@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::frame::safe;
 use super::{Known, Material, timeline, tokens};
 use crate::prose::{Sentence, fingerprint, sentences};
+use crate::text::one_line;
 use crate::time::Time;
 
 const HEADING: &str = "\n## Worth knowing\n";
@@ -34,7 +35,12 @@ fn candidates(material: &Material, now: Time) -> impl Iterator<Item = &Known> {
 /// first, then the rest.
 pub fn substance(text: &str, most: usize) -> Vec<String> {
     let says_something = |sentence: &Sentence| !sentence.role.is_idle() && tokens(&sentence.text) >= FEWEST;
-    let all = sentences(text).into_iter().filter(says_something);
+    let all = sentences(text);
+    if all.is_empty() {
+        // A text without sentences, such as a line of markup, is taken as it is.
+        return Some(one_line(text, most)).filter(|line| !line.is_empty()).into_iter().collect();
+    }
+    let all = all.into_iter().filter(says_something);
     let (knowledge, rest): (Vec<Sentence>, Vec<Sentence>) =
         all.partition(|sentence| sentence.role.is_knowledge());
     let mut left = most;
@@ -179,13 +185,22 @@ mod tests {
 
     #[test]
     fn causes_and_traps_come_before_the_account() {
-        let text = "Changed the key. The cache was stale because its key had no version. Updated it.";
+        let text = "The key of the cache now holds the schema version. The cache was stale because its key had no version. Updated it.";
         let substance = |most| substance(text, most);
         assert_eq!(
             substance(200),
-            ["The cache was stale because its key had no version.", "Changed the key."]
+            [
+                "The cache was stale because its key had no version.",
+                "The key of the cache now holds the schema version."
+            ]
         );
         assert_eq!(substance(60), ["The cache was stale because its key had no version."]);
-        assert_eq!(substance(20), ["Changed the key."], "what does not fit makes room for what does");
+        assert_eq!(
+            substance(51),
+            ["The key of the cache now holds the schema version."],
+            "what does not fit makes room for what does"
+        );
+        assert_eq!(super::substance("# Only a heading\n", 200), ["# Only a heading"]);
+        assert_eq!(super::substance(" \n", 200), [""; 0]);
     }
 }
