@@ -1,7 +1,7 @@
 //! The use cases of Remora, each one function from a typed request to a typed answer.
 //!
 //! Hooks, commands, the daemon's HTTP interface and the demo are doors: they read what somebody sent, call a function
-//! of this crate, and show what it returned. So the same question has the same answer whoever asks.
+//! of this crate, and show what it returned. So the same question has the same answer through every door.
 //!
 //! | module | use case |
 //! |---|---|

@@ -19,7 +19,7 @@ const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 /// Hooks that wait for the database look every three milliseconds or sooner.
 const BETWEEN_TURNS: Duration = Duration::from_millis(3);
-/// How often a claim shows that somebody is at work on it.
+/// Interval of heartbeats of a claim.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Receiver<bool>) {
@@ -31,7 +31,7 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             worker.report(&error.to_string());
             AFTER_ERROR
         });
-        worker.tell_health();
+        worker.publish_health();
         tokio::select! {
             () = shared.work.notified() => {}
             () = tokio::time::sleep(sleep) => {}
@@ -77,7 +77,7 @@ impl Worker {
         self.silence = settings.observer.turn_silence;
     }
 
-    /// Does what there is to do; says how long there is nothing more.
+    /// Works off the queue. Returns how long to wait until there may be more.
     async fn round(&mut self, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
         self.shared
             .writer
@@ -116,7 +116,7 @@ impl Worker {
         Ok(Duration::from_millis(wait.unsigned_abs()).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
     }
 
-    fn tell_health(&self) {
+    fn publish_health(&self) {
         self.shared.health.send_if_modified(|health| {
             let now = self.observer.health();
             let changed = *health != now;
@@ -170,7 +170,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) {
     }
 }
 
-/// What was odd about an answer is no failure, and yet somebody may want to know. Never what it said.
+/// Logs what was odd about an answer, which is no failure. Never logs the answer.
 fn note(shared: &Shared, reflection: &Reflection) {
     if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
         log::warn(&shared.dir, "observer", reason);

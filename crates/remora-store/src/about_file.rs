@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_core::context::{AboutFile, LONGEST_NOTE};
+use remora_core::context::{AboutFile, LONGEST_NOTE, substance};
 use remora_core::ids::ProjectId;
-use remora_core::prose::substance;
 use rusqlite::{OptionalExtension, params};
 
 use crate::material::{KNOWN_COLUMNS, read_known};

@@ -1,4 +1,4 @@
-//! What a session is told at its start, read from the store.
+//! The records that a session may get at its start.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::saving::{self, SavedBy};
 use crate::{Store, StoreError, feedback};
 
-/// Of so many what is shown is chosen: the latest, the latest decisions and bugs, how far back these are looked for,
-/// and what is pinned. No host takes as many lines.
+/// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
+/// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
 const LATEST: u32 = 200;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
 const PINNED: u32 = 100;
-/// Files of so many of the latest observations are what the work is about.
+/// The files of this many newest observations are in work.
 const LATELY: usize = 20;
 /// Several summaries belong to one session.
 const SUMMARIES_EACH: u32 = 6;
@@ -80,7 +80,7 @@ impl Store {
         Ok(found)
     }
 
-    /// What there is to tell. `sessions` is how many earlier ones may be told of.
+    /// Everything that may be injected. `sessions` is the limit for earlier sessions.
     pub fn material(
         &self,
         project: ProjectId,
@@ -88,7 +88,8 @@ impl Store {
         sessions: u32,
     ) -> Result<Material, StoreError> {
         let observations = self.known(project, recall)?;
-        let mut hot_files = self.changed_files(project)?;
+        let uncommitted = self.changed_files(project)?;
+        let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
@@ -101,11 +102,12 @@ impl Store {
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
             facts: self.standing_facts(project, recall)?,
-            // Whether there are any is for the settings to say.
+            // The caller adds them if the settings allow it.
             notes: Vec::new(),
             summaries: self.past_sessions(project, recall, sessions)?,
             observations,
             hot_files,
+            uncommitted,
         })
     }
 
@@ -149,7 +151,7 @@ impl Store {
             Recall::Since { .. } => return Ok(Vec::new()),
         };
         let mut statement = self.db.prepare_cached(
-            "SELECT session_id, created_at, request, learned, completed, next_steps FROM session_summaries
+            "SELECT session_id, created_at, request, learned, completed, next_steps, notes FROM session_summaries
              WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
              ORDER BY created_at DESC, id DESC LIMIT ?3",
         )?;
@@ -160,20 +162,23 @@ impl Store {
                 learned: row.get(3)?,
                 completed: row.get(4)?,
                 next_steps: row.get(5)?,
+                notes: row.get(6)?,
             };
             Ok((row.get::<_, i64>(0)?, session))
         })?;
-        // The last summary of a session knows of those before it.
-        let mut told = Vec::new();
-        let mut sessions = Vec::new();
+        let mut sessions: Vec<(i64, PastSession)> = Vec::new();
         for row in rows {
             let (id, session) = row?;
-            if !told.contains(&id) && told.len() < most as usize {
-                told.push(id);
-                sessions.push(session);
+            match sessions.iter().position(|(other, _)| *other == id) {
+                None if sessions.len() < most as usize => sessions.push((id, session)),
+                // The last summary of a session covers those before it, unless it has nothing but a request.
+                Some(place) if !sessions[place].1.is_substantial() && session.is_substantial() => {
+                    sessions[place].1 = session;
+                }
+                None | Some(_) => {}
             }
         }
-        Ok(sessions)
+        Ok(sessions.into_iter().map(|(_, session)| session).collect())
     }
 
     /// What the user laid down and what is in force: texts they saved at a terminal, then rules and corrections they typed.

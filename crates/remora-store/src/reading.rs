@@ -274,7 +274,7 @@ impl Store {
         self.rows(&sql, &[&beginning], read_session)
     }
 
-    /// The directory of the session's project, from which its paths are told.
+    /// The directory of the session's project. Its paths are relative to it.
     pub fn session_root(&self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";

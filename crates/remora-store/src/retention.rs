@@ -1,4 +1,4 @@
-//! What would otherwise only grow is cut back: usage, what agents were told, the audit log, payloads nobody retried, old backups.
+//! Deletes what is past its retention: usage, the log of injections, the audit log, failed payloads, old backups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const AUDIT_DAYS: u32 = 365;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub usage: usize,
-    /// What agents were told.
+    /// The log of injections.
     pub retrievals: usize,
     pub audit: usize,
     pub failed: usize,

@@ -1,4 +1,4 @@
-//! What agents were told: written down, so that nothing is told twice in a session and anybody can look.
+//! The log of injections: so that nothing is injected twice into a session, and `remora retrievals` can show it.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Store, StoreError, feedback, ledger};
 
-/// When an agent is told something.
+/// The moment of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
@@ -43,7 +43,7 @@ impl Moment {
 /// Why a record stands in the timeline of a session's start: with its title alone.
 const TIMELINE: &str = "timeline";
 
-/// One record that was told.
+/// One record of an injection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub id: String,
@@ -51,7 +51,7 @@ pub struct Item {
     pub score: Option<f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Of a note that is told because it always is: which state of it.
+    /// Version of a note that is always injected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// Hashes of the passages that were injected, for the ledger; none where only a title was.
@@ -80,14 +80,14 @@ impl Item {
         Self::new(observation.to_string(), "file")
     }
 
-    /// A note that is always told.
+    /// A note that is always injected.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
         Self { version: note.version.clone(), ..Self::new(id.to_string(), "note") }
     }
 }
 
-/// What an agent was told at one moment.
+/// One injection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Retrieval {
     #[serde(skip)]
@@ -114,13 +114,13 @@ pub enum WhichRetrievals {
     OfSession(SessionId),
 }
 
-/// What somebody knows already.
+/// What was injected into a session before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     pub records: HashSet<RecordId>,
     /// The sessions whose observations those are.
     pub sessions: HashSet<SessionId>,
-    /// Notes that are always told, with their versions. A part of one that matters for a prompt is told beside that.
+    /// Notes that are always injected, with their versions. A part of such a note may also answer a prompt.
     pub notes: HashSet<(i64, String)>,
 }
 
@@ -136,7 +136,7 @@ pub struct RetrievalRow {
 }
 
 impl Store {
-    /// Writes down what was told, and counts it for those whose being told is a test of their use.
+    /// Logs an injection, and counts it for the observations whose use is measured.
     pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<(), StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let on_trial = feedback::on_trial(retrieval);
@@ -160,13 +160,13 @@ impl Store {
             ])?;
         ledger::write(&transaction, retrieval)?;
         if !on_trial.is_empty() {
-            feedback::count_told(&transaction, &on_trial)?;
+            feedback::count_injected(&transaction, &on_trial)?;
         }
         transaction.commit()?;
         Ok(())
     }
 
-    /// What a session was told of already.
+    /// What was injected into a session before.
     pub fn told(&self, session: SessionId) -> Result<Told, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
@@ -193,7 +193,12 @@ impl Store {
     }
 
     /// Whether an agent of a session was given a note about this file in the session's current epoch.
-    pub fn was_told_of_file(&self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
+    pub fn was_injected_before_file(
+        &self,
+        session: SessionId,
+        agent: &str,
+        path: &str,
+    ) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
                    AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
         Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)

@@ -3,7 +3,7 @@
 
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
-use remora_core::privacy::Note;
+use remora_core::privacy::SavedText;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
@@ -64,12 +64,12 @@ impl Saved {
 }
 
 impl Store {
-    /// Saves a note with its documents: when this returns, search finds it. A person who saves what a program saved before
+    /// Saves a text with its documents: when this returns, search finds it. A person who saves what a program saved before
     /// makes it their own.
     pub fn save(
         &mut self,
         target: &SaveFor,
-        note: &Note,
+        text: &SavedText,
         by: SavedBy,
         at: Time,
     ) -> Result<Saved, StoreError> {
@@ -89,11 +89,11 @@ impl Store {
             provider: by.provider(),
             model: "",
         };
-        let observation = note.observation();
+        let observation = text.observation();
         let saved = if let Some(id) = writing::insert_observation(&transaction, &origin, observation, at)? {
             Saved::New(id)
         } else {
-            let id = known(&transaction, &origin, note)?;
+            let id = known(&transaction, &origin, text)?;
             if by == SavedBy::Person {
                 confirm(&transaction, session, id, at)?;
             }
@@ -132,8 +132,8 @@ fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> 
 }
 
 /// The observation that says the same: one saved before, or one that was just made.
-fn known(db: &Connection, origin: &Origin<'_>, note: &Note) -> Result<ObservationId, StoreError> {
-    let observation = note.observation();
+fn known(db: &Connection, origin: &Origin<'_>, text: &SavedText) -> Result<ObservationId, StoreError> {
+    let observation = text.observation();
     let hash = writing::content_hash(origin.session_uuid, &observation.title, &observation.narrative);
     let before =
         "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL";

@@ -49,6 +49,11 @@ pub(crate) fn is_agent() -> bool {
     })
 }
 
+/// How an agent that runs where this process runs calls Remora.
+pub(crate) fn command() -> String {
+    remora_sys::process::command("remora")
+}
+
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

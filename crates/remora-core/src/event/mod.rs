@@ -33,7 +33,7 @@ pub struct SessionRef {
     pub id: String,
 }
 
-/// What the host gives to tell two events apart; a replayed event carries the same.
+/// The host's key that distinguishes two events. A replayed event has the same key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -101,25 +101,6 @@ impl Role {
     }
 }
 
-/// The sentences of a text that say most, in their order, up to this many characters: knowledge first, then the rest.
-pub fn substance(text: &str, most: usize) -> Vec<String> {
-    let all: Vec<Sentence> =
-        sentences(text).into_iter().filter(|sentence| !sentence.role.is_idle()).collect();
-    let (knowledge, rest): (Vec<usize>, Vec<usize>) =
-        (0..all.len()).partition(|place| all[*place].role.is_knowledge());
-    let mut chosen = Vec::new();
-    let mut length = 0;
-    for place in knowledge.into_iter().chain(rest) {
-        let cost = all[place].text.chars().count() + 1;
-        if length + cost <= most {
-            length += cost;
-            chosen.push(place);
-        }
-    }
-    chosen.sort_unstable();
-    chosen.into_iter().map(|place| all[place].text.clone()).collect()
-}
-
 /// Names what a text says: case, marks and spaces make no difference. FNV-1a, because it is stored.
 pub fn fingerprint(text: &str) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;

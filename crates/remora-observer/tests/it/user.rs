@@ -55,7 +55,7 @@ impl World {
     /// What the session came to.
     fn summary(&self) -> String {
         let session = self.store.sessions(None, 1).unwrap().remove(0).id;
-        format!("{:?}", self.store.session_summary(session).unwrap().unwrap().summary)
+        format!("{:?}", self.store.session_summaries(session).unwrap().pop().unwrap().summary)
     }
 
     /// What stands after it.

@@ -1,4 +1,4 @@
-//! What somebody says of an observation.
+//! Verdicts about observations.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<J
             ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
         }
     })?;
-    // Context files follow what somebody says.
+    // Context files follow verdicts.
     http.shared.announce_news();
     Ok(Json(judged))
 }

@@ -135,7 +135,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
     assert_eq!(store.note(NoteId(7)).unwrap().unwrap().title, "Harbour");
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
     assert_eq!(vault, "/home/dev/vault");
-    assert_eq!(store.always_told().unwrap()[0].text, "The harbour");
+    assert_eq!(store.always_injected().unwrap()[0].text, "The harbour");
     assert!(store.told(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
     assert_eq!(store.summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
     assert_eq!(store.context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
@@ -355,7 +355,7 @@ fn a_deleted_record_is_read_nowhere() {
 
     delete(&store, "notes", 7);
     assert_eq!((store.note(NoteId(7)).unwrap(), store.count_notes().unwrap()), (None, 0));
-    assert_eq!((store.known_notes().unwrap(), store.always_told().unwrap()), (vec![], vec![]));
+    assert_eq!((store.known_notes().unwrap(), store.always_injected().unwrap()), (vec![], vec![]));
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();

@@ -54,7 +54,7 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// How many documents there are, about: the largest id tells without counting them.
+    /// Approximate number of documents: the largest id, which needs no count.
     pub fn about_documents(&self) -> Result<usize, StoreError> {
         let sql = "SELECT ifnull(max(id), 0) FROM documents";
         let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;

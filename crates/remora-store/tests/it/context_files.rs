@@ -1,5 +1,5 @@
 use remora_core::memory::ObservationType;
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::context_files::{FileProblem, FilesAt, Forms};
 use remora_store::{SaveFor, SavedBy, locate, worktree};
@@ -35,7 +35,7 @@ fn what_was_learned_changes_the_mark_and_tells_its_files() {
     let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
     let before = store.memory_mark(project).unwrap();
     assert_eq!(store.memory_mark(project).unwrap(), before);
-    let note = Note::new(&Draft {
+    let note = SavedText::new(&Draft {
         text: "Totals are cents.".to_owned(),
         title: None,
         kind: ObservationType::Discovery,

@@ -5,7 +5,7 @@ use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::memory::{Memory, ObservationType, Summary};
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::search::Filters;
 use remora_store::{NewFact, Recall, SaveFor, SavedBy, Store, locate};
@@ -138,7 +138,7 @@ fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
             facts: Vec::new(),
             files: Vec::new(),
         };
-        Note::new(&draft).unwrap()
+        SavedText::new(&draft).unwrap()
     };
     store.save(&SaveFor::Project(app), &note("Totals are cents."), SavedBy::Program, Time(1)).unwrap();
     assert!(changed(&store), "an observation");

@@ -2,12 +2,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::AppError;
-use remora_app::recall::{Injection, start};
+use remora_app::recall::Injection;
+use remora_app::recall::start::{self, Reader};
 use remora_core::time::Time;
 use serde_json::json;
 
 use super::explain::{self, Asker};
 use crate::app::{self, App};
+use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 
@@ -60,7 +62,10 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     };
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let injection = match project {
-        Some(project) => start::preview(&store, project, &settings, budget, Time::now())?,
+        Some(project) => {
+            let reader = Reader { limit: budget, command: &env::command() };
+            start::preview(&store, project, &settings, reader, Time::now())?
+        }
         None => None,
     };
     if app.json {

@@ -2,6 +2,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
@@ -29,8 +30,8 @@ pub(crate) struct Save {
     /// Its title; without one, the first sentence.
     #[arg(long)]
     title: Option<String>,
-    /// What it is: bugfix, feature, refactor, change, discovery or decision.
-    #[arg(long = "type", value_name = "TYPE", default_value = "discovery", value_parser = observation_type)]
+    /// What it is.
+    #[arg(long = "type", value_name = "TYPE", default_value = "discovery", ignore_case = true, value_parser = observation_type())]
     kind: ObservationType,
     /// A file it is about; may be given several times.
     #[arg(long = "file", value_name = "PATH")]
@@ -88,8 +89,7 @@ fn read_input() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A type by its name; other words are refused, because a mistyped one would quietly be something else.
-pub(crate) fn observation_type(word: &str) -> std::result::Result<ObservationType, String> {
-    let all = || ObservationType::ALL.map(ObservationType::name).join(", ");
-    ObservationType::named(word).ok_or_else(|| format!("expected one of {}", all()))
+/// A type by its name. Help, completions and errors list the names.
+pub(crate) fn observation_type() -> impl TypedValueParser<Value = ObservationType> {
+    PossibleValuesParser::new(ObservationType::ALL.map(ObservationType::name)).map(ObservationType::from)
 }

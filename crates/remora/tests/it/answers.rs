@@ -2,7 +2,7 @@
 
 use remora_app::Engine;
 use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
-use remora_app::recall::start;
+use remora_app::recall::start::{self, Reader};
 use remora_core::context;
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -58,7 +58,8 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let room = response::room(host).unwrap();
     let now = Time::now();
     let settings = Settings::default();
-    let start = start::preview(&store, ProjectId(1), &settings, room.min(2_000), now).unwrap();
+    let reader = Reader { limit: room.min(2_000), command: "remora" };
+    let start = start::preview(&store, ProjectId(1), &settings, reader, now).unwrap();
     let request =
         PromptRequest { text: PROMPT.to_owned(), project: ProjectId(1), session: NEW_SESSION, room };
     let engine = Engine { searcher: &Searcher::new(), embedder: None };

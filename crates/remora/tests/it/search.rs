@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use remora_core::memory::ObservationType;
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::{DataDir, SaveFor, SavedBy, Store, locate};
 use rusqlite::Connection;
@@ -62,7 +62,7 @@ fn save_many(world: &World, directory: &Path, count: usize) {
             facts: vec![format!("Part {number} weighs {} grams", number * 3)],
             files: Vec::new(),
         };
-        store.save(&target, &Note::new(&draft).unwrap(), SavedBy::Program, Time::now()).unwrap();
+        store.save(&target, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time::now()).unwrap();
     }
 }
 
