@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use remora_app::recall::prompt::{self, Explained, PromptRequest, is_trivial};
+use remora_app::recall::prompt::{self, Explained, Limits, PromptRequest, is_trivial};
 use remora_app::search::{self, SearchRequest};
 use remora_app::{AppError, Engine};
 use remora_core::settings::Settings;
@@ -21,8 +21,6 @@ use crate::store_thread::StoreThread;
 
 /// How long somebody who searches waits for an embedder over the network.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// How long somebody waits whose prompt is on its way to an agent.
-const HURRY: Duration = Duration::from_millis(40);
 /// How long work that nobody waits for stands back for an answer.
 const COURTESY: Duration = Duration::from_millis(200);
 
@@ -98,7 +96,8 @@ impl Finder {
     ) -> Result<Explained, AppError> {
         let asked = match self.embedders.chosen(&settings.search) {
             Chosen::Remote(remote) if !is_trivial(&request.text) => {
-                Asked::Elsewhere(remote.quick_question(&request.text, HURRY).await)
+                let limit = Limits::of(&settings.memory).embedder;
+                Asked::Elsewhere(remote.quick_question(&request.text, limit).await)
             }
             Chosen::Unusable(error, _) => Asked::Elsewhere(Err(error)),
             Chosen::Builtin => Asked::Here,
