@@ -12,6 +12,7 @@ mod drain;
 mod observer;
 mod prompts;
 pub mod provider;
+mod session;
 mod stack;
 mod transcript;
 mod turn;

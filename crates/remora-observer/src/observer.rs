@@ -18,7 +18,7 @@ use crate::builtin;
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
 use crate::turn::Turn;
-use crate::{stack, transcript};
+use crate::{session, stack, transcript};
 
 /// The most events of one batch.
 const MOST_EVENTS: u32 = 2000;
@@ -390,7 +390,10 @@ fn remember(
 ) -> Result<Settled, StoreError> {
     // Memory is as old as what it is about.
     let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    store.confirm(batch, memory, call, at)?;
+    let before = store.session_summary(batch.session)?.map(|row| row.summary);
+    let summary = memory.summary.clone().map(|turn| session::grow(before, turn));
+    let memory = Memory { summary, ..memory.clone() };
+    store.confirm(batch, &memory, call, at)?;
     Ok(Settled {
         events: batch.events.len(),
         observations: memory.observations.len(),
