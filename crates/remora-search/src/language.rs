@@ -385,7 +385,8 @@ mod tests {
             (Language::French, "connexion", &["connexions"]),
             (Language::French, "journaux", &["journal", "journaux"]),
             (Language::German, "geloescht", &["loeschen", "geloescht", "loescht"]),
-            (Language::German, "rechnung", &["rechnungen", "rechnungsnummer", "kundenrechnung"]),
+            (Language::German, "rechnung", &["rechnungen", "rechnungsnummer"]),
+            (Language::German, "verbindungen", &["verbindung", "datenbankverbindung"]),
             (Language::Spanish, "conexiones", &["conexion"]),
             (Language::Spanish, "sincronizar", &["sincronizacion", "sincroniza", "sincronizado"]),
         ] {

@@ -153,7 +153,7 @@ impl Question {
 fn called(chunk: &str) -> Option<&str> {
     let (before, after) = chunk.split_once('(')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let name = &before[before.rfind(|c| !is_name(c)).map_or(0, |at| at + 1)..];
+    let name = &before[before.trim_end_matches(is_name).len()..];
     (name.len() >= 3 && name.contains(|c: char| c.is_ascii_alphabetic()) && after.contains(')'))
         .then_some(name)
 }
