@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::time::Time;
 use remora_store::{Store, StoreError};
 
-use crate::observer::{Next, Observer};
+use crate::observer::Observer;
 
 /// What was made of the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Drained {
 pub fn drain(store: &mut Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
     let observer = Observer::builtin(owner, silence);
     let mut drained = Drained::default();
-    while let Next::Settled(settled) = observer.next(store, Time::now())? {
+    while let Some(settled) = observer.observe(store, Time::now())? {
         drained.turns += 1;
         drained.events += settled.events;
         drained.observations += settled.observations;

@@ -1,6 +1,7 @@
-//! From a turn that has ended to memory, in three steps: [`Observer::next`] claims a turn and settles it at once
-//! where nobody needs to be asked; [`Task::ask`] and [`Task::reflect`] ask the model and read what it says, without the
-//! store; [`Task::settle`] stores what came of it, or gives the turn back. Whoever runs the steps may die between any two of them.
+//! From a turn that has ended to memory. [`Observer::next`] claims a turn and stores what the built-in observer makes of it,
+//! at once. If a model is to be asked, three more steps follow: [`Task::ask`] and [`Task::reflect`] ask it and read what it
+//! says, without the store; [`Task::settle`] revises the memory by the answer, or gives the turn back. A model adds, it never
+//! withholds: whatever goes wrong, what the built-in observer stored stays. The process may die between any two steps.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,7 +44,7 @@ enum Mind {
     /// Nobody: what is at hand is enough.
     Builtin,
     Model(Arc<Model>),
-    /// A model that cannot be asked as the settings are. Events wait for better ones.
+    /// A model that cannot be asked as the settings are. It is asked when there are better ones.
     Unusable {
         provider: &'static str,
         trouble: Trouble,
@@ -69,9 +70,9 @@ pub enum Next {
     Nothing,
     /// It was turned into memory.
     Settled(Settled),
-    /// It was given back, to wait.
-    Waits,
-    /// A model is to be asked.
+    /// It is memory already, and no model is asked about it: not now, or not at all.
+    NotAsked,
+    /// It is memory already, and a model is to be asked.
     Ask(Box<Task>),
 }
 
@@ -83,14 +84,20 @@ pub struct Settled {
     pub has_summary: bool,
 }
 
+/// A turn whose memory was just stored.
+struct Observed {
+    settled: Settled,
+    /// Still claimed, if a model is to be asked about it.
+    question: Option<(Batch, Turn)>,
+}
+
 /// A turn about which a model is to be asked.
 #[derive(Debug)]
 pub struct Task {
     model: Arc<Model>,
     batch: Batch,
     turn: Turn,
-    /// What the built-in observer makes of it; where the model is silent, it speaks.
-    plain: Memory,
+    wants_summary: bool,
     system: String,
     prompt: String,
     permit: Permit,
@@ -113,7 +120,7 @@ impl Task {
     /// Reads the answer, and learns from it how the provider is doing.
     pub fn reflect(&self, answer: Result<Reply, ProviderError>, now: Time) -> Reflection {
         let model = &self.model;
-        let kind = if self.plain.summary.is_some() { "observation and summary" } else { "observation" };
+        let kind = if self.wants_summary { "observation and summary" } else { "observation" };
         match answer {
             Ok(reply) => {
                 model.patience().answered();
@@ -144,7 +151,7 @@ impl Task {
         }
     }
 
-    /// Makes memory of an answer that could be read.
+    /// Makes memory of an answer that could be read. Where the model is silent, what is stored stays.
     fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
         let (mut observations, summary) = match outcome {
             Outcome::Memory { observations, summary } => (observations, summary),
@@ -167,26 +174,26 @@ impl Task {
         {
             only.files_modified = modified.clone();
         }
-        let summary = match (summary, &self.plain.summary) {
-            // What was touched is known from the events and never asked of a model.
-            (Some(summary), Some(_)) => Some(Summary { files_read: read, files_edited: modified, ..summary }),
-            // One that was not asked for is no loss; one that is missing is made of what there is.
-            (_, plain) => plain.clone(),
-        };
+        // What was touched is known from the events and never asked of a model.
+        let summary = summary.filter(|_| self.wants_summary);
+        let summary = summary.map(|summary| Summary { files_read: read, files_edited: modified, ..summary });
         let (provider, model) = (call.provider.clone(), call.model.clone());
         Ok(Memory { observations, summary, facts: Vec::new(), provider, model, session_id })
     }
 
-    /// Stores what came of asking, or gives the turn back.
+    /// Revises the memory by the answer, or gives the turn back. Says how many observations the answer had.
     pub fn settle(
         self,
         store: &mut Store,
         reflection: &Reflection,
         now: Time,
-    ) -> Result<Option<Settled>, StoreError> {
+    ) -> Result<Option<usize>, StoreError> {
         let Self { batch, permit, .. } = self;
         let settled = match &reflection.result {
-            Ok(memory) => remember(store, &batch, memory, Some(&reflection.call)).map(Some),
+            Ok(memory) => in_session(store, &batch, memory.clone()).and_then(|memory| {
+                store.confirm(&batch, &memory, Some(&reflection.call), made_at(&batch))?;
+                Ok(Some(memory.observations.len()))
+            }),
             Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
         };
         // Until here the call counted by its estimate, from here by what was stored.
@@ -218,7 +225,7 @@ impl Observer {
             Some(config) => match Model::new(settings, config, dir, &mut problems) {
                 Ok(model) => Mind::Model(Arc::new(model)),
                 Err(reason) => {
-                    problems.push(format!("observer.provider: {reason}; events wait"));
+                    problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
                     let now = Time::now();
                     let trouble = Trouble { reason, since: now, next_try: now.after(LOOK_AGAIN) };
                     Mind::Unusable { provider: settings.observer.provider.as_str(), trouble }
@@ -246,26 +253,69 @@ impl Observer {
         }
     }
 
-    /// Claims the next turn that has ended and does what can be done without asking anybody.
+    /// Stores memory of the next turn that has ended, and prepares to ask the model about it. If there is none, prepares to
+    /// ask about a turn that is memory already.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else {
+        if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
+            let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
+            if !store.is_next_for_model(&batch)? {
+                store.give_back(&batch)?;
+                return Ok(Next::Settled(settled));
+            }
+            let task = self.prepare(store, batch, turn, now)?;
+            return Ok(task.map_or(Next::Settled(settled), |task| Next::Ask(Box::new(task))));
+        }
+        let Some(batch) = store.claim_for_model(&self.owner, MOST_EVENTS, now)? else {
             return Ok(Next::Nothing);
         };
-        let root = store.session_root(batch.session)?;
-        let mut turn = Turn::new(batch.events.iter().map(|event| &event.body), &root);
-        // What an agent in the background reports later belongs to the prompt that sent it.
-        if turn.prompt.is_empty() {
-            turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        let turn = turn(store, &batch)?;
+        let task = self.prepare(store, batch, turn, now)?;
+        Ok(task.map_or(Next::NotAsked, |task| Next::Ask(Box::new(task))))
+    }
+
+    /// Stores memory of the next turn that has ended, and asks nobody: the model is asked later.
+    pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
+        let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
+        if let Some((batch, _)) = question {
+            store.give_back(&batch)?;
         }
-        let plain = builtin::observe(&turn);
+        Ok(Some(settled))
+    }
+
+    /// Claims the next turn that has ended and stores what the built-in observer makes of it.
+    fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+        let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else { return Ok(None) };
+        let turn = turn(store, &batch)?;
+        let memory = in_session(store, &batch, builtin::observe(&turn))?;
+        let settled = Settled {
+            events: batch.events.len(),
+            observations: memory.observations.len(),
+            has_summary: memory.summary.is_some(),
+        };
+        if matches!(self.mind, Mind::Builtin) || !turn.is_worth_a_call() {
+            store.confirm(&batch, &memory, None, made_at(&batch))?;
+            return Ok(Some(Observed { settled, question: None }));
+        }
+        store.remember(&batch, &memory, made_at(&batch))?;
+        Ok(Some(Observed { settled, question: Some((batch, turn)) }))
+    }
+
+    /// Makes a question of a turn that is memory already. `None` if the model is not asked now, or not at all.
+    fn prepare(
+        &self,
+        store: &mut Store,
+        batch: Batch,
+        turn: Turn,
+        now: Time,
+    ) -> Result<Option<Task>, StoreError> {
         match &self.mind {
             Mind::Model(model) if turn.is_worth_a_call() => {
-                Arc::clone(model).prepare(store, batch, turn, plain, &root, now)
+                Arc::clone(model).prepare(store, batch, turn, now)
             }
             Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
                 wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
             }
-            _ => remember(store, &batch, &plain, None).map(Next::Settled),
+            _ => let_go(store, &batch),
         }
     }
 }
@@ -327,14 +377,15 @@ impl Model {
         store: &mut Store,
         batch: Batch,
         turn: Turn,
-        plain: Memory,
-        root: &str,
         now: Time,
-    ) -> Result<Next, StoreError> {
-        let system = self.system(store, batch.session, root, now)?;
-        let history = prompts::history(&store.session_observations(batch.session)?, self.history_tokens);
-        let told = transcript::write(&batch.events.iter().map(|event| &event.body), root);
-        let prompt = prompts::question(&history, &told, plain.summary.is_some());
+    ) -> Result<Option<Task>, StoreError> {
+        let root = store.session_root(batch.session)?;
+        let system = self.system(store, batch.session, &root, now)?;
+        let before = store.session_history(batch.session, batch.prompt_number)?;
+        let history = prompts::history(&before, self.history_tokens);
+        let told = transcript::write(&batch.bodies(), &root);
+        let wants_summary = builtin::observe(&turn).summary.is_some();
+        let prompt = prompts::question(&history, &told, wants_summary);
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
         let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
             Ok(permit) => permit,
@@ -343,7 +394,7 @@ impl Model {
             }
             Err(Refusal::UsedUp(reason)) => {
                 return match self.over_budget {
-                    OverBudget::Builtin => remember(store, &batch, &plain, None).map(Next::Settled),
+                    OverBudget::Builtin => let_go(store, &batch),
                     OverBudget::Wait => {
                         wait(store, &batch, &reason, now.end_of_day().since(now).min(LOOK_AGAIN), now)
                     }
@@ -356,7 +407,7 @@ impl Model {
             let reason = self.patience().trouble().map(|trouble| trouble.reason.clone());
             return wait(store, &batch, &reason.unwrap_or_default(), left, now);
         }
-        Ok(Next::Ask(Box::new(Task { model: self, batch, turn, plain, system, prompt, permit })))
+        Ok(Some(Task { model: self, batch, turn, wants_summary, system, prompt, permit }))
     }
 
     fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
@@ -376,41 +427,50 @@ impl Model {
 }
 
 impl Reflection {
-    /// Why there is no memory, if there is none.
+    /// Why nothing was learned from asking, if nothing was.
     pub fn failure(&self) -> Option<&Failure> {
         self.result.as_ref().err()
     }
 }
 
-fn remember(
-    store: &mut Store,
-    batch: &Batch,
-    memory: &Memory,
-    call: Option<&Call>,
-) -> Result<Settled, StoreError> {
-    // Memory is as old as what it is about.
-    let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    let before = store.session_summary(batch.session)?.map(|row| row.summary);
-    let summary = memory.summary.clone().map(|turn| session::grow(before, turn));
-    let memory = Memory { summary, ..memory.clone() };
-    store.confirm(batch, &memory, call, at)?;
-    Ok(Settled {
-        events: batch.events.len(),
-        observations: memory.observations.len(),
-        has_summary: memory.summary.is_some(),
-    })
+/// What happened, as far as the queue still knows.
+fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
+    let root = store.session_root(batch.session)?;
+    let mut turn = Turn::new(batch.bodies(), &root);
+    // What an agent in the background reports later belongs to the prompt that sent it.
+    if turn.prompt.is_empty() {
+        turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+    }
+    Ok(turn)
 }
 
-/// Gives a turn back that nobody is to blame for.
+/// The summary of a turn becomes that of the session up to this turn.
+fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
+    let Some(turn) = memory.summary else { return Ok(memory) };
+    let before = store.summary_before(batch)?.map(|row| row.summary);
+    Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
+}
+
+/// Memory is as old as what it is about.
+fn made_at(batch: &Batch) -> Time {
+    batch.events.last().map_or_else(Time::now, |event| event.at)
+}
+
+/// Gives a turn back that nobody is to blame for. It is asked about later.
 fn wait(
     store: &mut Store,
     batch: &Batch,
     reason: &str,
     retry_after: Duration,
     now: Time,
-) -> Result<Next, StoreError> {
+) -> Result<Option<Task>, StoreError> {
     let failure = Failure::NoAnswer { reason: reason.to_owned(), retry_after };
-    store.release(batch, &failure, None, now).map(|()| Next::Waits)
+    store.release(batch, &failure, None, now).map(|()| None)
+}
+
+/// Lets go of a turn that no model is asked about: its memory stays as it is.
+fn let_go(store: &mut Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
+    store.confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }
 
 fn describe(error: &ProviderError) -> String {

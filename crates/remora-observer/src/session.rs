@@ -8,12 +8,12 @@ use remora_core::prose::{Normal, fingerprint, is_subject, sentences};
 use remora_core::text::one_line;
 
 /// Limits in characters. Beyond them the oldest goes: what came of a session stands in its observations, too.
-const REQUEST: usize = 400;
-const COMPLETED: usize = 1_200;
-const LEARNED: usize = 1_200;
-const INVESTIGATED: usize = 400;
-const NEXT_STEPS: usize = 800;
-const NOTES: usize = 300;
+const REQUEST: usize = 240;
+const COMPLETED: usize = 350;
+const LEARNED: usize = 300;
+const INVESTIGATED: usize = 150;
+const NEXT_STEPS: usize = 450;
+const NOTES: usize = 150;
 const MOST_FILES: usize = 40;
 /// A turn that speaks of this share of an open end's words has dealt with it.
 const DEALT_WITH: f64 = 0.6;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use remora_core::event::{Body, Change, Outcome, ToolCall, ToolUse};
 
-/// How long an answer without any work behind it must be to be worth a call.
+/// How many bytes a turn without any work must have said to be worth a call: some four sentences.
 const WORTH_READING: usize = 400;
 
 /// A turn as an observer sees it.
@@ -91,13 +91,12 @@ impl Turn {
         }
     }
 
-    /// Whether a model may find something in it: something was done, or much was said. Reads that led to no
-    /// change are not worth what they cost.
+    /// Whether a model may find something in it: something was done, or much was explained. Reads that led to
+    /// neither are not worth what they cost.
     pub fn is_worth_a_call(&self) -> bool {
-        let said: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
+        let explained: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
         let did = !self.changes.is_empty() || !self.runs.is_empty();
-        let only_talked = self.files_read.is_empty() && said >= WORTH_READING;
-        did || only_talked
+        did || explained >= WORTH_READING
     }
 
     /// Each changed file once.

@@ -88,20 +88,23 @@ impl Worker {
             .await?;
         // One turn at a time, so that hooks get in between.
         while !*stop.borrow() {
-            if self.calls.len() >= self.parallel {
-                return Ok(LONGEST_SLEEP);
-            }
             self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
-            let next = self.shared.writer.call(move |store| observer.next(store, Time::now())).await?;
-            match next {
+            let may_ask = self.calls.len() < self.parallel;
+            let next = self.shared.writer.call(move |store| {
+                let now = Time::now();
+                // Memory does not wait for calls under way.
+                if may_ask { observer.next(store, now) } else { observed(&observer, store, now) }
+            });
+            match next.await? {
                 Next::Nothing => break,
-                Next::Waits => {}
+                Next::NotAsked => {}
                 Next::Settled(_) => {
                     self.shared.announce_news();
                     tokio::time::sleep(BETWEEN_TURNS).await;
                 }
                 Next::Ask(task) => {
+                    self.shared.announce_news();
                     let call = reflect(Arc::clone(&self.shared), *task);
                     self.calls.spawn(call);
                 }
@@ -134,6 +137,10 @@ impl Worker {
     fn report(&self, reason: &str) {
         problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
     }
+}
+
+fn observed(observer: &Observer, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+    Ok(observer.observe(store, now)?.map_or(Next::Nothing, Next::Settled))
 }
 
 /// Asks a model about one turn and stores what comes of it.

@@ -6,6 +6,7 @@
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
 mod about_file;
+mod asking;
 pub mod changed_files;
 pub mod config_file;
 mod connection;
@@ -40,6 +41,7 @@ mod usage;
 mod writing;
 
 pub use about_file::ProjectFile;
+pub use asking::Backlog;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
 pub use facts::{FactRow, NewFact};

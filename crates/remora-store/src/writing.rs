@@ -1,4 +1,7 @@
-//! Writing memory, inside the transaction that removes its events.
+//! Writing memory, inside the transaction that removes its events or marks them as observed.
+//!
+//! Memory of a turn may come in several versions: of a part of it, of all of it, of a model. Each revises the one before, in
+//! place: the ids that agents have seen stay true. A version that says nothing changes nothing.
 
 use std::time::Duration;
 
@@ -15,6 +18,8 @@ use crate::hex::hex;
 use crate::search::documents;
 use crate::{Batch, NewFact, StoreError, about_file, facts, feedback};
 
+mod revise;
+
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
 
@@ -30,28 +35,26 @@ pub(crate) struct Origin<'a> {
     pub(crate) model: &'a str,
 }
 
-pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
-    let sql = "SELECT project_id, uuid FROM sessions WHERE id = ?1";
-    let (project, uuid): (i64, [u8; 16]) =
-        db.query_row(sql, [batch.session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+/// Stores what a batch became, in place of what was stored of its turn's queued events before. Returns the records.
+pub(crate) fn write(
+    db: &Connection,
+    batch: &Batch,
+    memory: &Memory,
+    at: Time,
+) -> Result<Vec<RecordId>, StoreError> {
+    let (project, session_uuid) = session(db, batch.session)?;
     let sources = sources(db, batch)?;
     let origin = Origin {
         session: batch.session,
-        session_uuid: Uuid::from_bytes(uuid),
+        session_uuid,
         project,
         prompt_number: batch.prompt_number,
         sources: &sources,
         provider: &memory.provider,
         model: &memory.model,
     };
-    for observation in &memory.observations {
-        insert_observation(db, &origin, observation, now)?;
-    }
     if let Some(id) = &memory.session_id {
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
-    }
-    if let Some(summary) = &memory.summary {
-        insert_summary(db, &origin, summary, now)?;
     }
     for learned in &memory.facts {
         let project = match learned.scope {
@@ -63,19 +66,59 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
             project,
             session: Some(batch.session),
             prompt_number: Some(batch.prompt_number),
-            at: now,
+            at,
         };
         facts::record(db, &new)?;
     }
+    let known = stored(db, batch)?;
+    let of_kind = |kind| known.iter().filter(move |record| record.kind == kind).map(|record| record.number);
+    let observations: Vec<i64> = of_kind(RecordKind::Observation).collect();
+    let Some(mut records) = revise::observations(db, &origin, &observations, &memory.observations, at)?
+    else {
+        return Ok(known);
+    };
+    let summary = of_kind(RecordKind::Summary).next();
+    let summary = match &memory.summary {
+        Some(new) => Some(revise::summary(db, &origin, summary, new, at)?),
+        None => summary,
+    };
+    records.extend(summary.map(|number| RecordId { kind: RecordKind::Summary, number }));
+    Ok(records)
+}
+
+/// What was said in the events of a batch counts once, when they are observed for the first time: what it cites, and the
+/// turn itself, which search finds from now on.
+pub(crate) fn count_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let (project, _) = session(db, batch.session)?;
     feedback::count_cited(db, batch, project)?;
     index_turn(db, batch.session, batch.prompt_number)
+}
+
+fn session(db: &Connection, session: SessionId) -> Result<(i64, Uuid), StoreError> {
+    let mut statement = db.prepare_cached("SELECT project_id, uuid FROM sessions WHERE id = ?1")?;
+    Ok(statement.query_row([session.0], |row| Ok((row.get(0)?, Uuid::from_bytes(row.get(1)?))))?)
+}
+
+/// The records in which the queued events of a batch's turn are stored.
+fn stored(db: &Connection, batch: &Batch) -> Result<Vec<RecordId>, StoreError> {
+    let mut known: Vec<RecordId> = Vec::new();
+    let mut lists = db.prepare_cached(
+        "SELECT DISTINCT records FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+         AND session_id = ?1 AND prompt_number = ?2 AND records IS NOT NULL",
+    )?;
+    for list in lists.query_map([batch.session.0, batch.prompt_number], |row| row.get::<_, String>(0))? {
+        known.extend(serde_json::from_str::<Vec<RecordId>>(&list?)?);
+    }
+    known.sort_unstable();
+    known.dedup();
+    Ok(known)
 }
 
 /// The uuids of a batch's events, as JSON.
 fn sources(db: &Connection, batch: &Batch) -> Result<String, StoreError> {
     let mut uuid_of = db.prepare_cached("SELECT uuid FROM event_traces WHERE id = ?1")?;
     let mut uuids = Vec::with_capacity(batch.events.len());
-    for event in &batch.events {
+    for event in batch.earlier.iter().chain(&batch.events) {
         uuids.push(uuid_of.query_row([event.id.0], |row| row.get(0).map(Uuid::from_bytes))?);
     }
     Ok(serde_json::to_string(&uuids)?)
@@ -137,6 +180,12 @@ pub(crate) fn insert_observation(
         return Ok(None);
     }
     let number = db.last_insert_rowid();
+    insert_parts(db, number, observation)?;
+    Ok(Some(ObservationId(number)))
+}
+
+/// What belongs to an observation in other tables, search included.
+fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Result<(), StoreError> {
     insert_files(db, number, "read", &observation.files_read)?;
     insert_files(db, number, "modified", &observation.files_modified)?;
     let mut concepts = db.prepare_cached(
@@ -146,7 +195,7 @@ pub(crate) fn insert_observation(
         concepts.execute(params![number, position, concept])?;
     }
     documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
-    Ok(Some(ObservationId(number)))
+    Ok(())
 }
 
 fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) -> Result<(), StoreError> {
@@ -166,7 +215,7 @@ fn insert_summary(
     origin: &Origin<'_>,
     summary: &Summary,
     now: Time,
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     db.prepare_cached(
         "DELETE FROM documents WHERE kind = 'summary' AND record_id IN (
              SELECT id FROM session_summaries WHERE session_id = ?1 AND checkpoint = 0)",
@@ -202,7 +251,7 @@ fn insert_summary(
     ])?;
     let number = db.last_insert_rowid();
     documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
-    Ok(())
+    Ok(number)
 }
 
 pub(crate) fn content_hash(session: Uuid, title: &str, narrative: &str) -> String {

@@ -37,10 +37,21 @@ pub enum Role {
     Account,
 }
 
+/// Where a sentence stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    Prose,
+    /// In a list.
+    Item,
+    /// A row of a table.
+    Row,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     pub text: String,
     pub role: Role,
+    pub form: Form,
 }
 
 /// The sentences of a Markdown text with the role of each. Headings, and sentences that introduce a list, colour what
@@ -58,23 +69,23 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
             Block::Rule => section = Section::None,
             Block::Intro(text) => {
                 list = Some(section.introduced(&text));
-                found.extend(in_section(section, &text));
+                found.extend(in_section(section, Form::Prose, &text));
             }
-            Block::Paragraph(text) => found.extend(in_section(section, &text)),
-            Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, &text)),
-            Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), &text)),
+            Block::Paragraph(text) => found.extend(in_section(section, Form::Prose, &text)),
+            Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, Form::Item, &text)),
+            Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), Form::Item, &text)),
             // A row is one statement, whatever marks are in it.
             Block::Row(text) => {
                 let role = list.unwrap_or(section).role(&text);
-                found.push(Sentence { text, role });
+                found.push(Sentence { text, role, form: Form::Row });
             }
         }
     }
     found
 }
 
-fn in_section(section: Section, text: &str) -> Vec<Sentence> {
-    let sentence = |text: String| Sentence { role: section.role(&text), text };
+fn in_section(section: Section, form: Form, text: &str) -> Vec<Sentence> {
+    let sentence = |text: String| Sentence { role: section.role(&text), text, form };
     split(text).into_iter().map(sentence).collect()
 }
 

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use remora_core::prose::{Role, Sentence, fingerprint};
 use remora_core::text::one_line;
 
-use super::title::is_name;
+use super::title::{self, is_name};
 
 /// Limits in characters: the narrative, one statement, and all statements beside the narrative.
-const NARRATIVE: usize = 900;
-const STATEMENT: usize = 320;
-const STATEMENTS: usize = 900;
+const NARRATIVE: usize = 420;
+const STATEMENT: usize = 280;
+const STATEMENTS: usize = 260;
 /// Of what was said on the way, only the best is kept.
 const MOST_ASIDE: usize = 4;
 /// A shorter sentence seldom says anything alone.
@@ -44,6 +44,16 @@ impl Substance {
         Self { narrative: owned(narrative), facts: owned(facts) }
     }
 
+    /// Without a sentence that is the title from end to end.
+    pub(super) fn without(mut self, title: &str) -> Self {
+        let is_title = |sentence: &Sentence| {
+            title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
+        };
+        self.narrative.retain(|sentence| !is_title(sentence));
+        self.facts.retain(|sentence| !is_title(sentence));
+        self
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &Sentence> {
         self.narrative.iter().chain(&self.facts)
     }
@@ -52,6 +62,12 @@ impl Substance {
     pub(super) fn length(&self) -> usize {
         self.all().map(|sentence| sentence.text.chars().count()).sum()
     }
+}
+
+/// Whether a title leaves out some of what its sentence says.
+fn is_cut(sentence: &Sentence, title: &str) -> bool {
+    let end = |text: &str| fingerprint(text.rsplit(' ').next().unwrap_or_default());
+    end(sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`')) != end(title)
 }
 
 /// Whether a sentence says something that stays true after the turn.
@@ -100,5 +116,5 @@ fn best<'a>(
 }
 
 fn shortened(sentence: &Sentence) -> Sentence {
-    Sentence { text: one_line(&sentence.text, STATEMENT), role: sentence.role }
+    Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() }
 }

@@ -134,7 +134,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-/// What stood around an observation; its neighbour learns of it, `told` in few words.
+/// What stood around an observation; its neighbours learn of it, `told` in few words.
 fn observation_surroundings(
     db: &Connection,
     origin: &Origin,
@@ -147,6 +147,10 @@ fn observation_surroundings(
     let after = observation_beside(db, session, "id > ?2 ORDER BY id", origin.record.number)?;
     if let Some(neighbour) = &before {
         set_after(db, neighbour.id, told)?;
+    }
+    // A revised observation has neighbours on both sides.
+    if let Some(neighbour) = &after {
+        set_before(db, neighbour.id, told)?;
     }
     Ok(Surroundings {
         prompt: short(&prompt),
@@ -299,6 +303,13 @@ fn turn_beside(
 fn set_after(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
     let sql = "UPDATE documents SET after = ?2
                WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND after <> ?2";
+    db.prepare_cached(sql)?.execute(params![observation, text])?;
+    Ok(())
+}
+
+fn set_before(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE documents SET before = ?2
+               WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND before <> ?2";
     db.prepare_cached(sql)?.execute(params![observation, text])?;
     Ok(())
 }
