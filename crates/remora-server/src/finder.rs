@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use remora_app::recall::prompt::{self, Explained, PromptRequest, is_trivial};
+use remora_app::recall::prompt::{self, Explained, Limits, PromptRequest, is_trivial};
 use remora_app::search::{self, SearchRequest};
 use remora_app::{AppError, Engine};
 use remora_core::settings::Settings;
@@ -21,8 +21,6 @@ use crate::store_thread::StoreThread;
 
 /// Timeout of an embedder over the network for a search.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// Timeout of an embedder over the network for a prompt.
-const HURRY: Duration = Duration::from_millis(40);
 /// The longest pause of background work while a query is answered.
 const COURTESY: Duration = Duration::from_millis(200);
 
@@ -98,7 +96,8 @@ impl Finder {
     ) -> Result<Explained, AppError> {
         let embedded_by = match self.embedders.chosen(&settings.search) {
             Chosen::Remote(remote) if !is_trivial(&request.text) => {
-                EmbeddedBy::Elsewhere(remote.quick_question(&request.text, HURRY).await)
+                let limit = Limits::of(&settings.memory).embedder;
+                EmbeddedBy::Elsewhere(remote.quick_question(&request.text, limit).await)
             }
             Chosen::Unusable(error, _) => EmbeddedBy::Elsewhere(Err(error)),
             Chosen::Builtin => EmbeddedBy::Here,

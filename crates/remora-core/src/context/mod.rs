@@ -119,11 +119,10 @@ pub struct Context {
 pub fn tokens(text: &str) -> u64 {
     let (mut spaced, mut unspaced) = (0_u64, 0_u64);
     for character in text.chars() {
-        match u32::from(character) {
-            0x0E00..=0x0EFF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => {
-                unspaced += 1;
-            }
-            _ => spaced += 1,
+        if crate::text::is_unspaced(character) {
+            unspaced += 1;
+        } else {
+            spaced += 1;
         }
     }
     spaced.div_ceil(4) + unspaced

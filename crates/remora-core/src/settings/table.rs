@@ -375,7 +375,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "memory.auto_retrieve_ms",
         "REMORA_MEMORY_AUTO_RETRIEVE_MS",
-        "timeout in milliseconds for recall with a prompt or before a file; after it, nothing is injected",
+        "timeout in milliseconds for recall with a prompt or before a file, at most 200; after it, nothing is injected",
         |settings, given| given.whole(10, 1_000).map(|ms| settings.memory.auto_retrieve_ms = ms),
         |settings| i64::from(settings.memory.auto_retrieve_ms).into(),
     ),

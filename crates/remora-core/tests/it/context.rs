@@ -171,22 +171,22 @@ fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
         LaidDown { id: saved, text: "Deploys happen on Tuesdays only.".to_owned() },
         laid_down(7, "Always sign the tags."),
     ];
-    let context = render(&material, 2_000, NOW).unwrap();
+    let context = render(&material, "remora", 2_000, NOW).unwrap();
     let (own, reference) = context.text.split_once("</remora-context>").unwrap();
     assert!(own.contains("- Deploys happen on Tuesdays only.\n- Always sign the tags."), "{own}");
     assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
     assert_eq!(context.laid_down, [saved, material.laid_down[1].id]);
-    assert!(!context.shown.contains(&1) && !reference.contains("#1 "), "{reference}");
+    assert!(!context.observations.contains(&1) && !reference.contains("#1 "), "{reference}");
     // What has no room in it is listed like everything else.
     material.laid_down[0].text = "word ".repeat(2_000);
     let budget = tokens(&context.text) / 2;
-    let context = render(&material, budget, NOW).unwrap();
-    assert!(!context.laid_down.contains(&saved) || !context.shown.contains(&1));
+    let context = render(&material, "remora", budget, NOW).unwrap();
+    assert!(!context.laid_down.contains(&saved) || !context.observations.contains(&1));
 }
 
 #[test]
 fn an_observation_whose_file_is_gone_says_so() {
-    let text = render(&many(3), 2_000, NOW).unwrap().text;
+    let text = render(&many(3), "remora", 2_000, NOW).unwrap().text;
     assert!(text.contains("- #1 🔍 (file is gone) Finding number 1: It was 1"), "{text}");
     assert_eq!(text.matches("file is gone").count(), 1, "{text}");
 }

@@ -158,7 +158,7 @@ impl Remote {
         if let Some(trouble) = self.trouble() {
             return Err(self.error(&trouble.reason));
         }
-        let late = || self.error(&format!("it takes longer than {} ms", limit.as_millis()));
+        let late = || EmbedError::late(self.provider, limit);
         if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
             return Err(late());
         }

@@ -177,7 +177,7 @@ fn only_what_a_person_said_is_laid_down() {
             facts: Vec::new(),
             files: Vec::new(),
         };
-        Note::new(&draft).unwrap()
+        SavedText::new(&draft).unwrap()
     };
     let laid_down = |store: &Store, recall: Recall| -> Vec<String> {
         let material = store.material(app, recall, 5).unwrap();

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
-use remora_app::status;
+use remora_app::{recall, status};
 use remora_client::presence;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
@@ -275,11 +275,21 @@ fn embedder(app: &App) -> Check {
     let message = super::index::embedder_text(&settings, health.as_ref());
     let is_troubled = health.is_some_and(|health| health.trouble.is_some());
     if !is_troubled && !settings.misses_key() {
-        return good(name, message);
+        return late(app).unwrap_or_else(|| good(name, message));
     }
     let hint = "see its settings: `remora config list`; back to the model in the program: \
                 `remora config set search.embedder --unset`";
     Check { name, state: State::Note, message, hint: Some(hint.into()) }
+}
+
+/// Whether the embedder answers, but never in time for a prompt.
+fn late(app: &App) -> Option<Check> {
+    let store = Store::open(&app.dir).ok()?;
+    let count = recall::always_late(&store).ok()??;
+    let message = format!("too late for each of the last {count} injections; those went by words alone");
+    let hint = "give it more time: `remora config set memory.auto_retrieve_ms 200`, which is the most; or use the model \
+                in the program: `remora config set search.embedder --unset`";
+    Some(Check { name: "embedder", state: State::Note, message, hint: Some(hint.into()) })
 }
 
 /// Only where there is a source of notes.
