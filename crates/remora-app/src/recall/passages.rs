@@ -44,6 +44,9 @@ const SAME: f64 = 0.75;
 /// it.
 const RARE: f64 = 1.0;
 const NEAR: f64 = 0.5;
+/// A passage with this share of the prompt's words has all that matter; its record needs this share of the threshold.
+const COVERED: f64 = 0.9;
+const COVERED_SCORE: f64 = 0.7;
 
 /// A sentence of a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -277,6 +280,8 @@ pub struct Evidence {
     pub score: f64,
     /// How many rare terms of the prompt one passage has, with its title: one that nobody else uses counts as 1.
     pub rare: f64,
+    /// The share of the prompt's terms that one passage has, rare ones weighing more; 0 for a passage with one term.
+    pub covered: f64,
     /// How near in meaning the nearest record is, from 0 to 1.
     pub meaning: f64,
     /// The passages with their records, injected or not.
@@ -287,9 +292,16 @@ impl Evidence {
     pub(super) fn of(hits: &[&Hit], chosen: &[Passage], terms: &Terms) -> Self {
         let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let rare = |passage: &Passage| terms.rare(passage.terms.iter().copied());
+        let covered = |passage: &Passage| {
+            let is_more_than_a_word = passage.terms.len() > 1;
+            let share =
+                terms.weight(passage.terms.iter().copied()) / terms.weight(terms.all()).max(f64::EPSILON);
+            if is_more_than_a_word { share } else { 0.0 }
+        };
         Self {
             score: most(&mut hits.iter().map(|hit| hit.score)),
             rare: most(&mut chosen.iter().map(rare)),
+            covered: most(&mut chosen.iter().map(covered)),
             meaning: most(&mut hits.iter().filter_map(|hit| hit.why.meaning)),
             passages: chosen.iter().map(|passage| (passage.record, passage.text.clone())).collect(),
         }
@@ -297,9 +309,11 @@ impl Evidence {
 
     /// Whether a prompt gets anything at all. First, it must ask about something of its own: words that are rare here and
     /// that stand in one passage, or something near in meaning. Second, the best record must fit; the user's setting says
-    /// how well.
+    /// how well. A passage with every word of the prompt may be in a record that fits less: a long turn speaks of much.
     pub(super) fn opens(&self, least_score: f64) -> bool {
         let has_own = self.rare >= RARE || self.meaning >= NEAR;
-        !self.passages.is_empty() && has_own && self.score >= least_score
+        let fits = self.score >= least_score
+            || (self.covered >= COVERED && self.score >= COVERED_SCORE * least_score);
+        !self.passages.is_empty() && has_own && fits
     }
 }

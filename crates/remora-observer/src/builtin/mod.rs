@@ -63,7 +63,9 @@ impl<'a> Account<'a> {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
         let commits = commits(turn);
         let bodies = commits.iter().map(|commit| &commit.body);
-        let aside = turn.said.iter().chain(bodies).chain(&turn.reports).chain(&turn.digest);
+        // A plan says why; the agent mostly wrote it itself, in an earlier turn.
+        let plan = plan_heading(&turn.prompt).map(|_| &turn.prompt);
+        let aside = turn.said.iter().chain(plan).chain(bodies).chain(&turn.reports).chain(&turn.digest);
         let aside = aside.flat_map(|message| sentences(message)).collect();
         let is_code = |change: &Change| !is_document(&change.path);
         let verdict =
