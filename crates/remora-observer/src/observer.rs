@@ -5,20 +5,23 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Summary};
-use remora_core::settings::{OverBudget, Settings};
+use remora_core::settings::{Capture, OverBudget, Settings};
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
-use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
+use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, Store, StoreError};
 
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
+use crate::mid_turn::{Found, Said, Transcripts};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
+use crate::stack;
+use crate::transcript::{self, Piece};
 use crate::turn::Turn;
-use crate::{stack, transcript};
 
 /// The most events of one batch.
 const MOST_EVENTS: u32 = 2000;
@@ -34,6 +37,7 @@ const SOON: Duration = Duration::from_secs(2);
 pub struct Observer {
     owner: String,
     silence: Duration,
+    transcripts: Transcripts,
     mind: Mind,
 }
 
@@ -81,6 +85,8 @@ pub struct Settled {
     pub events: usize,
     pub observations: usize,
     pub has_summary: bool,
+    /// The session, if its host keeps a transcript. What the host writes late is worth a second look.
+    pub transcript: Option<SessionId>,
 }
 
 /// A turn about which a model is to be asked.
@@ -205,9 +211,16 @@ pub struct Reflection {
 }
 
 impl Observer {
-    /// The observer that needs nothing.
+    /// The observer that needs nothing, not even a transcript.
     pub fn builtin(owner: &str, silence: Duration) -> Self {
-        Self { owner: owner.to_owned(), silence, mind: Mind::Builtin }
+        let transcripts = Transcripts::Ignored;
+        Self { owner: owner.to_owned(), silence, transcripts, mind: Mind::Builtin }
+    }
+
+    /// Reads hosts' transcripts, too, where these settings let events be captured.
+    #[must_use]
+    pub fn with_transcripts(self, capture: &Capture) -> Self {
+        Self { transcripts: Transcripts::allowed_by(capture), ..self }
     }
 
     /// The observer the settings ask for, and what is wrong with them.
@@ -226,7 +239,8 @@ impl Observer {
             },
         };
         let silence = settings.observer.turn_silence;
-        (Self { owner: owner.to_owned(), silence, mind }, problems)
+        let transcripts = Transcripts::allowed_by(&settings.capture);
+        (Self { owner: owner.to_owned(), silence, transcripts, mind }, problems)
     }
 
     /// How the model is doing; `None` where none is asked.
@@ -248,7 +262,7 @@ impl Observer {
 
     /// Claims the next turn that has ended and does what can be done without asking anybody.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else {
+        let Some(mut batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else {
             return Ok(Next::Nothing);
         };
         let root = store.session_root(batch.session)?;
@@ -257,10 +271,12 @@ impl Observer {
         if turn.prompt.is_empty() {
             turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
         }
+        let said = self.listen(store, &mut batch, &mut turn)?;
         let plain = builtin::observe(&turn);
         match &self.mind {
             Mind::Model(model) if turn.is_worth_a_call() => {
-                Arc::clone(model).prepare(store, batch, turn, plain, &root, now)
+                let told = transcript::write(&in_order(&batch, &said).iter().copied(), &root);
+                Arc::clone(model).prepare(store, batch, turn, plain, &told, now)
             }
             Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
                 wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
@@ -268,6 +284,96 @@ impl Observer {
             _ => remember(store, &batch, &plain, None).map(Next::Settled),
         }
     }
+
+    /// Adds to a turn what its host's transcript has of it, and returns that with its times.
+    fn listen(&self, store: &mut Store, batch: &mut Batch, turn: &mut Turn) -> Result<Vec<Said>, StoreError> {
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(Vec::new()) };
+        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &turn.prompt);
+        let mut begin = transcript.offset;
+        if let Some((before, found)) = heard.late {
+            let end = found.read.to;
+            if self.remember_late(store, batch.session, before, found)?.is_some() {
+                begin = end;
+            }
+        }
+        let Some(Found { said, read }) = heard.own else { return Ok(Vec::new()) };
+        let mut read = ReadTo { from: begin, ..read };
+        let said = without_repeated(said, &turn.closing);
+        turn.said = said.iter().map(|said| said.text.clone()).collect();
+        let ended = |queued: &Queued| matches!(queued.body, Body::TurnEnded { error: None, .. });
+        if turn.closing.is_empty()
+            && batch.events.iter().any(ended)
+            && let Some(closing) = turn.said.pop()
+        {
+            turn.closing.push(closing.clone());
+            read.closing = Some(closing);
+        }
+        batch.transcript = Some(read);
+        Ok(said)
+    }
+
+    /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
+    pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+        // Whoever works on the session reads the transcript, too.
+        if store.is_claimed(session)? {
+            return Ok(None);
+        }
+        let Some(transcript) = store.transcript(session)? else { return Ok(None) };
+        match self.transcripts.hear_late(store.dir(), &transcript) {
+            Some((number, found)) if !found.said.is_empty() => {
+                self.remember_late(store, session, number, found)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes memory of text that came after its turn. No model is asked: it has seen the turn already. `None` if somebody
+    /// else was quicker.
+    fn remember_late(
+        &self,
+        store: &mut Store,
+        session: SessionId,
+        prompt_number: i64,
+        Found { said, read }: Found,
+    ) -> Result<Option<Settled>, StoreError> {
+        let closing: Vec<String> = store.closing_message(session, prompt_number)?.into_iter().collect();
+        let said = without_repeated(said, &closing);
+        let turn = Turn {
+            prompt: store.prompt_text(session, prompt_number)?,
+            said: said.into_iter().map(|said| said.text).collect(),
+            ..Turn::default()
+        };
+        // The turn has its summary.
+        let memory = Memory { summary: None, ..builtin::observe(&turn) };
+        let owner = self.owner.clone();
+        let batch = Batch { session, prompt_number, owner, events: Vec::new(), transcript: Some(read) };
+        match remember(store, &batch, &memory, None) {
+            Ok(settled) => Ok(Some(settled)),
+            Err(StoreError::ClaimLost) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Texts that a closing message does not say again. The last one mostly is that message.
+fn without_repeated(mut said: Vec<Said>, closing: &[String]) -> Vec<Said> {
+    said.retain(|said| !closing.iter().any(|closing| closing.contains(said.beginning())));
+    said
+}
+
+/// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
+fn in_order<'a>(batch: &'a Batch, said: &'a [Said]) -> Vec<Piece<'a>> {
+    let mut said = said.iter().peekable();
+    let mut pieces = Vec::new();
+    for Queued { at, body, .. } in &batch.events {
+        let is_end = matches!(body, Body::TurnEnded { .. });
+        while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
+            pieces.push(Piece::Said(&said.text));
+        }
+        pieces.push(Piece::Event(body));
+    }
+    pieces.extend(said.map(|said| Piece::Said(&said.text)));
+    pieces
 }
 
 impl Model {
@@ -328,13 +434,12 @@ impl Model {
         batch: Batch,
         turn: Turn,
         plain: Memory,
-        root: &str,
+        told: &str,
         now: Time,
     ) -> Result<Next, StoreError> {
-        let system = self.system(store, batch.session, root, now)?;
+        let system = self.system(store, batch.session, now)?;
         let history = prompts::history(&store.session_observations(batch.session)?, self.history_tokens);
-        let told = transcript::write(&batch.events.iter().map(|event| &event.body), root);
-        let prompt = prompts::question(&history, &told, plain.summary.is_some());
+        let prompt = prompts::question(&history, told, plain.summary.is_some());
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
         let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
             Ok(permit) => permit,
@@ -359,14 +464,14 @@ impl Model {
         Ok(Next::Ask(Box::new(Task { model: self, batch, turn, plain, system, prompt, permit })))
     }
 
-    fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
-        let project = store.session_project(session)?;
+    fn system(&self, store: &Store, session: SessionId, now: Time) -> Result<String, StoreError> {
+        let (project, root) = (store.session_project(session)?, store.session_root(session)?);
         Ok(prompts::system(
             &self.mode,
             &Scene {
                 project: &project,
-                path: root,
-                stack: &stack::of(root),
+                path: &root,
+                stack: &stack::of(&root),
                 date: &now.date(),
                 language: &self.language,
                 goal: &store.prompt_text(session, 1)?,
@@ -395,6 +500,7 @@ fn remember(
         events: batch.events.len(),
         observations: memory.observations.len(),
         has_summary: memory.summary.is_some(),
+        transcript: batch.transcript.is_some().then_some(batch.session),
     })
 }
 

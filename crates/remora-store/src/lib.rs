@@ -36,6 +36,7 @@ pub mod search;
 pub mod spool;
 mod store;
 mod timeline;
+mod transcripts;
 mod usage;
 mod writing;
 
@@ -57,4 +58,5 @@ pub use saving::{SaveFor, Saved};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, Store};
 pub use timeline::{Anchor, Moment};
+pub use transcripts::{ReadTo, Transcript};
 pub use usage::{Call, CallOutcome, Spent};

@@ -14,6 +14,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
+use crate::transcripts::{self, ReadTo};
 use crate::{Call, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
@@ -31,6 +32,8 @@ pub struct Batch {
     pub prompt_number: i64,
     pub owner: String,
     pub events: Vec<Queued>,
+    /// How far the host's transcript was read for it, if it was. Stored with the memory.
+    pub transcript: Option<ReadTo>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -145,10 +148,17 @@ impl Store {
             events.push(Queued { id: EventId(id), at: Time(at), body: serde_json::from_str(&payload)? });
         }
         transaction.commit()?;
-        Ok(Some(Batch { session: SessionId(session), prompt_number, owner: owner.to_owned(), events }))
+        Ok(Some(Batch {
+            session: SessionId(session),
+            prompt_number,
+            owner: owner.to_owned(),
+            events,
+            transcript: None,
+        }))
     }
 
-    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing.
+    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing. A batch
+    /// without events is one that the transcript alone made; somebody else who read the same text was quicker if it moved.
     pub fn confirm(
         &mut self,
         batch: &Batch,
@@ -169,6 +179,12 @@ impl Store {
             if removed == 0 {
                 return Err(StoreError::ClaimLost);
             }
+        }
+        if let Some(read) = &batch.transcript
+            && !transcripts::advance(&transaction, batch, read)?
+            && batch.events.is_empty()
+        {
+            return Err(StoreError::ClaimLost);
         }
         transaction.commit()?;
         Ok(())

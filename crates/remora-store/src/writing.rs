@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
-use crate::{Batch, NewFact, StoreError, about_file, facts, feedback};
+use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, transcripts};
 
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
@@ -66,6 +66,9 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
             at: now,
         };
         facts::record(db, &new)?;
+    }
+    if let Some(closing) = batch.transcript.as_ref().and_then(|read| read.closing.as_deref()) {
+        transcripts::add_closing(db, batch, closing, now)?;
     }
     feedback::count_cited(db, batch, project)?;
     index_turn(db, batch.session, batch.prompt_number)

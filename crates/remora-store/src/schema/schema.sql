@@ -78,9 +78,11 @@ CREATE TABLE sessions (
     host_started       INTEGER,
     -- The provider's own session. Written by the observer.
     memory_session_id  TEXT,
-    -- The host's transcript, and how far it was read. Later written by the observer.
+    -- The host's transcript: the path is written by capture. How far it was read, and the number of the turn that what
+    -- follows belongs to, are written by the observer. NULL: not read yet, or the turn is not ours.
     transcript_path    TEXT,
     transcript_offset  INTEGER,
+    transcript_turn    INTEGER,
     UNIQUE (host, content_session_id)
 ) STRICT;
 

@@ -15,3 +15,4 @@ mod retention;
 mod spool;
 mod superseded;
 mod support;
+mod transcripts;

@@ -32,3 +32,4 @@ mod obsidian;
 mod privacy;
 mod search;
 mod support;
+mod transcripts;

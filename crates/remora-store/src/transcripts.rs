@@ -1,0 +1,134 @@
+//! The transcripts that hosts keep of their sessions: where they are and how far they were read. Their text is never
+//! stored; the observer reads it and keeps what is worth keeping.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use remora_core::ids::SessionId;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use crate::{Batch, Store, StoreError};
+
+/// The transcript of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    pub host: Host,
+    pub path: PathBuf,
+    /// How far it was read.
+    pub offset: u64,
+    /// The turn that what follows belongs to, until the next prompt; `None` if that is not known or not ours.
+    pub turn: Option<i64>,
+    /// The number of the session's latest prompt.
+    pub latest_turn: i64,
+    /// Whether the session had a turn of which nothing may be kept.
+    pub had_private: bool,
+    /// The directory of the session's project.
+    pub root: String,
+}
+
+/// A stretch of a transcript that was read for a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadTo {
+    pub path: PathBuf,
+    pub from: u64,
+    pub to: u64,
+    /// The agent's closing message, if its hook did not bring it.
+    pub closing: Option<String>,
+}
+
+impl Store {
+    /// The transcript of a session, if its host named one.
+    pub fn transcript(&self, session: SessionId) -> Result<Option<Transcript>, StoreError> {
+        let found = self
+            .db
+            .prepare_cached(
+                "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
+                     s.private_turns > 0, p.root
+                 FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+                 WHERE s.id = ?1 AND s.transcript_path IS NOT NULL",
+            )?
+            .query_row([session.0], |row| {
+                let (host, path): (String, String) = (row.get(0)?, row.get(1)?);
+                let transcript = Transcript {
+                    host: Host::Generic,
+                    path: PathBuf::from(path),
+                    offset: row.get::<_, i64>(2)?.unsigned_abs(),
+                    turn: row.get(3)?,
+                    latest_turn: row.get(4)?,
+                    had_private: row.get(5)?,
+                    root: row.get(6)?,
+                };
+                Ok((host, transcript))
+            })
+            .optional()?;
+        // A host that a newer Remora knows.
+        Ok(found.and_then(|(host, transcript)| Some(Transcript { host: host.parse().ok()?, ..transcript })))
+    }
+
+    /// Sessions with a sign of life since then whose transcripts were read, and may have grown.
+    pub fn growing_transcripts(&self, since: Time) -> Result<Vec<SessionId>, StoreError> {
+        let sql = "SELECT id FROM sessions WHERE transcript_turn IS NOT NULL AND last_activity_at >= ?1";
+        self.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
+    }
+
+    /// Whether somebody works on events of the session right now.
+    pub fn is_claimed(&self, session: SessionId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE status = 'processing' AND session_id = ?1";
+        Ok(self.db.prepare_cached(sql)?.exists([session.0])?)
+    }
+
+    /// Counts everything in the transcripts of some projects as read, because it was written while capture was paused.
+    /// `skips` decides by a project's directory.
+    pub fn skip_transcripts(&mut self, skips: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
+        let sql = "SELECT s.id, s.transcript_path, p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+             WHERE s.transcript_path IS NOT NULL";
+        let sessions: Vec<(i64, String, String)> =
+            self.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        // A file that is gone has nothing to skip.
+        let length = |path: &str| fs::metadata(path).ok().and_then(|file| i64::try_from(file.len()).ok());
+        let skipped: Vec<(i64, i64)> = sessions
+            .iter()
+            .filter(|(_, _, root)| skips(Path::new(root)))
+            .filter_map(|(id, path, _)| Some((*id, length(path)?)))
+            .collect();
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (id, length) in skipped {
+            transaction.execute(
+                "UPDATE sessions SET transcript_offset = ?2, transcript_turn = NULL WHERE id = ?1",
+                [id, length],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+/// Stores how far a transcript was read, unless somebody else read on or the host changed to another file. Says whether it
+/// was stored.
+pub(crate) fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreError> {
+    let position = |position: u64| i64::try_from(position).unwrap_or(i64::MAX);
+    let advanced = db.execute(
+        "UPDATE sessions SET transcript_offset = ?4, transcript_turn = ?5
+         WHERE id = ?1 AND transcript_path = ?2 AND ifnull(transcript_offset, 0) = ?3",
+        params![
+            batch.session.0,
+            read.path.to_string_lossy(),
+            position(read.from),
+            position(read.to),
+            batch.prompt_number
+        ],
+    )?;
+    Ok(advanced > 0)
+}
+
+/// Stores a closing message that only the transcript had. A hook's stays.
+pub(crate) fn add_closing(db: &Connection, batch: &Batch, closing: &str, at: Time) -> Result<(), StoreError> {
+    db.execute(
+        "UPDATE user_prompts SET closing_message = ?3, updated_at = ?4
+         WHERE session_id = ?1 AND prompt_number = ?2 AND closing_message IS NULL AND deleted_at IS NULL",
+        params![batch.session.0, batch.prompt_number, closing, at.0],
+    )?;
+    Ok(())
+}
