@@ -20,8 +20,9 @@ use remora_sys::file::{Lines, is_absent, read_lines};
 
 /// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
 const MOST_READ: u64 = 4 << 20;
-/// How much of one text is kept.
+/// How much of one text is kept, and of a digest.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
+const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
 /// Bytes kept of all texts of a turn; the latest ones count.
 const MOST_SAID: usize = 64 << 10;
 /// Two texts are the same if so many bytes of their beginnings are. The rest may have been cut in one of them.
@@ -48,6 +49,8 @@ pub(crate) struct Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) said: Vec<Said>,
+    /// The host's own digest of the session, if it made one.
+    pub(crate) digest: Option<Said>,
     pub(crate) read: ReadTo,
 }
 
@@ -131,6 +134,7 @@ struct Stretch {
     withheld: bool,
     said: Vec<Said>,
     bytes: usize,
+    digest: Option<Said>,
 }
 
 impl Stretches {
@@ -158,13 +162,17 @@ impl Stretches {
                         let asked = Some(clean_text(&text));
                         all.push(Stretch { begin, asked, withheld, ..Stretch::default() });
                     }
-                    Line::Said(text) => {
-                        let stretch = all.last_mut().filter(|stretch| allowed && !stretch.withheld);
-                        if let Some(stretch) = stretch {
-                            let text = Excerpt::shorten(clean_text(&text).trim(), TEXT.0, TEXT.1);
-                            stretch.say(Said { text, at });
+                    Line::Said(text) if allowed => {
+                        if let Some(stretch) = all.last_mut().filter(|stretch| !stretch.withheld) {
+                            stretch.say(Said { text: clean(&text, TEXT), at });
                         }
                     }
+                    Line::Digest(text) if allowed => {
+                        if let Some(stretch) = all.last_mut() {
+                            stretch.digest = Some(Said { text: clean(&text, DIGEST), at });
+                        }
+                    }
+                    Line::Said(_) | Line::Digest(_) => {}
                 }
             }
             begin = next;
@@ -178,7 +186,7 @@ impl Stretches {
         }
         let late = transcript.turn.and_then(|before| {
             let found = self.before_the_next_prompt(transcript, before)?;
-            Some((before, found)).filter(|(_, found)| !found.said.is_empty())
+            Some((before, found)).filter(|(_, found)| !found.is_empty())
         });
         let own = self.position(transcript, number, prompt).and_then(|at| self.found(at, transcript, number));
         Heard { late, own }
@@ -223,7 +231,10 @@ impl Stretches {
             to: next.map_or(self.end, |next| next.begin),
             closing: None,
         };
-        Some(Found { said: stretch.said.clone(), read })
+        // A digest of the whole session tells of its private turns, too.
+        let digest =
+            stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.text.is_empty());
+        Some(Found { said: stretch.said.clone(), digest, read })
     }
 }
 
@@ -241,6 +252,17 @@ impl Stretch {
         }
         self.said.drain(..surplus);
     }
+}
+
+impl Found {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.digest.is_none()
+    }
+}
+
+/// Cut last, so that no cut can hide a secret from the rules.
+fn clean(text: &str, (head, tail): (usize, usize)) -> String {
+    Excerpt::shorten(clean_text(text).trim(), head, tail)
 }
 
 fn entry(host: Host, line: &[u8]) -> Option<Entry> {
@@ -316,11 +338,17 @@ mod tests {
         }
 
         fn go_on(&mut self, number: i64, found: Option<Found>) -> Vec<String> {
-            let Some(Found { said, read }) = found else { return Vec::new() };
+            let Some(Found { said, read, .. }) = found else { return Vec::new() };
             assert_eq!(read.from, self.transcript.offset);
             (self.transcript.offset, self.transcript.turn) = (read.to, Some(number));
             said.into_iter().map(|said| said.text).collect()
         }
+    }
+
+    fn digest(text: &str) -> String {
+        json!({ "type": "user", "isCompactSummary": true, "message": { "role": "user", "content": text } })
+            .to_string()
+            + "\n"
     }
 
     fn line(kind: &str, text: &str, cwd: &str) -> String {
@@ -417,6 +445,19 @@ mod tests {
         assert_eq!(world.hear(1, "one"), ["One."]);
         assert_eq!(world.hear_late(), NOTHING);
         assert_eq!(world.hear(3, "three"), ["Three."]);
+    }
+
+    #[test]
+    fn a_digest_belongs_to_the_turn_it_came_in_and_is_private_with_any_of_them() {
+        let lines = [asked("one"), said("One."), digest("1. Request: fix it"), said("Two."), asked("two")];
+        for had_private in [false, true] {
+            let mut world = World::new(&lines);
+            (world.transcript.latest_turn, world.transcript.had_private) = (2, had_private);
+            let heard = world.transcripts.hear(&world.dir, &world.transcript, 1, "one").own.unwrap();
+            let text = heard.digest.map(|digest| digest.text);
+            assert_eq!(text.as_deref(), (!had_private).then_some("1. Request: fix it"));
+            assert_eq!(heard.said.len(), 2);
+        }
     }
 
     #[test]

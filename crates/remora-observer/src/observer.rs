@@ -271,11 +271,11 @@ impl Observer {
         if turn.prompt.is_empty() {
             turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
         }
-        let said = self.listen(store, &mut batch, &mut turn)?;
+        let heard = self.listen(store, &mut batch, &mut turn)?;
         let plain = builtin::observe(&turn);
         match &self.mind {
             Mind::Model(model) if turn.is_worth_a_call() => {
-                let told = transcript::write(&in_order(&batch, &said).iter().copied(), &root);
+                let told = transcript::write(&in_order(&batch, &heard).iter().copied(), &root);
                 Arc::clone(model).prepare(store, batch, turn, plain, &told, now)
             }
             Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
@@ -286,8 +286,8 @@ impl Observer {
     }
 
     /// Adds to a turn what its host's transcript has of it, and returns that with its times.
-    fn listen(&self, store: &mut Store, batch: &mut Batch, turn: &mut Turn) -> Result<Vec<Said>, StoreError> {
-        let Some(transcript) = store.transcript(batch.session)? else { return Ok(Vec::new()) };
+    fn listen(&self, store: &mut Store, batch: &mut Batch, turn: &mut Turn) -> Result<Heard, StoreError> {
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(Heard::default()) };
         let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &turn.prompt);
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
@@ -296,7 +296,7 @@ impl Observer {
                 begin = end;
             }
         }
-        let Some(Found { said, read }) = heard.own else { return Ok(Vec::new()) };
+        let Some(Found { said, digest, read }) = heard.own else { return Ok(Heard::default()) };
         let mut read = ReadTo { from: begin, ..read };
         let said = without_repeated(said, &turn.closing);
         turn.said = said.iter().map(|said| said.text.clone()).collect();
@@ -308,8 +308,22 @@ impl Observer {
             turn.closing.push(closing.clone());
             read.closing = Some(closing);
         }
+        let digest = Self::digest_of(store, batch.session, batch.prompt_number, digest)?;
+        if let Some(digest) = &digest {
+            turn.digest = Some(digest.text.clone());
+        }
         batch.transcript = Some(read);
-        Ok(said)
+        Ok(Heard { said, digest })
+    }
+
+    /// A digest that the transcript has, unless a hook brought the same.
+    fn digest_of(
+        store: &Store,
+        session: SessionId,
+        prompt_number: i64,
+        digest: Option<Said>,
+    ) -> Result<Option<Said>, StoreError> {
+        Ok(if digest.is_some() && store.was_compacted(session, prompt_number)? { None } else { digest })
     }
 
     /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
@@ -320,9 +334,7 @@ impl Observer {
         }
         let Some(transcript) = store.transcript(session)? else { return Ok(None) };
         match self.transcripts.hear_late(store.dir(), &transcript) {
-            Some((number, found)) if !found.said.is_empty() => {
-                self.remember_late(store, session, number, found)
-            }
+            Some((number, found)) if !found.is_empty() => self.remember_late(store, session, number, found),
             _ => Ok(None),
         }
     }
@@ -334,13 +346,14 @@ impl Observer {
         store: &mut Store,
         session: SessionId,
         prompt_number: i64,
-        Found { said, read }: Found,
+        Found { said, digest, read }: Found,
     ) -> Result<Option<Settled>, StoreError> {
         let closing: Vec<String> = store.closing_message(session, prompt_number)?.into_iter().collect();
         let said = without_repeated(said, &closing);
         let turn = Turn {
             prompt: store.prompt_text(session, prompt_number)?,
             said: said.into_iter().map(|said| said.text).collect(),
+            digest: Self::digest_of(store, session, prompt_number, digest)?.map(|digest| digest.text),
             ..Turn::default()
         };
         // The turn has its summary.
@@ -361,10 +374,17 @@ fn without_repeated(mut said: Vec<Said>, closing: &[String]) -> Vec<Said> {
     said
 }
 
+/// What the transcript adds to a turn.
+#[derive(Debug, Default)]
+struct Heard {
+    said: Vec<Said>,
+    digest: Option<Said>,
+}
+
 /// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
-fn in_order<'a>(batch: &'a Batch, said: &'a [Said]) -> Vec<Piece<'a>> {
-    let mut said = said.iter().peekable();
-    let mut pieces = Vec::new();
+fn in_order<'a>(batch: &'a Batch, heard: &'a Heard) -> Vec<Piece<'a>> {
+    let mut pieces: Vec<Piece<'a>> = heard.digest.iter().map(|digest| Piece::Digest(&digest.text)).collect();
+    let mut said = heard.said.iter().peekable();
     for Queued { at, body, .. } in &batch.events {
         let is_end = matches!(body, Body::TurnEnded { .. });
         while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {

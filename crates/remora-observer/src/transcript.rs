@@ -28,6 +28,8 @@ pub(crate) enum Piece<'a> {
     Event(&'a Body),
     /// What the agent said between two events.
     Said(&'a str),
+    /// The host's own digest of the session.
+    Digest(&'a str),
 }
 
 impl<'a> From<&'a Body> for Piece<'a> {
@@ -80,6 +82,7 @@ fn piece(piece: Piece<'_>, root: &str, halvings: u32) -> Option<String> {
     let body = match piece {
         Piece::Event(body) => body,
         Piece::Said(text) => return element("said", text, SAID),
+        Piece::Digest(text) => return element("digest_of_the_session", text, MESSAGE),
     };
     match body {
         Body::PromptSubmitted { text } => element("prompt", text, PROMPT),

@@ -73,6 +73,13 @@ impl Store {
         self.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
     }
 
+    /// Whether a hook reported a compaction in a turn, and so its digest.
+    pub fn was_compacted(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
+        Ok(self.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
+    }
+
     /// Whether somebody works on events of the session right now.
     pub fn is_claimed(&self, session: SessionId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM pending_messages WHERE status = 'processing' AND session_id = ?1";

@@ -5,7 +5,7 @@ use remora_core::intake::Document;
 use remora_core::time::Time;
 use serde_json::Value;
 
-use super::{Line, asked, said, texts, timestamp};
+use super::{Line, asked, digest, said, texts, timestamp};
 use crate::claude_code::SYNTHETIC;
 
 /// How other lines begin that Claude Code writes in the user's name and that begin no turn: commands the user runs
@@ -24,8 +24,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         // The host's own message in the agent's place.
         "assistant" if is("isApiErrorMessage") => None,
         "assistant" => said(texts(content, &["text"])),
-        // What the host wrote in the user's place, for the agent to go on with.
-        "user" if is("isCompactSummary") => None,
+        "user" if is("isCompactSummary") => digest(without_frame(&texts(content, &["text"]))),
         "user" if has_block(content, "tool_result") => None,
         "user" => {
             let text = texts(content, &["text"]);
@@ -38,6 +37,22 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         _ => None,
     };
     Some((read?, timestamp(line)))
+}
+
+/// A digest without the sentences before and behind it, in which the host asks the agent to go on.
+fn without_frame(text: &str) -> &str {
+    const BEFORE: &str = "This session is being continued from a previous conversation";
+    const BEHIND: &[&str] = &[
+        "\nIf you need specific details from before compaction",
+        "\nPlease continue the conversation from where we left it off",
+        "\nContinue the conversation from where it left off",
+    ];
+    let inside = match text.split_once("\n\n") {
+        Some((first, rest)) if first.trim_start().starts_with(BEFORE) => rest,
+        _ => text,
+    };
+    let end = BEHIND.iter().filter_map(|behind| inside.rfind(behind)).min();
+    &inside[..end.unwrap_or(inside.len())]
 }
 
 fn has_block(content: &Value, kind: &str) -> bool {

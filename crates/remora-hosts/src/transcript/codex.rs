@@ -4,7 +4,7 @@
 use remora_core::intake::Document;
 use remora_core::time::Time;
 
-use super::{Line, asked, said, texts, timestamp};
+use super::{Line, asked, digest, said, texts, timestamp};
 
 /// How messages begin that Codex writes in the user's name.
 const NOT_ASKED: &[&str] = &[
@@ -18,6 +18,10 @@ const NOT_ASKED: &[&str] = &[
 pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     let line = &document.value;
     let payload = &line["payload"];
+    if line["type"] == "compacted" {
+        let text = payload["message"].as_str().unwrap_or_default();
+        return Some((digest(without_frame(text))?, timestamp(line)));
+    }
     if line["type"] != "response_item" || payload["type"] != "message" {
         return None;
     }
@@ -34,4 +38,14 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         _ => None,
     };
     Some((read?, timestamp(line)))
+}
+
+/// A digest without the line before it, which introduces it to the agent.
+fn without_frame(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("Another language model started to solve this problem") => {
+            rest
+        }
+        _ => text,
+    }
 }

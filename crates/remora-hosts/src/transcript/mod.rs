@@ -31,6 +31,8 @@ pub enum Line {
     },
     /// What the agent said to the user: no thinking, no tool call, no subagent.
     Said(String),
+    /// The host's own digest of the session so far, with which it replaced the conversation.
+    Digest(String),
 }
 
 /// Reads one line; `None` if it holds nothing of interest, or if the host's transcripts are unknown.
@@ -77,6 +79,11 @@ fn texts(content: &Value, kinds: &[&str]) -> String {
         }
         _ => String::new(),
     }
+}
+
+fn digest(text: &str) -> Option<Line> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| Line::Digest(text.to_owned()))
 }
 
 fn timestamp(line: &Value) -> Option<Time> {

@@ -150,3 +150,27 @@ fn transcripts_of_other_hosts_are_not_read() {
         assert_eq!(entry(*host, &line).is_some(), *host == Host::ClaudeCode);
     }
 }
+
+#[test]
+fn a_digest_comes_without_what_the_host_says_around_it() {
+    let digest = |text: &str| Some(Line::Digest(text.to_owned()));
+    let compacted = json!({ "isCompactSummary": true, "isVisibleInTranscriptOnly": true });
+    let framed = "This session is being continued from a previous conversation that ran out of context. The summary \
+        below covers the earlier portion.\n\n1. Request: fix it\n\n2. Pending: nothing\n\nIf you need specific details from \
+        before compaction (like snippets), read the full transcript at: /home/dev/x.jsonl\nContinue the conversation from \
+        where it left off without asking.";
+    assert_eq!(
+        claude("user", &json!(framed), &compacted),
+        digest("1. Request: fix it\n\n2. Pending: nothing")
+    );
+    assert_eq!(claude("user", &json!("1. Request: fix it"), &compacted), digest("1. Request: fix it"));
+    assert_eq!(claude("user", &json!(" "), &compacted), None);
+    let framed = "Another language model started to solve this problem and produced a summary:\n- Done: half";
+    for text in [framed, "- Done: half"] {
+        assert_eq!(
+            codex("compacted", &json!({ "message": text, "replacement_history": [] })),
+            digest("- Done: half")
+        );
+    }
+    assert_eq!(codex("compacted", &json!({ "message": "" })), None);
+}

@@ -204,3 +204,26 @@ fn a_transcript_that_somebody_else_reads_is_left_to_them() {
     assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
     assert_eq!(world.offset(), before);
 }
+
+#[tokio::test]
+async fn a_digest_reaches_the_model_once_whichever_way_it_comes() {
+    for by_hook in [false, true] {
+        let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
+        let mut world = World::with_model(&fake);
+        world.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+        world.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+        world.run("2026-03-10T09:00:02Z", "make test");
+        let line = json!({ "type": "user", "isCompactSummary": true,
+            "message": { "role": "user", "content": "1. Pending: the importer" } });
+        let mut file = fs::OpenOptions::new().append(true).open(world.path()).unwrap();
+        writeln!(file, "{line}").unwrap();
+        if by_hook {
+            let summary = json!({ "trigger": "auto", "compact_summary": "1. Pending: the importer" });
+            world.hook("PostCompact", "2026-03-10T09:00:03Z", &summary);
+        }
+        world.hook("Stop", "2026-03-10T09:00:06Z", &json!({ "last_assistant_message": CLOSING }));
+        let task = world.ask();
+        assert!(task.ask().await.is_ok());
+        assert_eq!(fake.requests()[0].body.matches("Pending: the importer").count(), 1, "by hook: {by_hook}");
+    }
+}
