@@ -20,9 +20,10 @@ use remora_sys::file::{Lines, is_absent, read_lines};
 
 /// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
 const MOST_READ: u64 = 4 << 20;
-/// How much of one text is kept, and of a digest.
+/// How much of one text is kept, of a digest, and of a command that never returned.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
+const COMMAND: (usize, usize) = (100, 0);
 /// Bytes kept of all texts of a turn; the latest ones count.
 const MOST_SAID: usize = 64 << 10;
 /// Two texts are the same if so many bytes of their beginnings are. The rest may have been cut in one of them.
@@ -51,6 +52,8 @@ pub(crate) struct Found {
     pub(crate) said: Vec<Said>,
     /// The host's own digest of the session, if it made one.
     pub(crate) digest: Option<Said>,
+    /// A command that was called and has not returned.
+    pub(crate) running: Option<String>,
     pub(crate) read: ReadTo,
 }
 
@@ -135,6 +138,8 @@ struct Stretch {
     said: Vec<Said>,
     bytes: usize,
     digest: Option<Said>,
+    /// By the id of its call.
+    running: Option<(String, String)>,
 }
 
 impl Stretches {
@@ -172,7 +177,17 @@ impl Stretches {
                             stretch.digest = Some(Said { text: clean(&text, DIGEST), at });
                         }
                     }
-                    Line::Said(_) | Line::Digest(_) => {}
+                    Line::Called { id, command } if allowed => {
+                        if let Some(stretch) = all.last_mut().filter(|stretch| !stretch.withheld) {
+                            stretch.running = Some((id, clean(&command, COMMAND)));
+                        }
+                    }
+                    Line::Returned(ids) => {
+                        if let Some(stretch) = all.last_mut() {
+                            stretch.running.take_if(|(id, _)| ids.contains(id));
+                        }
+                    }
+                    Line::Said(_) | Line::Digest(_) | Line::Called { .. } => {}
                 }
             }
             begin = next;
@@ -234,7 +249,8 @@ impl Stretches {
         // A digest of the whole session tells of its private turns, too.
         let digest =
             stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.text.is_empty());
-        Some(Found { said: stretch.said.clone(), digest, read })
+        let running = stretch.running.as_ref().map(|(_, command)| command.clone());
+        Some(Found { said: stretch.said.clone(), digest, running, read })
     }
 }
 

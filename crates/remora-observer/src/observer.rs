@@ -9,6 +9,7 @@ use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Summary};
 use remora_core::settings::{Capture, OverBudget, Settings};
+use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
 use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, Store, StoreError};
@@ -296,13 +297,14 @@ impl Observer {
                 begin = end;
             }
         }
-        let Some(Found { said, digest, read }) = heard.own else { return Ok(Heard::default()) };
+        let Some(Found { said, digest, running, read }) = heard.own else { return Ok(Heard::default()) };
         let mut read = ReadTo { from: begin, ..read };
         let said = without_repeated(said, &turn.closing);
         turn.said = said.iter().map(|said| said.text.clone()).collect();
-        let ended = |queued: &Queued| matches!(queued.body, Body::TurnEnded { error: None, .. });
-        if turn.closing.is_empty()
-            && batch.events.iter().any(ended)
+        let has_ended = batch.events.iter().any(|event| matches!(event.body, Body::TurnEnded { .. }));
+        if has_ended
+            && turn.closing.is_empty()
+            && turn.broke_off.is_none()
             && let Some(closing) = turn.said.pop()
         {
             turn.closing.push(closing.clone());
@@ -312,8 +314,11 @@ impl Observer {
         if let Some(digest) = &digest {
             turn.digest = Some(digest.text.clone());
         }
+        // The turn was observed although its agent never ended it: the host is gone, or was silent for long.
+        let running = running.filter(|_| !has_ended && turn.broke_off.is_none());
+        turn.broke_off = turn.broke_off.take().or_else(|| running.as_deref().map(while_running));
         batch.transcript = Some(read);
-        Ok(Heard { said, digest })
+        Ok(Heard { said, digest, running })
     }
 
     /// A digest that the transcript has, unless a hook brought the same.
@@ -346,7 +351,7 @@ impl Observer {
         store: &mut Store,
         session: SessionId,
         prompt_number: i64,
-        Found { said, digest, read }: Found,
+        Found { said, digest, read, .. }: Found,
     ) -> Result<Option<Settled>, StoreError> {
         let closing: Vec<String> = store.closing_message(session, prompt_number)?.into_iter().collect();
         let said = without_repeated(said, &closing);
@@ -379,6 +384,12 @@ fn without_repeated(mut said: Vec<Said>, closing: &[String]) -> Vec<Said> {
 struct Heard {
     said: Vec<Said>,
     digest: Option<Said>,
+    /// The command at which the turn broke off.
+    running: Option<String>,
+}
+
+fn while_running(command: &str) -> String {
+    format!("`{}` was still running", one_line(command, 80))
 }
 
 /// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
@@ -393,6 +404,7 @@ fn in_order<'a>(batch: &'a Batch, heard: &'a Heard) -> Vec<Piece<'a>> {
         pieces.push(Piece::Event(body));
     }
     pieces.extend(said.map(|said| Piece::Said(&said.text)));
+    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
     pieces
 }
 

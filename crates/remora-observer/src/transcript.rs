@@ -30,6 +30,8 @@ pub(crate) enum Piece<'a> {
     Said(&'a str),
     /// The host's own digest of the session.
     Digest(&'a str),
+    /// A command at which the turn broke off.
+    StillRunning(&'a str),
 }
 
 impl<'a> From<&'a Body> for Piece<'a> {
@@ -82,6 +84,7 @@ fn piece(piece: Piece<'_>, root: &str, halvings: u32) -> Option<String> {
     let body = match piece {
         Piece::Event(body) => body,
         Piece::Said(text) => return element("said", text, SAID),
+        Piece::StillRunning(command) => return element("broke_off_while_running", command, COMMAND),
         Piece::Digest(text) => return element("digest_of_the_session", text, MESSAGE),
     };
     match body {

@@ -23,9 +23,9 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     let read = match line["type"].as_str()? {
         // The host's own message in the agent's place.
         "assistant" if is("isApiErrorMessage") => None,
-        "assistant" => said(texts(content, &["text"])),
+        "assistant" => said(texts(content, &["text"])).or_else(|| called(content)),
         "user" if is("isCompactSummary") => digest(without_frame(&texts(content, &["text"]))),
-        "user" if has_block(content, "tool_result") => None,
+        "user" if is_result(content) => Some(returned(content)),
         "user" => {
             let text = texts(content, &["text"]);
             let begins = |beginning: &&str| text.trim_start().starts_with(*beginning);
@@ -55,8 +55,25 @@ fn without_frame(text: &str) -> &str {
     &inside[..end.unwrap_or(inside.len())]
 }
 
-fn has_block(content: &Value, kind: &str) -> bool {
-    content.as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == kind))
+/// Blocks of a kind; a message of the host has one kind in each line.
+fn blocks<'a>(content: &'a Value, kind: &'static str) -> impl Iterator<Item = &'a Value> {
+    content.as_array().into_iter().flatten().filter(move |block| block["type"] == kind)
+}
+
+fn is_result(content: &Value) -> bool {
+    blocks(content, "tool_result").next().is_some()
+}
+
+fn returned(content: &Value) -> Line {
+    let ids = blocks(content, "tool_result").filter_map(|block| block["tool_use_id"].as_str());
+    Line::Returned(ids.map(str::to_owned).collect())
+}
+
+fn called(content: &Value) -> Option<Line> {
+    blocks(content, "tool_use").last().and_then(|block| {
+        let (id, command) = (block["id"].as_str()?, block["input"]["command"].as_str()?);
+        Some(Line::Called { id: id.to_owned(), command: command.to_owned() })
+    })
 }
 
 /// A command such as `/review 12`, which the transcript has in tags, as it was typed and as hooks report it.

@@ -33,6 +33,10 @@ pub enum Line {
     Said(String),
     /// The host's own digest of the session so far, with which it replaced the conversation.
     Digest(String),
+    /// The agent runs a command.
+    Called { id: String, command: String },
+    /// Calls have returned, by their ids.
+    Returned(Vec<String>),
 }
 
 /// Reads one line; `None` if it holds nothing of interest, or if the host's transcripts are unknown.

@@ -80,7 +80,6 @@ fn thinking_tools_subagents_and_the_hosts_own_lines_are_nothing_that_was_said() 
         ("assistant", text.clone(), json!({ "isSidechain": true })),
         ("assistant", text.clone(), json!({ "isApiErrorMessage": true })),
         ("assistant", json!(null), json!({})),
-        ("user", block(json!({ "type": "tool_result", "tool_use_id": "t", "content": "x" })), json!({})),
         ("user", text.clone(), json!({ "isSidechain": true })),
         ("user", text.clone(), json!({ "isMeta": true })),
         ("user", json!("<task-notification>done</task-notification>"), json!({})),
@@ -173,4 +172,14 @@ fn a_digest_comes_without_what_the_host_says_around_it() {
         );
     }
     assert_eq!(codex("compacted", &json!({ "message": "" })), None);
+}
+
+#[test]
+fn a_command_is_known_from_its_call_to_its_return() {
+    let call =
+        json!([{ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "make test" } }]);
+    let called = Line::Called { id: "t".into(), command: "make test".into() };
+    assert_eq!(claude("assistant", &call, &json!({})), Some(called));
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t", "content": "x" }]);
+    assert_eq!(claude("user", &result, &json!({})), Some(Line::Returned(vec!["t".into()])));
 }
