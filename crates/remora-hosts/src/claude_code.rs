@@ -57,7 +57,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
         }
         "SubagentStop" => {
             let agent_type = wire.text("agent_type");
-            // `/compact` runs as a subagent without a type; its result comes as PostCompact.
+            // `/compact` runs as a subagent without a type; its result is in the transcript.
             if agent_type.is_empty() {
                 return Reading::Nothing;
             }

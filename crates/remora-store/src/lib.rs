@@ -52,7 +52,7 @@ pub use material::{KnownSession, Recall};
 pub use project::{Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
-pub use record::Record;
+pub use record::{HostProcess, Record};
 pub use retention::Pruned;
 pub use saving::{SaveFor, Saved};
 pub use schema::VERSION as SCHEMA_VERSION;

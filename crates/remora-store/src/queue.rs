@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
 use crate::transcripts::{self, ReadTo};
-use crate::{Call, Store, StoreError, retention, usage, writing};
+use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
 const MOST_ATTEMPTS: i64 = 4;
@@ -64,6 +64,7 @@ const WAITING: &str = "WITH RECURSIVE waiting (session_id) AS (
 /// The oldest turn that has ended and is due, of a session nobody is working on. Its cost grows with the
 /// number of sessions that wait, not of events.
 fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
+    let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     db.prepare_cached(&format!(
         "{WAITING}, turn (session_id, prompt_number) AS (
              SELECT session_id, (SELECT min(prompt_number) FROM pending_messages AS m
@@ -83,12 +84,30 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
               OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
                          WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
                          AND m.kind = 'turn_ended' AND m.status = 'pending')
-              OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
-                         AND later.started_at > s.last_activity_at))
+              OR s.id IN (SELECT value FROM json_each(?3)))
          ORDER BY since, turn.session_id LIMIT 1"
     ))?
-    .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
+    .query_row(params![now.0, now.before(silence).0, format!("[{abandoned}]")], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
     .optional()
+}
+
+/// Sessions that nobody will continue: another one began in their project later, and their host's process is gone. A host
+/// that is alive may work in several sessions of a project at a time.
+fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = db.prepare_cached(&format!(
+        "{WAITING} SELECT s.id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
+         WHERE s.status = 'active' AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL
+         AND EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
+                     AND later.started_at > s.last_activity_at)"
+    ))?;
+    let rows = statement.query_map([], |row| {
+        let host = HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() };
+        Ok((row.get(0)?, host))
+    })?;
+    let sessions: Vec<(i64, HostProcess)> = rows.collect::<Result<_, _>>()?;
+    Ok(sessions.into_iter().filter(|(_, host)| host.is_gone()).map(|(id, _)| id).collect())
 }
 
 /// Up to a quarter of `duration`, so that what failed together is not tried again together.
@@ -108,7 +127,7 @@ impl Store {
     /// Claims the oldest turn that has ended, of a session nobody is working on; at most `most` events.
     ///
     /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
-    /// session in the same project, or `silence`.
+    /// session in the same project if its own host is gone, or `silence`.
     pub fn claim(
         &mut self,
         owner: &str,

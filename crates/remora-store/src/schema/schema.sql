@@ -73,7 +73,7 @@ CREATE TABLE sessions (
     -- How often the host emptied its context, by compaction or when the user cleared it, and when last. Written by recall.
     epoch              INTEGER NOT NULL DEFAULT 0,
     emptied_at         INTEGER,
-    -- The host's process and when it started, which tells it from another with the same number. Later written by capture.
+    -- The host's process and when it started, which tells it from another with the same number. Written by capture.
     host_pid           INTEGER,
     host_started       INTEGER,
     -- The provider's own session. Written by the observer.

@@ -203,3 +203,72 @@ fn nothing_of_a_transcript_is_stored_that_is_private_or_secret() {
         assert!(!crate::support::contains(&bytes, text), "{text}");
     }
 }
+
+/// Runs a hook below a host that ends with it: `find` is no shell, and is gone when its command has ended.
+#[cfg(target_os = "linux")]
+fn hook_of_a_killed_host(terminal: &Terminal<'_>, event: &str, more: &Value) {
+    let world = terminal.world;
+    let mut message = world.message(event, more);
+    message["session_id"] = json!(terminal.session);
+    message["transcript_path"] = json!(terminal.path());
+    let mut host = std::process::Command::new("find");
+    host.arg(world.project()).args([
+        "-maxdepth",
+        "0",
+        "-exec",
+        env!("CARGO_BIN_EXE_remora"),
+        "hook",
+        "claude-code",
+        ";",
+    ]);
+    host.env("HOME", world.path("home")).env("REMORA_DAEMON_AUTOSTART", "false");
+    assert_harmless(&run_hook(&mut host, message.to_string().as_bytes()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_turn_of_a_killed_terminal_is_observed_when_the_next_session_starts() {
+    let world = World::new();
+    let killed = Terminal { world: &world, session: "killed" };
+    let prompt = "Some users are logged out an hour early, find out why.";
+    hook_of_a_killed_host(&killed, "SessionStart", &json!({ "source": "startup" }));
+    hook_of_a_killed_host(&killed, "UserPromptSubmit", &json!({ "prompt": prompt }));
+    killed.write(&json!({ "type": "user", "message": { "role": "user", "content": prompt } }));
+    hook_of_a_killed_host(&killed, "PostToolUse", &world.tool("first"));
+    let call =
+        json!([{ "type": "tool_use", "id": "x", "name": "Bash", "input": { "command": "make slow-test" } }]);
+    killed.write(&json!({ "type": "assistant", "message": { "role": "assistant", "content": call } }));
+    assert!(world.remora(&["queue", "drain"]).status.success());
+    assert_eq!(world.count("summaries"), 0, "nothing has ended it");
+
+    let next = Terminal { world: &world, session: "next" };
+    next.hook("SessionStart", &json!({ "source": "startup" }));
+    let _daemon = daemon(&world, &[]);
+    wait("the interrupted turn", || world.count("summaries") == 1);
+    let database = Connection::open(world.data().join("remora.db")).unwrap();
+    let sql = "SELECT notes || next_steps || completed FROM session_summaries";
+    let summary: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert!(summary.contains("make slow-test"), "{summary}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_terminal_does_not_end_the_turn_of_the_first() {
+    let world = World::new();
+    let first = Terminal { world: &world, session: "first" };
+    first.asks("Some users are logged out an hour early, find out why.");
+    first.runs("one");
+    let second = Terminal { world: &world, session: "second" };
+    second.hook("SessionStart", &json!({ "source": "startup" }));
+    assert!(world.remora(&["queue", "drain"]).status.success());
+    assert_eq!((world.count("summaries"), world.count("pending")), (0, 3));
+    first.says(CAUSE);
+    first.runs("two");
+    first.hook("Stop", &json!({ "last_assistant_message": CLOSING }));
+    assert!(world.remora(&["queue", "drain"]).status.success());
+    let database = Connection::open(world.data().join("remora.db")).unwrap();
+    let sql = "SELECT count(*) FROM session_summaries AS s JOIN sessions ON sessions.id = s.session_id
+        WHERE content_session_id = 'first'";
+    let summaries: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(summaries, 1, "one turn is one summary");
+}
