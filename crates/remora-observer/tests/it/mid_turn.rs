@@ -112,7 +112,7 @@ async fn a_model_reads_what_was_said_where_it_was_said() {
     world.turn(CLOSING);
     let task = world.ask();
     let answer = task.ask().await;
-    let asked = fake.requests()[0].body.to_string();
+    let asked = fake.requests()[0].body.clone();
     let at = |text: &str| asked.find(text).unwrap_or_else(|| panic!("{text}: {asked}"));
     let order = ["I look at the tests first.", "make test", CAUSE, "make fix", CLOSING].map(at);
     assert!(order.is_sorted(), "{order:?}");
@@ -132,7 +132,7 @@ async fn a_crash_before_the_memory_is_stored_reads_the_transcript_again() {
     world.store.reclaim("the next process", Time::now()).unwrap();
     let task = world.ask();
     assert!(task.ask().await.is_ok());
-    assert!(fake.requests()[0].body.to_string().contains(CAUSE));
+    assert!(fake.requests()[0].body.contains(CAUSE));
 }
 
 #[test]
