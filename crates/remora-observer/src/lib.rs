@@ -14,6 +14,7 @@ mod mid_turn;
 mod observer;
 mod prompts;
 pub mod provider;
+mod session;
 mod stack;
 mod transcript;
 mod turn;

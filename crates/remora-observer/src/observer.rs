@@ -20,9 +20,9 @@ use crate::builtin;
 use crate::mid_turn::{Found, Said, Transcripts};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
-use crate::stack;
 use crate::transcript::{self, Piece};
 use crate::turn::Turn;
+use crate::{session, stack};
 
 /// The most events of one batch.
 const MOST_EVENTS: u32 = 2000;
@@ -361,8 +361,9 @@ impl Observer {
             digest: Self::digest_of(store, session, prompt_number, digest)?.map(|digest| digest.text),
             ..Turn::default()
         };
-        // The turn has its summary.
-        let memory = Memory { summary: None, ..builtin::observe(&turn) };
+        // The turn has its summary. A digest adds what the host summed up.
+        let mut memory = builtin::observe(&turn);
+        memory.summary.take_if(|_| turn.digest.is_none());
         let owner = self.owner.clone();
         let batch = Batch { session, prompt_number, owner, events: Vec::new(), transcript: Some(read) };
         match remember(store, &batch, &memory, None) {
@@ -527,7 +528,10 @@ fn remember(
 ) -> Result<Settled, StoreError> {
     // Memory is as old as what it is about.
     let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    store.confirm(batch, memory, call, at)?;
+    let before = store.session_summary(batch.session)?.map(|row| row.summary);
+    let summary = memory.summary.clone().map(|turn| session::grow(before, turn));
+    let memory = Memory { summary, ..memory.clone() };
+    store.confirm(batch, &memory, call, at)?;
     Ok(Settled {
         events: batch.events.len(),
         observations: memory.observations.len(),

@@ -340,7 +340,13 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} AND s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
-    /// A session's summaries, one for each stretch of it, in order.
+    /// The summary of a session, as its last turn left it.
+    pub fn session_summary(&self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
+        let sql = format!("{SUMMARY} AND s.session_id = ?1 AND s.checkpoint = 0 ORDER BY s.id DESC LIMIT 1");
+        Ok(self.db.prepare_cached(&sql)?.query_row([session.0], read_summary).optional()?)
+    }
+
+    /// The summary of a session as each of its turns left it, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number, s.id");
         self.rows(&sql, &[&session.0], read_summary)

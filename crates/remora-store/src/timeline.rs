@@ -112,7 +112,9 @@ impl Store {
             Side::After => (">", "ASC"),
         };
         let mut all = Vec::new();
-        for (select, rank) in [(OBSERVATIONS, 1), (SUMMARIES, 2)] {
+        // Of a session, only what its summary has become is a moment of its own.
+        let summaries = format!("{SUMMARIES} AND r.checkpoint = 0");
+        for (select, rank) in [(OBSERVATIONS, 1), (summaries.as_str(), 2)] {
             // The first condition is what the index can be searched by.
             let sql = format!(
                 "{select} AND r.project_id = ?1 AND r.created_at {compare}= ?2

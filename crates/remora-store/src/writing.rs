@@ -163,12 +163,22 @@ fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) 
     Ok(())
 }
 
+/// The summary of a session after one more turn. What it was before stays as history, which nobody searches.
 fn insert_summary(
     db: &Connection,
     origin: &Origin<'_>,
     summary: &Summary,
     now: Time,
 ) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "DELETE FROM documents WHERE kind = 'summary' AND record_id IN (
+             SELECT id FROM session_summaries WHERE session_id = ?1 AND checkpoint = 0)",
+    )?
+    .execute([origin.session.0])?;
+    db.prepare_cached(
+        "UPDATE session_summaries SET checkpoint = 1, updated_at = ?2 WHERE session_id = ?1 AND checkpoint = 0",
+    )?
+    .execute([origin.session.0, now.0])?;
     db.prepare_cached(
         "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, request, investigated,
              learned, completed, next_steps, notes, files_read, files_edited, source_event_ids, provider, model,

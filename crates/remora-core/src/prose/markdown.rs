@@ -1,116 +1,276 @@
-//! The blocks of a Markdown text: paragraphs, list items and headings.
+//! The blocks of a Markdown text, each on one line: headings, paragraphs, list items, short tables and short code.
 
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::role::role;
+
+/// Longer code is a listing, which says little without its surroundings. In characters.
+const LONGEST_CODE: usize = 160;
+const MOST_LINES: usize = 2;
+/// A longer table is data.
+const MOST_ROWS: usize = 16;
+const LONGEST_ROW: usize = 240;
+/// A list joins the sentence that introduces it while both together are no longer than this.
+const LONGEST_JOINED: usize = 300;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
+    /// Colours what follows until the next heading or rule.
     Heading(String),
-    Text(String),
+    Rule,
+    /// A paragraph that ends with a colon: it colours the list, table or code below it.
+    Intro(String),
+    Paragraph(String),
+    Item {
+        text: String,
+        /// A task that is not ticked.
+        is_open: bool,
+    },
+    /// `a: b; c`, from a short table.
+    Row(String),
 }
 
-/// Paragraphs, list items and headings, each on one line. What a short list after a colon names belongs to its
-/// sentence.
+/// The blocks of a text, in order.
 pub(super) fn blocks(markdown: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut paragraph = String::new();
-    let mut in_code = false;
-    for line in markdown.lines().map(str::trim) {
-        let line = line.trim_start_matches("> ");
-        let is_rule = line.chars().all(|c| matches!(c, '-' | '*' | '=' | '_' | '>'));
-        if line.starts_with("```") || line.starts_with("~~~") {
-            in_code = !in_code;
-            end_paragraph(&mut paragraph, &mut blocks);
-        } else if in_code || line.starts_with('|') || is_rule {
-            end_paragraph(&mut paragraph, &mut blocks);
-        } else if let Some(heading) = heading(line) {
-            end_paragraph(&mut paragraph, &mut blocks);
-            blocks.push(Block::Heading(heading));
-        } else if let Some(item) = list_item(line) {
-            end_paragraph(&mut paragraph, &mut blocks);
-            match blocks.last_mut() {
-                Some(Block::Text(text)) if text.ends_with(':') && text.len() + item.len() < 300 => {
-                    // The next item joins it the same way.
-                    *text = format!("{text} {};:", plain(item).trim_end_matches(['.', ',', ';']));
+    let mut reader = Reader::default();
+    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
+    for event in Parser::new_ext(markdown, options) {
+        reader.read(event);
+    }
+    reader.flush();
+    joined(reader.blocks)
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    blocks: Vec<Block>,
+    line: Line,
+    /// Depth of lists. Only in one are blocks items.
+    lists: usize,
+    in_heading: bool,
+    code: Option<String>,
+    table: Option<Table>,
+}
+
+/// Text that has not become a block yet.
+#[derive(Debug, Default)]
+struct Line {
+    text: String,
+    strong: usize,
+    /// Whether something stands outside of bold text.
+    has_plain: bool,
+    is_open: bool,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Reader {
+    fn read(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some(code) => code.push_str(&text),
+                None => self.line.push(&text),
+            },
+            Event::Code(code) => self.line.push(&format!("`{code}`")),
+            Event::InlineHtml(html) => self.line.push(&html),
+            Event::SoftBreak | Event::HardBreak => self.line.push(" "),
+            Event::TaskListMarker(done) => self.line.is_open = !done,
+            Event::Rule => {
+                self.flush();
+                self.blocks.push(Block::Rule);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } => {
+                self.flush();
+                self.in_heading = true;
+            }
+            Tag::List(_) => {
+                self.flush();
+                self.lists += 1;
+            }
+            Tag::Paragraph | Tag::Item => self.flush(),
+            Tag::CodeBlock(_) => {
+                self.flush();
+                self.code = Some(String::new());
+            }
+            Tag::Table(_) => {
+                self.flush();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
                 }
-                _ => paragraph.push_str(&plain(item)),
             }
+            Tag::Strong => self.line.strong += 1,
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) => {
+                let text = std::mem::take(&mut self.line).text;
+                self.in_heading = false;
+                self.blocks.push(Block::Heading(text.trim().to_owned()));
+            }
+            TagEnd::Paragraph | TagEnd::Item => self.flush(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists = self.lists.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                self.add_code(&code);
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.line).text.trim().to_owned();
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => {
+                let table = self.table.take().unwrap_or_default();
+                self.blocks.extend(table.rows().into_iter().map(Block::Row));
+            }
+            TagEnd::Strong => self.line.strong = self.line.strong.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.in_heading || self.table.is_some() {
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.is_empty() {
+            return;
+        }
+        let block = if line.is_heading(&text, self.lists > 0) {
+            Block::Heading(text.trim_end_matches(':').to_owned())
+        } else if text.ends_with([':', '：']) {
+            Block::Intro(text)
+        } else if self.lists > 0 {
+            Block::Item { text, is_open: line.is_open }
         } else {
-            if !paragraph.is_empty() {
-                paragraph.push(' ');
-            }
-            paragraph.push_str(&plain(line));
-        }
+            Block::Paragraph(text)
+        };
+        self.blocks.push(block);
     }
-    end_paragraph(&mut paragraph, &mut blocks);
-    for block in &mut blocks {
-        if let Block::Text(text) = block
-            && text.ends_with(";:")
+
+    /// A command or setting belongs to the sentence that announces it.
+    fn add_code(&mut self, code: &str) {
+        let lines: Vec<&str> = code.lines().map(str::trim).filter(|line| is_statement(line)).collect();
+        let code = lines.join("; ");
+        if lines.is_empty()
+            || lines.len() > MOST_LINES
+            || code.chars().count() > LONGEST_CODE
+            || code.contains('`')
         {
-            *text = format!("{}.", text.trim_end_matches(";:").replace(";: ", "; "));
+            return;
+        }
+        if let Some(Block::Intro(text)) = self.blocks.last_mut() {
+            let text = format!("{text} `{code}`.");
+            *self.blocks.last_mut().expect("an intro") = Block::Paragraph(text);
         }
     }
-    blocks
 }
 
-fn end_paragraph(paragraph: &mut String, blocks: &mut Vec<Block>) {
-    let text = std::mem::take(paragraph);
-    if !text.is_empty() {
-        blocks.push(Block::Text(text));
+/// A line of code that is not a comment.
+fn is_statement(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with("# ") && !line.starts_with("//")
+}
+
+impl Line {
+    fn push(&mut self, text: &str) {
+        self.has_plain |= self.strong == 0 && !text.trim().trim_matches(':').is_empty();
+        self.text.push_str(text);
+    }
+
+    /// A line that is bold from end to end, or one or two words with a colon, is a heading too.
+    fn is_heading(&self, text: &str, in_list: bool) -> bool {
+        let words = text.split_whitespace().count();
+        let is_bold = !self.has_plain && !text.ends_with('.') && words <= 12;
+        let is_label = text.ends_with(':') && words <= 2 && !text.starts_with("I ");
+        !in_list && (is_bold || is_label)
     }
 }
 
-fn heading(line: &str) -> Option<String> {
-    if line.starts_with('#') {
-        return Some(plain(line.trim_start_matches('#')));
+impl Table {
+    /// `key: value; value`. A first column of numbers is left out.
+    fn rows(self) -> Vec<String> {
+        let mut rows = self.rows.into_iter();
+        let head = rows.next().unwrap_or_default();
+        let rows: Vec<Vec<String>> = rows.collect();
+        if rows.len() > MOST_ROWS {
+            return Vec::new();
+        }
+        let is_numbered = rows.iter().all(|row| row.first().is_some_and(|cell| cell.parse::<u32>().is_ok()));
+        let skipped = usize::from(is_numbered && head.len() > 1);
+        let said = |row: &Vec<String>| {
+            let cells: Vec<&str> =
+                row.iter().skip(skipped).map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+            match cells.as_slice() {
+                [] => None,
+                [only] => Some((*only).to_owned()),
+                [key, value] => Some(format!("{key}: {value}")),
+                // With several columns, each value needs its name.
+                [key, ..] => {
+                    let named = head.iter().zip(row).skip(skipped + 1).filter(|(_, cell)| !cell.is_empty());
+                    let values: Vec<String> = named.map(|(name, cell)| format!("{name} {cell}")).collect();
+                    Some(format!("{key}: {}", values.join("; ")))
+                }
+            }
+        };
+        rows.iter().filter_map(said).filter(|row| row.chars().count() <= LONGEST_ROW).collect()
     }
-    // A line that is bold from end to end, or one or two words with a colon, is a heading too.
-    let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
-    let short =
-        line.strip_suffix(':').filter(|rest| rest.split_whitespace().count() <= 2 && !rest.starts_with("I "));
-    let text = bold.or(short)?.trim_end_matches(':');
-    (!text.contains("**") && !text.is_empty()).then(|| plain(text))
 }
 
-fn list_item(line: &str) -> Option<&str> {
-    for mark in ["- [x] ", "- [ ] ", "- ", "* ", "• ", "+ "] {
-        if let Some(item) = line.strip_prefix(mark) {
-            return Some(item);
+/// What a short list, or a short table, after a colon names belongs to its sentence.
+fn joined(blocks: Vec<Block>) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
+    let mut rest = blocks.into_iter().peekable();
+    while let Some(block) = rest.next() {
+        let Block::Intro(intro) = block else {
+            out.push(block);
+            continue;
+        };
+        let mut parts: Vec<Block> = Vec::new();
+        while let Some(part) = rest.next_if(|next| matches!(next, Block::Item { .. } | Block::Row(_))) {
+            parts.push(part);
+        }
+        let texts: Vec<&str> = parts.iter().filter_map(Block::part).collect();
+        let length = intro.chars().count() + texts.iter().map(|text| text.chars().count() + 2).sum::<usize>();
+        let are_short = texts.iter().all(|text| !text.contains(". "));
+        // "Here's what was fixed:" adds nothing to what was.
+        let is_idle = role(&intro).is_idle();
+        if !texts.is_empty() && are_short && !is_idle && length <= LONGEST_JOINED {
+            let ended: Vec<&str> = texts.iter().map(|text| text.trim_end_matches(['.', ',', ';'])).collect();
+            out.push(Block::Paragraph(format!("{intro} {}.", ended.join("; "))));
+        } else {
+            out.push(Block::Intro(intro));
+            out.extend(parts);
         }
     }
-    let digits = line.find(|c: char| !c.is_ascii_digit()).filter(|digits| (1..=2).contains(digits))?;
-    line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") "))
-}
-
-/// Text without emphasis and links; code marks stay, they tell names from words.
-fn plain(text: &str) -> String {
-    let text = without_stars(text);
-    let mut out = String::new();
-    let mut rest = text.trim();
-    // `[words](target)` becomes `words`.
-    while let Some(start) = rest.find('[') {
-        let link = rest[start..].find("](").and_then(|middle| {
-            let end = rest[start + middle..].find(')')?;
-            Some((start + 1, start + middle, start + middle + end + 1))
-        });
-        let Some((from, to, after)) = link else { break };
-        out.push_str(&rest[..start]);
-        out.push_str(&rest[from..to]);
-        rest = &rest[after..];
-    }
-    out.push_str(rest);
     out
 }
 
-/// Stars are emphasis, except in code and between blanks.
-fn without_stars(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut in_code = false;
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        in_code ^= c == '`';
-        let alone = before == ' ' && chars.peek() == Some(&' ');
-        if c != '*' || in_code || alone {
-            out.push(c);
+impl Block {
+    fn part(&self) -> Option<&str> {
+        match self {
+            Block::Item { text, .. } | Block::Row(text) => Some(text),
+            _ => None,
         }
-        before = c;
     }
-    out
 }

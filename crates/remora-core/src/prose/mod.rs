@@ -1,21 +1,30 @@
 //! Reads what an agent wrote: sentences, and what each of them is for.
 
 mod markdown;
+mod normal;
 mod role;
 mod split;
 mod words;
 
 use markdown::{Block, blocks};
-use role::{Section, role};
+pub use normal::Normal;
+use role::Section;
+pub use role::is_subject;
 use split::split;
 
-/// What a sentence does in a closing message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a sentence does in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// "Done!", "Great question."
     Courtesy,
-    /// "Let me know if…"
+    /// "Let me know if…", "Want me to push it?"
     Offer,
+    /// "Let me look at the tests."
+    Intent,
+    /// "Here's what was fixed:"
+    Lead,
+    /// "All tests pass."
+    Status,
     /// Why something was as it was.
     Cause,
     /// What was settled, and against what.
@@ -34,23 +43,39 @@ pub struct Sentence {
     pub role: Role,
 }
 
-/// The sentences of a Markdown text, without its code blocks, tables and headings; a heading colours what
-/// stands below it.
+/// The sentences of a Markdown text with the role of each. Headings, and sentences that introduce a list, colour what
+/// stands below them. Short tables, and commands that a sentence announces, count as sentences; other code does not.
 pub fn sentences(markdown: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut section = Section::None;
+    let mut list = None;
     for block in blocks(markdown) {
+        if !matches!(block, Block::Item { .. } | Block::Row(_)) {
+            list = None;
+        }
         match block {
             Block::Heading(text) => section = Section::named(&text),
-            Block::Text(text) => {
-                for sentence in split(&text) {
-                    let role = section.role(&sentence).unwrap_or_else(|| role(&sentence));
-                    found.push(Sentence { text: sentence, role });
-                }
+            Block::Rule => section = Section::None,
+            Block::Intro(text) => {
+                list = Some(section.introduced(&text));
+                found.extend(in_section(section, &text));
+            }
+            Block::Paragraph(text) => found.extend(in_section(section, &text)),
+            Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, &text)),
+            Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), &text)),
+            // A row is one statement, whatever marks are in it.
+            Block::Row(text) => {
+                let role = list.unwrap_or(section).role(&text);
+                found.push(Sentence { text, role });
             }
         }
     }
     found
+}
+
+fn in_section(section: Section, text: &str) -> Vec<Sentence> {
+    let sentence = |text: String| Sentence { role: section.role(&text), text };
+    split(text).into_iter().map(sentence).collect()
 }
 
 impl Role {
@@ -61,7 +86,7 @@ impl Role {
 
     /// Whether it says nothing to anybody who was not there.
     pub fn is_idle(self) -> bool {
-        matches!(self, Self::Courtesy | Self::Offer)
+        matches!(self, Self::Courtesy | Self::Offer | Self::Intent | Self::Lead | Self::Status)
     }
 }
 

@@ -1,73 +1,98 @@
 //! What a sentence is for, by its words and by the heading above it.
 
+use super::normal::Normal;
 use super::{Role, words};
 
 /// What the heading above a sentence makes of it.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     None,
     Cause,
+    Decision,
     Next,
     Caveat,
+    /// What the user may choose from.
+    Offer,
 }
 
 impl Section {
     pub(super) fn named(heading: &str) -> Self {
-        let heading = heading.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
-        if has(&["next", "remaining", "follow-up", "todo", "to do", "nächste", "offen", "prochaine", "suite"])
-        {
+        let heading = Normal::new(heading);
+        if heading.has(words::NEXT_HEADING) {
             Self::Next
-        } else if has(&[
-            "cause",
-            "why",
-            "problem",
-            "reason",
-            "diagnos",
-            "what went wrong",
-            "ursache",
-            "warum",
-        ]) {
+        } else if heading.has(words::CAUSE_HEADING) {
             Self::Cause
-        } else if has(&["note", "caveat", "gotcha", "watch out", "limitation", "hinweis", "remarque"]) {
+        } else if heading.has(words::DECISION_HEADING) {
+            Self::Decision
+        } else if heading.has(words::CAVEAT_HEADING) {
             Self::Caveat
         } else {
             Self::None
         }
     }
 
-    pub(super) fn role(self, sentence: &str) -> Option<Role> {
+    /// What a sentence that introduces a list makes of it, below a heading of its own.
+    pub(super) fn introduced(self, intro: &str) -> Self {
+        match (Self::named(intro), role(intro)) {
+            (_, Role::Offer) => Self::Offer,
+            (Self::None, _) => self,
+            (named, _) => named,
+        }
+    }
+
+    pub(super) fn role(self, sentence: &str) -> Role {
         let own = role(sentence);
-        if matches!(own, Role::Courtesy | Role::Offer) {
-            return Some(own);
+        // What is left may be a question.
+        if own.is_idle() && !(self == Self::Next && sentence.ends_with(['?', '？'])) {
+            return own;
         }
         match self {
-            Self::None => None,
-            Self::Cause => Some(Role::Cause),
-            Self::Next => Some(Role::Next),
-            Self::Caveat => Some(Role::Caveat),
+            Self::None => own,
+            // A section named "Problem" also says what was decided about it, and what is left.
+            Self::Cause | Self::Decision | Self::Caveat if own != Role::Account => own,
+            Self::Cause => Role::Cause,
+            Self::Decision => Role::Decision,
+            Self::Caveat => Role::Caveat,
+            Self::Next => Role::Next,
+            Self::Offer => Role::Offer,
         }
     }
 }
 
 pub(super) fn role(sentence: &str) -> Role {
-    let lower = format!(" {} ", sentence.to_lowercase());
-    let starts = |words: &[&str]| words.iter().any(|word| lower[1..].starts_with(word));
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let words = sentence.split_whitespace().count();
-    if has(words::OFFER) || (lower.trim_end().ends_with('?') && words < 14) {
+    let normal = Normal::new(sentence);
+    let ends = |mark: &[char]| sentence.trim_end_matches(['*', '`', '"', ')']).ends_with(mark);
+    if normal.has(words::OFFER) || ends(&['?', '？']) {
         Role::Offer
-    } else if (words <= 6 && starts(words::COURTESY)) || starts(&["sorry that", "sorry i "]) {
+    } else if normal.count() <= 6 && normal.starts(words::COURTESY) {
         Role::Courtesy
-    } else if starts(words::DECISION_START) || has(words::DECISION) {
+    } else if normal.starts(words::INTENT) {
+        Role::Intent
+    } else if is_without_subject(&normal) {
+        if ends(&[':', '：']) { Role::Lead } else { Role::Status }
+    } else if normal.starts(words::DECISION_START) || normal.has(words::DECISION) {
         Role::Decision
-    } else if starts(words::NEXT_START) || has(words::NEXT) {
+    } else if normal.starts(words::NEXT_START) || normal.has(words::NEXT) {
         Role::Next
-    } else if has(words::CAUSE) {
+    } else if normal.starts(words::CAVEAT_START) {
+        Role::Caveat
+    } else if normal.has(words::CAUSE) {
         Role::Cause
-    } else if starts(words::CAVEAT_START) || has(words::CAVEAT) {
+    } else if normal.has(words::CAVEAT) {
         Role::Caveat
     } else {
         Role::Account
     }
+}
+
+/// "All 1318 tests pass and lint is clean" is about nothing. Neither is it if it names the command that passes.
+fn is_without_subject(normal: &Normal) -> bool {
+    let passes = normal.has(&["passes", "pass", "passed", "clean", "succeeds", "green"]);
+    normal.words().all(|word| !is_subject(word) || (word == "`" && passes))
+}
+
+/// Whether a word is about something, and not about how far the work is or nothing at all.
+pub fn is_subject(word: &str) -> bool {
+    let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+    !is_number && !words::STATUS.contains(&word) && !words::FILLER.contains(&word)
 }

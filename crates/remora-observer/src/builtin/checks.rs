@@ -245,11 +245,6 @@ pub(super) fn kind(command: &Command) -> Option<Kind> {
     if has(TESTS) { Some(Kind::Test) } else { has(BUILDS).then_some(Kind::Build) }
 }
 
-/// Whether a command only looks around or tidies up, which proves nothing.
-pub(super) fn proves_nothing(command: &str) -> bool {
-    Line::parse(command).is_idle()
-}
-
 /// A command for a sentence: whole words up to a length.
 pub(super) fn shortened(command: &str, longest: usize) -> String {
     if command.chars().count() <= longest && !command.contains('\n') {

@@ -4,82 +4,92 @@ use std::path::Path;
 
 use remora_core::event::How;
 use remora_core::memory::ObservationType;
-use remora_core::prose::{Role, Sentence};
+use remora_core::prose::{Normal, Role, Sentence};
 
 use super::checks::Verdict;
+use super::commit::Commit;
 use crate::turn::Turn;
 
-/// What kind of knowledge a turn is, by what was done and what was asked.
-pub(super) fn kind(turn: &Turn, closing: &[Sentence], verdict: Option<&Verdict>) -> ObservationType {
-    let asked = turn.prompt.to_lowercase();
-    let told = closing.iter().map(|sentence| sentence.text.to_lowercase()).collect::<Vec<_>>().join(" ");
-    let asks = |words: &[&str]| words.iter().any(|word| asked.contains(word));
-    let tells = |words: &[&str]| words.iter().any(|word| told.contains(word));
-    let settled = closing.iter().any(|sentence| sentence.role == Role::Decision);
-    if settled
-        && (asks(&["should we", "which ", "whether", "decide", "better", "or can", "versus", " vs"])
-            || told.starts_with("decision"))
-    {
+/// By what was committed, what was done and what was asked.
+pub(super) fn kind(
+    turn: &Turn,
+    closing: &[Sentence],
+    verdict: Option<&Verdict>,
+    commits: &[Commit],
+) -> ObservationType {
+    let asked = Normal::new(&turn.prompt);
+    let is_settled = closing.iter().any(|sentence| sentence.role == Role::Decision);
+    let is_headed = turn.closing.iter().any(|message| Normal::new(message).starts(DECIDES));
+    if is_settled && (asked.has(CHOICE) || is_headed) {
         return ObservationType::Decision;
     }
-    let gave_up = tells(&[
-        "not able to fix",
-        "could not fix",
-        "couldn't fix",
-        "still fails",
-        "unable to fix",
-        "not fixed",
-    ]);
+    let gave_up = closing.iter().any(is_given_up);
     if turn.changes.is_empty() || gave_up || matches!(verdict, Some(Verdict::StillFails { .. })) {
-        return ObservationType::Discovery;
+        let committed = commits.iter().find_map(|commit| commit.kind).filter(|_| !gave_up);
+        return committed.unwrap_or(ObservationType::Discovery);
+    }
+    if let Some(kind) = commits.iter().find_map(|commit| commit.kind) {
+        return kind;
     }
     let files = turn.files_modified();
     if files.iter().all(|file| is_document(file)) {
         return ObservationType::Change;
     }
-    if asks(&[
-        "refactor",
-        "rename",
-        "extract",
-        "clean up",
-        "simplif",
-        "no behaviour change",
-        "no behavior change",
-    ]) {
+    if asked.has(REFACTOR) {
         return ObservationType::Refactor;
     }
-    if matches!(verdict, Some(Verdict::Fixed { .. })) || asks(FIX) || tells(&["no longer "]) {
+    let mended = closing.iter().any(|sentence| Normal::new(&sentence.text).has(MENDED));
+    if matches!(verdict, Some(Verdict::Fixed { .. })) || asked.has(FIX) || mended {
         return ObservationType::Bugfix;
     }
     let created =
         turn.changes.iter().filter(|change| change.how == How::Created && !is_document(&change.path)).count();
-    let adds = asks(&["add ", "implement", "support ", "introduce", "create ", "ajoute", "füge", "hinzu"]);
-    if adds || 2 * created > files.len() { ObservationType::Feature } else { ObservationType::Change }
+    if asked.has(ADD) || 2 * created > files.len() {
+        ObservationType::Feature
+    } else {
+        ObservationType::Change
+    }
 }
 
-/// What people say when something is wrong.
-const FIX: &[&str] = &[
-    "fix",
-    "bug",
-    "wrong",
-    "broken",
-    "fails",
-    "failing",
-    "crash",
-    "regression",
-    "slow",
-    "why is",
-    "why does",
-    "fehler",
-    "kaputt",
-    "reparier",
-    "falsch",
-    "corrig",
-    "bogue",
-];
+/// "I was not able to fix this."
+pub(super) fn is_given_up(sentence: &Sentence) -> bool {
+    Normal::new(&sentence.text).has(GAVE_UP)
+}
 
 pub(super) fn is_document(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| ["md", "txt", "rst", "adoc"].iter().any(|e| extension == *e))
 }
+
+#[rustfmt::skip]
+const CHOICE: &[&str] = &[
+    "should we", "should i", "which", "whether", "decide", "better", "or can", "versus", "vs", "entscheiden", "welche",
+    "welcher", "besser", "lequel", "laquelle", "décider", "faut-il", "cuál", "deberíamos", "mejor", "decidir",
+];
+const DECIDES: &[&str] = &["decision", "entscheidung", "décision", "decisión"];
+#[rustfmt::skip]
+const GAVE_UP: &[&str] = &[
+    "not able to fix", "could not fix", "couldn't fix", "still fails", "unable to fix", "not fixed",
+    "konnte ich nicht beheben", "nicht behoben", "pas corrigé", "n'ai pas pu corriger", "no pude corregir",
+];
+#[rustfmt::skip]
+const REFACTOR: &[&str] = &[
+    "refactor*", "rename", "extract", "clean up", "cleanup", "simplif*", "deduplicate", "no behaviour change",
+    "no behavior change", "umbenennen", "aufräumen", "vereinfach*", "renomme*", "simplifie*", "renombra*", "simplifica*",
+];
+/// What people say when something is wrong.
+#[rustfmt::skip]
+const FIX: &[&str] = &[
+    "fix", "fixes", "fixing", "bug", "bugs", "wrong", "broken", "breaks", "fails", "failing", "failed", "failure", "crash",
+    "crashes", "crashed", "crashing", "regression", "slow", "error", "errors", "exception", "panics", "doesn't work",
+    "does not work", "not working", "denied", "why is", "why does", "fehler", "kaputt", "reparier*", "falsch", "stürzt",
+    "geht nicht", "corrige*", "corriger", "bogue", "erreur", "plante", "cassé", "ne marche pas", "arregla*", "corrig*",
+    "falla", "fallo", "no funciona",
+];
+const MENDED: &[&str] = &["no longer", "nicht mehr", "ne plus", "ya no"];
+#[rustfmt::skip]
+const ADD: &[&str] = &[
+    "add", "adds", "implement", "support", "introduce", "create", "build", "ajoute*", "crée*", "füge", "hinzu",
+    "hinzufügen", "implementier*", "añade", "agrega", "implementa", "crea",
+];

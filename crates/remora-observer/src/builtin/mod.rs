@@ -1,10 +1,12 @@
-//! The observer that needs nothing: it builds knowledge from the facts of a turn and from the best free summary
-//! there is, the agent's own closing message.
+//! The observer that needs nothing: it builds memory from the facts of a turn and from what the agent said, in its closing
+//! message and on the way there.
 
 mod checks;
+mod commit;
 mod evidence;
 mod kind;
 mod shell;
+mod substance;
 mod summary;
 mod text;
 mod title;
@@ -12,24 +14,30 @@ mod traps;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
+use remora_core::prose::{Normal, Role, Sentence, sentences};
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
 use checks::Verdict;
+use commit::{Commit, commits};
 use kind::{is_document, kind};
-use remora_core::prose::{Role, Sentence, sentences};
+use substance::Substance;
 use text::{ended, list, names};
+use title::Source;
 use traps::Trap;
 
 pub const NAME: &str = "builtin";
 
-const LONGEST_NARRATIVE: usize = 1200;
-const MOST_FACTS: usize = 6;
+/// An answer that explains at least this much is knowledge although nothing was changed, in characters.
+const EXPLAINS: usize = 120;
+/// An answer without a cause or a decision has to say more, and to name this many things of the code.
+const DESCRIBES: usize = 300;
+const FEWEST_NAMES: usize = 3;
 
 /// Makes memory of one turn. No observation is a valid outcome.
 pub fn observe(turn: &Turn) -> Memory {
     let account = Account::new(turn);
-    let observations = if account.is_worth_keeping() { vec![account.observation()] } else { Vec::new() };
+    let observations = account.observation().into_iter().collect();
     Memory { observations, summary: account.summary(), provider: NAME.to_owned(), ..Memory::default() }
 }
 
@@ -37,6 +45,9 @@ pub fn observe(turn: &Turn) -> Memory {
 struct Account<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
+    /// What was said on the way or in a commit, reported by subagents, or stands in the host's digest.
+    aside: Vec<Sentence>,
+    commits: Vec<Commit>,
     verdict: Option<Verdict>,
     traps: Vec<Trap>,
     kind: ObservationType,
@@ -45,68 +56,97 @@ struct Account<'a> {
 impl<'a> Account<'a> {
     fn new(turn: &'a Turn) -> Self {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
+        let commits = commits(turn);
+        let bodies = commits.iter().map(|commit| &commit.body);
+        let aside = turn.said.iter().chain(bodies).chain(&turn.reports).chain(&turn.digest);
+        let aside = aside.flat_map(|message| sentences(message)).collect();
         let is_code = |change: &Change| !is_document(&change.path);
         let verdict =
             checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
-        let kind = kind(turn, &closing, verdict.as_ref());
-        Self { turn, closing, verdict, traps: traps::traps(turn), kind }
-    }
-
-    /// Reads that led to no change, and chat, are not.
-    fn is_worth_keeping(&self) -> bool {
-        if !self.turn.changes.is_empty() {
-            return true;
+        Self {
+            kind: kind(turn, &closing, verdict.as_ref(), &commits),
+            aside,
+            traps: traps::traps(turn),
+            turn,
+            closing,
+            commits,
+            verdict,
         }
-        // Something was tried and what came of it explained, or proven.
-        let tried = self.turn.runs.iter().any(|run| !checks::proves_nothing(&run.command));
-        let explained =
-            self.closing.iter().any(|sentence| matches!(sentence.role, Role::Cause | Role::Caveat));
-        (tried && explained) || !self.traps.is_empty()
     }
 
-    fn observation(&self) -> Observation {
-        Observation {
+    /// What the turn taught, if anything did.
+    fn observation(&self) -> Option<Observation> {
+        let substance = Substance::of(&self.closing, &self.aside);
+        if !self.is_worth_keeping(&substance) {
+            return None;
+        }
+        let title = self.title()?;
+        let narrative = self.narrative(&substance);
+        let facts = self.facts(&substance);
+        Some(Observation {
             kind: self.kind,
-            title: self.title(),
-            subtitle: self.subtitle(),
-            narrative: self.narrative(),
-            facts: self.facts(),
+            subtitle: self.subtitle(&title),
+            title,
+            narrative,
+            facts,
             concepts: self.concepts().into_iter().map(str::to_owned).collect(),
             files_read: self.turn.files_only_read(),
             files_modified: self.turn.files_modified(),
             discovery_tokens: self.turn.tokens,
             tool_name: None,
-        }
+        })
     }
 
-    fn title(&self) -> String {
-        let telling =
-            |sentence: &&Sentence| !matches!(sentence.role, Role::Courtesy | Role::Offer | Role::Next);
-        let from_closing =
-            self.closing.iter().filter(telling).find_map(|sentence| title::of_sentence(&sentence.text));
-        if let Some(title) = from_closing {
-            return title;
+    /// Chat, and reads that led to nothing, are not. Neither is a turn that broke off before anything was said: it leaves
+    /// an open end in the summary.
+    fn is_worth_keeping(&self, substance: &Substance) -> bool {
+        let knows = substance.all().any(|sentence| sentence.role.is_knowledge());
+        if !self.turn.changes.is_empty() && !self.is_unfinished() {
+            return true;
         }
-        let asked = title::of_sentence(&self.asked()).unwrap_or_default();
-        match (self.is_unfinished(), asked.is_empty()) {
-            (true, false) => title::limit(&format!("Unfinished: {asked}")),
-            (false, false) => asked,
-            (_, true) => title::limit(&format!("Changed {}", list(&names(&self.turn.files_modified()), 2))),
-        }
+        let named = substance.all().flat_map(|sentence| sentence.text.split_whitespace());
+        let describes = substance.length() >= DESCRIBES
+            && named.filter(|word| title::is_name(word)).count() >= FEWEST_NAMES;
+        (knows && substance.length() >= EXPLAINS) || describes || !self.traps.is_empty()
     }
 
-    /// The cause, if one was named; otherwise what was asked, or what else was said.
-    fn subtitle(&self) -> String {
-        let cause = self.closing.iter().find(|sentence| sentence.role == Role::Cause);
-        let told = self.closing.iter().filter(|sentence| sentence.role == Role::Account).nth(1);
-        let text = match (cause, self.asked()) {
-            (Some(cause), _) => cause.text.clone(),
-            (None, asked) if asked.is_empty() => {
-                told.map(|sentence| sentence.text.clone()).unwrap_or_default()
-            }
-            (None, asked) => asked,
-        };
-        if text.is_empty() { text } else { one_line(&ended(&text), 160) }
+    fn title(&self) -> Option<String> {
+        let commit = self.commits.first().map(|commit| Source::Commit(&commit.subject));
+        let plan = plan_heading(&self.turn.prompt).map(Source::Plan);
+        let said = self.closing.iter().chain(&self.aside).map(Source::Sentence);
+        let chosen = title::choose(commit.into_iter().chain(plan).chain(said), self.kind);
+        chosen.or_else(|| self.title_of_traps()).or_else(|| self.title_of_request()).or_else(|| {
+            let files = names(&self.turn.files_modified());
+            (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
+        })
+    }
+
+    fn title_of_traps(&self) -> Option<String> {
+        self.traps
+            .first()
+            .map(|trap| title::limit(&format!("`{}` fails, `{}` works", trap.fails, trap.works)))
+    }
+
+    /// What was asked for, where nobody said what came of it: "Can you add a test?" becomes "Add a test".
+    fn title_of_request(&self) -> Option<String> {
+        (!self.turn.changes.is_empty()).then_some(())?;
+        let asked = self.asked();
+        let request = text::without_politeness(asked.trim_end_matches(['?', '.', '!', ' ']));
+        let normal = Normal::new(request);
+        let is_question = asked.ends_with('?') && request.len() == asked.trim_end_matches(['?', ' ']).len();
+        let is_request = !is_question && normal.count() >= 4;
+        is_request.then(|| title::of_sentence(request)).flatten()
+    }
+
+    /// What was asked, for those who search by it.
+    fn subtitle(&self, title: &str) -> String {
+        let asked = self.asked();
+        let is_pasted = self.turn.prompt.lines().count() > 12 || plan_heading(&self.turn.prompt).is_some();
+        if asked.is_empty() || is_pasted || asked.contains(title) {
+            String::new()
+        } else {
+            one_line(&asked, 160)
+        }
     }
 
     /// The first sentence of the prompt that says something.
@@ -115,41 +155,26 @@ impl<'a> Account<'a> {
         prompt.find(|sentence| sentence.split_whitespace().count() >= 4).unwrap_or_default()
     }
 
-    fn narrative(&self) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        let mut length = 0;
-        for sentence in &self.closing {
-            if matches!(sentence.role, Role::Courtesy | Role::Offer | Role::Next) {
-                continue;
-            }
-            length += sentence.text.len() + 1;
-            if length > LONGEST_NARRATIVE {
-                break;
-            }
-            parts.push(ended(&sentence.text));
+    fn narrative(&self, substance: &Substance) -> String {
+        let mut parts: Vec<String> =
+            substance.narrative.iter().map(|sentence| ended(&sentence.text)).collect();
+        if parts.is_empty() && substance.facts.is_empty() && self.traps.is_empty() {
+            parts.push(self.account_of_facts());
         }
-        if parts.is_empty() {
-            parts.push(self.told_by_facts());
-        }
-        parts.extend(self.proof().filter(|proof| !parts.contains(proof)));
         parts.join(" ")
     }
 
     /// What can be said of a turn of which nobody said anything.
-    fn told_by_facts(&self) -> String {
-        let asked = one_line(&self.turn.prompt, 400);
+    fn account_of_facts(&self) -> String {
+        let asked = one_line(&self.turn.prompt, 300);
         let files = self.turn.files_modified();
         let mut parts = Vec::new();
         if !asked.is_empty() {
             parts.push(format!("Asked for: {}", ended(&asked)));
         }
         if !files.is_empty() {
-            parts.push(format!("{} changed before the turn ended.", list(&files, 4)));
+            parts.push(format!("Changed: {}.", list(&files, 4)));
         }
-        if self.turn.interrupted {
-            parts.push("The user stopped the agent.".to_owned());
-        }
-        parts.extend(self.break_off());
         parts.join(" ")
     }
 
@@ -176,18 +201,14 @@ impl<'a> Account<'a> {
         })
     }
 
-    fn facts(&self) -> Vec<String> {
-        let worth =
-            |sentence: &&Sentence| matches!(sentence.role, Role::Cause | Role::Caveat | Role::Decision);
-        let mut proven: Vec<String> = self.traps.iter().map(trap).collect();
-        proven.extend(self.proof());
-        let said = self.closing.iter().filter(worth).map(|s| one_line(&ended(&s.text), 240));
-        let room = MOST_FACTS - proven.len();
-        said.take(room).chain(proven).collect()
+    /// Statements that stand by themselves: what the narrative has no room for, what fails and what works, what is proven.
+    fn facts(&self, substance: &Substance) -> Vec<String> {
+        let said = substance.facts.iter().map(|sentence| ended(&sentence.text));
+        said.chain(self.traps.iter().map(trap)).chain(self.proof()).collect()
     }
 
     fn concepts(&self) -> Vec<&'static str> {
-        let has = |role: Role| self.closing.iter().any(|sentence| sentence.role == role);
+        let has = |role: Role| self.closing.iter().chain(&self.aside).any(|sentence| sentence.role == role);
         let mut concepts = Vec::new();
         if self.kind == ObservationType::Bugfix {
             concepts.push("problem-solution");
@@ -218,10 +239,18 @@ impl<'a> Account<'a> {
     }
 
     fn is_unfinished(&self) -> bool {
-        self.turn.interrupted || self.turn.broke_off.is_some() || self.turn.closing.is_empty()
+        self.turn.interrupted || self.turn.broke_off.is_some()
     }
 }
 
 fn trap(Trap { fails, why, works }: &Trap) -> String {
     format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
+}
+
+/// The first heading of a plan or a task that was pasted as the prompt.
+fn plan_heading(prompt: &str) -> Option<&str> {
+    let is_long = prompt.lines().count() > 8;
+    let heading = prompt.lines().find_map(|line| line.strip_prefix("# "))?.trim();
+    let heading = heading.strip_prefix("Plan: ").unwrap_or(heading);
+    (is_long && heading.split_whitespace().count() >= 3).then_some(heading)
 }

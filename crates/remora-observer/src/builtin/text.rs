@@ -2,17 +2,34 @@
 
 use remora_core::text::one_line;
 
-pub(super) fn first_sentence(text: &str) -> &str {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let end = line.char_indices().find(|(at, c)| {
-        matches!(c, '.' | '!' | '?') && line[at + 1..].chars().next().is_none_or(char::is_whitespace)
-    });
-    end.map_or(line, |(at, _)| &line[..=at])
+/// How people begin a request. As words, in lower case.
+#[rustfmt::skip]
+const POLITENESS: &[&str] = &[
+    "can we also", "can we", "can you also", "can you please", "can you", "could you please", "could you", "could we",
+    "would you", "please", "ok", "okay", "now", "also", "let's", "lets", "i want you to", "i'd like you to", "and",
+    "kannst du bitte", "kannst du", "bitte", "peux-tu", "pouvez-vous", "s'il te plaît", "puedes", "podrías", "por favor",
+];
+
+/// A request without the words that only make it polite.
+pub(super) fn without_politeness(request: &str) -> &str {
+    let mut rest = request.trim();
+    while let Some(next) = POLITENESS.iter().find_map(|lead| {
+        let (beginning, next) = rest.split_at_checked(lead.len())?;
+        let next = next.strip_prefix([' ', ','])?;
+        (beginning.to_lowercase() == *lead).then_some(next.trim_start_matches([' ', ',']))
+    }) {
+        rest = next;
+    }
+    rest
 }
 
 pub(super) fn ended(text: &str) -> String {
-    let text = text.trim().trim_end_matches(':');
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+    let text = text.trim().trim_end_matches([':', '：']);
+    if text.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
 }
 
 /// Whole sentences up to a length.

@@ -1,86 +1,250 @@
-//! A title of fewer than ten words, taken from a sentence.
+//! A title that a stranger understands: a cause, a decision or a change, with its subject.
 
-const MOST_WORDS: usize = 9;
+use remora_core::memory::ObservationType;
+use remora_core::prose::{Normal, Role, Sentence};
+
+/// A title is cut at the last clause that ends before this, in characters.
+const LONGEST: usize = 90;
+/// A sentence without a clause to cut at may be this long.
+const LONGEST_WHOLE: usize = 120;
+const SHORTEST: usize = 12;
+
+/// How agents begin what is better said without them. As words, in lower case.
+#[rustfmt::skip]
+const LEADS: &[&str] = &[
+    "the issue is that", "the issue was that", "the issue is", "the issue was", "the problem is that",
+    "the problem was that", "the problem is", "the problem was", "the root cause is that", "the root cause was that",
+    "the root cause is", "the root cause was", "the root cause", "root cause", "the cause is that", "the cause was that",
+    "the cause is", "the cause was", "the bug is that", "the bug was that", "the bug is", "the bug was", "cause",
+    "the reason is that", "the reason is", "the fix is simple", "the fix is to", "the fix is", "the fix was to",
+    "the fix", "fix", "it turns out that", "it turns out", "turns out", "this means that", "this means", "i found that",
+    "i found", "i see that", "i've", "i have", "we've", "we have", "so", "now", "also", "however", "actually",
+    "basically", "decision", "recommendation", "verdict", "summary", "result", "conclusion", "note", "important",
+    "key change", "key changes", "key point", "changes made", "done", "fixed", "updated", "good news", "das problem ist",
+    "das problem war", "die ursache ist", "die ursache war", "ich habe", "entscheidung", "ergebnis", "erledigt", "ursache",
+    "le problème est que", "le problème était que", "le problème est", "le problème venait de", "la cause est",
+    "i was not able to fix this", "i could not fix this", "i couldn't fix this", "unfortunately", "malheureusement",
+    "desafortunadamente", "leider", "j'ai", "décision", "résultat", "el problema es que", "el problema era que", "el problema es", "la causa es",
+    "la causa era", "he", "decisión", "resultado",
+];
+
+/// Words that point to something said before. A title has nothing before it.
+#[rustfmt::skip]
+const POINTERS: &[&str] = &[
+    "it", "its", "this", "that", "these", "those", "they", "he", "she", "you", "your", "there", "here", "same", "both",
+    "either", "neither", "then", "yes", "no", "but", "and", "or", "if", "when", "which", "while", "since", "after",
+    "before", "once", "without", "with", "as", "to", "for", "in", "das", "dies", "diese", "dieser", "sie", "es", "dort",
+    "wenn", "aber", "und", "cela", "ceci", "ce", "cette", "ces", "il", "elle", "ils", "si", "mais", "et", "esto", "eso",
+    "este", "esta", "estos", "ellos", "pero", "y", "cuando",
+];
+
+/// What turns the meaning of the clause before it.
+#[rustfmt::skip]
+const TURNS: &[&str] = &[
+    "but", "unless", "except", "only", "however", "although", "though", "yet", "until", "aber", "außer", "sondern",
+    "nur", "mais", "sauf", "pero", "sino", "salvo", "excepto",
+];
 
 /// Words no title ends with.
+#[rustfmt::skip]
 const DANGLING: &[&str] = &[
-    "a", "an", "the", "of", "to", "in", "on", "at", "for", "with", "by", "from", "and", "or", "but", "as",
-    "that", "which", "is", "are", "was", "were", "its", "their", "this", "not", "no", "only", "than", "so",
-    "if", "when", "into", "be", "has", "have", "der", "die", "das", "ein", "eine", "und", "oder", "mit",
-    "von", "zu", "im", "le", "la", "les", "un", "une", "et", "de", "du",
+    "a", "an", "the", "of", "to", "in", "on", "at", "for", "with", "by", "from", "and", "or", "but", "as", "that",
+    "which", "is", "are", "was", "were", "its", "their", "this", "not", "no", "only", "than", "so", "if", "when", "into",
+    "be", "has", "have", "because", "der", "die", "das", "ein", "eine", "und", "oder", "mit", "von", "zu", "im", "le",
+    "la", "les", "un", "une", "et", "de", "du", "que", "el", "los", "las", "y", "en", "con", "para", "por",
 ];
 
-/// How agents begin what is better said without them.
-const LEADS: &[&str] = &[
-    "i've ",
-    "i have ",
-    "i’ve ",
-    "we've ",
-    "we have ",
-    "so, ",
-    "so ",
-    "now ",
-    "decision: ",
-    "recommendation: ",
-    "summary: ",
-    "done: ",
-    "erledigt: ",
-    "the fix: ",
-    "result: ",
-    "ich habe ",
-    "j'ai ",
-];
+/// What a title can be made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'a> {
+    Sentence(&'a Sentence),
+    /// The subject of a commit.
+    Commit(&'a str),
+    /// The heading of a plan that the agent was given.
+    Plan(&'a str),
+}
 
-/// What follows "I" where the title can do without it: "I fixed…", not "I was not able…".
-const DEEDS: &[&str] = &["made", "wrote", "rewrote", "found", "built", "put", "cut", "ran", "split", "set"];
+/// The best title that can be made of these, which come in the order they were said. What was built is called by the
+/// change; what was mended or found out, by its cause.
+pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: ObservationType) -> Option<String> {
+    let mut best: Option<(f64, String)> = None;
+    let mut is_headline = true;
+    for (place, source) in sources.enumerate() {
+        let Some((mut worth, title)) = candidate(source, place) else { continue };
+        if matches!(source, Source::Sentence(_)) && is_headline {
+            worth += headline(kind);
+            is_headline = false;
+        }
+        if best.as_ref().is_none_or(|(most, _)| worth > *most) {
+            best = Some((worth, title));
+        }
+    }
+    best.map(|(_, title)| title)
+}
 
-/// The sentence's main clause as a title; `None` when too little is left to tell anything.
+/// What the first sentence of a message that says something gains: mostly it is the point.
+fn headline(kind: ObservationType) -> f64 {
+    match kind {
+        ObservationType::Feature | ObservationType::Refactor | ObservationType::Change => 1.9,
+        ObservationType::Bugfix | ObservationType::Discovery | ObservationType::Decision => 0.9,
+    }
+}
+
+fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
+    let (worth, text) = match source {
+        Source::Commit(subject) => (3.3, subject),
+        Source::Plan(heading) => (2.8, heading),
+        Source::Sentence(sentence) => {
+            let by_role = match sentence.role {
+                Role::Cause => 2.8,
+                Role::Decision => 2.7,
+                Role::Caveat => 1.9,
+                Role::Account => 1.6,
+                _ => return None,
+            };
+            (by_role, sentence.text.as_str())
+        }
+    };
+    let title = of_sentence(text)?;
+    let normal = Normal::new(&title);
+    #[expect(clippy::cast_precision_loss, reason = "sentences of a message")]
+    let late = 0.03 * place.min(30) as f64;
+    let points = if normal.starts(POINTERS) { 1.6 } else { 0.0 };
+    // A title that had to be cut says less than one that is whole.
+    let is_cut = title.ends_with('…');
+    Some((worth + names(&title) - points - late - if is_cut { 0.8 } else { 0.0 }, title))
+}
+
+/// Names make a title findable: code, paths, identifiers.
+fn names(title: &str) -> f64 {
+    match title.split_whitespace().filter(|word| is_name(word)).count() {
+        0 => 0.0,
+        1 => 0.5,
+        _ => 0.7,
+    }
+}
+
+/// Whether a word is the name of something in code rather than a word of a language.
+pub(super) fn is_name(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !"`_/".contains(c));
+    let inner = word.get(1..).unwrap_or_default();
+    word.starts_with('`')
+        || word.contains(['_', '/', '('])
+        || inner.contains(|c: char| c.is_uppercase() || c == '.' || c.is_ascii_digit())
+}
+
+/// The sentence as a title; `None` if too little is left to mean anything.
 pub(super) fn of_sentence(sentence: &str) -> Option<String> {
-    let sentence = sentence.trim().trim_end_matches(['.', '!', '?', ':', '…']);
-    let sentence = sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"'„“/.$<(".contains(c));
-    let title = limit(main_clause(without_lead(news(sentence))));
-    let telling = title.split_whitespace().count() >= 3;
-    telling.then(|| capitalised(&title))
+    let sentence = sentence.trim().trim_end_matches(['.', '!', ':', '…', '。', '！', '：']);
+    if sentence.ends_with(['?', '？']) {
+        return None;
+    }
+    let sentence =
+        sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"'„“/.$<(¿¡«".contains(c));
+    let title = limit(without_lead(sentence));
+    let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title);
+    is_telling.then(|| capitalised(&title))
 }
 
-/// At most nine words, none of them dangling.
+/// One word, or nothing but names and marks.
+fn is_bare(title: &str) -> bool {
+    let has_wide = title.contains(|c: char| c >= '\u{2e80}');
+    !has_wide && Normal::new(title).words().filter(|word| *word != "`").count() < 2
+}
+
+/// The whole text, or as many of its clauses as fit. A text without a place to cut at ends with `…`.
 pub(super) fn limit(text: &str) -> String {
-    let mut words: Vec<&str> = text.split_whitespace().collect();
-    if words.len() > MOST_WORDS {
-        words.retain(|word| !["the", "a", "an", "The", "A", "An"].contains(word));
+    let text = text.trim();
+    if text.chars().count() <= LONGEST {
+        return balanced(text.trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
     }
-    if words.len() > MOST_WORDS {
-        words.truncate(MOST_WORDS);
-        let joint = words
-            .iter()
-            .rposition(|word| ["and", "but", "while", "that", "which", "und", "et"].contains(word));
-        if let Some(joint) = joint.filter(|joint| *joint >= 4) {
-            words.truncate(joint);
-        }
-        while words.last().is_some_and(|word| DANGLING.contains(&word.to_lowercase().trim_matches(','))) {
-            words.pop();
-        }
-    }
-    let title = words.join(" ");
-    let title = title.trim_end_matches([',', ';', ':', '-', '–', '—']).trim();
-    // A code mark that lost its partner.
-    if title.matches('`').count() % 2 == 1 { title.replace('`', "") } else { title.to_owned() }
-}
-
-/// "I was not able to fix this: the test still fails" has its news behind the colon.
-fn news(sentence: &str) -> &str {
-    let apologises = ["i was not able", "i wasn't able", "i could not", "i couldn't", "unfortunately"];
-    let lower = sentence.to_lowercase();
-    match sentence.split_once(": ") {
-        Some((_, rest)) if apologises.iter().any(|words| lower.starts_with(words)) => rest,
-        _ => sentence,
+    let clause = clauses(text).into_iter().filter(|end| {
+        let head = &text[..*end];
+        (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
+    });
+    match clause.max() {
+        Some(end) => balanced(text[..end].trim_end_matches([',', ';', ':', '-', '–', '—', ' '])),
+        None if text.chars().count() <= LONGEST_WHOLE => balanced(text),
+        None => cut_at_word(text),
     }
 }
 
+/// Where a clause ends outside of code and brackets, and what follows does not turn its meaning.
+fn clauses(text: &str) -> Vec<usize> {
+    const MARKS: &[&str] = &[
+        "; ",
+        " — ",
+        " – ",
+        " - ",
+        ": ",
+        ", ",
+        " because ",
+        " so that ",
+        " (",
+        "。",
+        "，",
+        "；",
+        " weil ",
+        " parce que ",
+        " porque ",
+    ];
+    let mut ends = Vec::new();
+    let (mut in_code, mut depth) = (false, 0_usize);
+    for (at, c) in text.char_indices() {
+        if !in_code && depth == 0 && MARKS.iter().any(|mark| text[at..].starts_with(mark)) {
+            let rest = Normal::new(&text[at..]);
+            // ", which" and ", so" explain; a list goes on after ", and".
+            if !rest.words().next().is_some_and(|word| TURNS.contains(&word)) {
+                ends.push(at);
+            }
+        }
+        match c {
+            '`' => in_code = !in_code,
+            '(' | '[' if !in_code => depth += 1,
+            ')' | ']' if !in_code => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    ends
+}
+
+fn cut_at_word(text: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        length += word.chars().count() + 1;
+        if length > LONGEST {
+            break;
+        }
+        words.push(word);
+    }
+    let is_dangling = |word: &&str| DANGLING.contains(&word.to_lowercase().trim_matches([',', ';', ':']));
+    while words.last().is_some_and(is_dangling) {
+        words.pop();
+    }
+    let cut = balanced(words.join(" ").trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
+    if cut.is_empty() { remora_core::text::one_line(text, LONGEST) } else { cut + "…" }
+}
+
+/// A code mark or bracket that lost its partner goes.
+fn balanced(title: &str) -> String {
+    let mut title = title.to_owned();
+    if title.matches('`').count() % 2 == 1 {
+        title = title.replace('`', "");
+    }
+    if title.matches('(').count() > title.matches(')').count()
+        && let Some(open) = title.rfind('(')
+    {
+        title.truncate(open);
+    }
+    title.trim_end().to_owned()
+}
+
+/// Takes leads off, as long as there are any: "Done. The fix is simple: changed…".
 fn without_lead(sentence: &str) -> &str {
     let mut rest = sentence;
-    while let Some(lead) = LEADS.iter().find(|lead| begins_with(rest, lead)) {
-        rest = &rest[lead.len()..];
+    while let Some(next) = LEADS.iter().find_map(|lead| after_lead(rest, lead)) {
+        rest = next;
     }
     for person in ["I ", "We "] {
         let deed = rest.strip_prefix(person).and_then(|rest| rest.split_whitespace().next());
@@ -91,21 +255,22 @@ fn without_lead(sentence: &str) -> &str {
     rest
 }
 
-fn begins_with(text: &str, beginning: &str) -> bool {
-    text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
-}
+/// What follows "I" where the title can do without it: "I fixed…", not "I was not able…".
+const DEEDS: &[&str] = &["made", "wrote", "rewrote", "built", "put", "cut", "split", "set"];
 
-/// Up to where the sentence begins to explain itself, if that leaves enough.
-fn main_clause(sentence: &str) -> &str {
-    const BREAKS: &[&str] =
-        &["; ", ": ", " — ", " – ", " (", ", which ", ", so ", ", because ", " because ", " so that "];
-    let enough = |at: &usize| sentence[..*at].split_whitespace().count() >= 4;
-    // What a comma sets off goes, unless the point is yet to come.
-    let commas =
-        sentence.match_indices(", ").map(|(at, _)| at).filter(|at| !sentence[at + 2..].starts_with("but "));
-    let breaks = BREAKS.iter().filter_map(|mark| sentence.find(mark));
-    let end = breaks.chain(commas).filter(enough).min().unwrap_or(sentence.len());
-    &sentence[..end]
+/// What follows a lead, if the text begins with it and something is left.
+fn after_lead<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
+    let (beginning, rest) = text.split_at_checked(lead.len())?;
+    let is_there = beginning.to_lowercase().replace('’', "'") == lead;
+    let ends_word = rest.starts_with(|c: char| c.is_whitespace() || ",:—–-".contains(c));
+    // "The fix is in `main.rs`" says something; "The fix: …" and "The fix is simple: …" introduce something.
+    let marked = rest.trim_start_matches([' ', ',', ':', '—', '–', '-']);
+    let needs_mark =
+        !lead.contains(' ') || matches!(lead, "the fix" | "the root cause" | "key change" | "key changes");
+    let is_marked = rest.trim_start().starts_with([',', ':', '—', '–', '-']);
+    let is_free = matches!(lead, "i've" | "so" | "now" | "also" | "j'ai" | "he" | "actually" | "basically");
+    let leads = is_there && ends_word && (is_marked || !needs_mark || is_free);
+    (leads && marked.split_whitespace().count() >= 3).then_some(marked)
 }
 
 fn capitalised(text: &str) -> String {
@@ -115,38 +280,66 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use remora_core::prose::sentences;
+
     use super::*;
 
     #[test]
-    fn a_title_is_the_main_clause_in_few_words() {
+    fn a_title_is_as_many_clauses_as_fit() {
         for (sentence, title) in [
             (
-                "The stale island prices are fixed; they had two causes that only hurt together.",
-                "The stale island prices are fixed",
+                "The stale island prices are fixed; they had two causes that only hurt together, and neither was easy to see.",
+                "The stale island prices are fixed; they had two causes that only hurt together",
             ),
             (
                 "Decision: money is whole cents in an `i64`, no longer an `f64`.",
-                "Money is whole cents in an `i64`",
+                "Money is whole cents in an `i64`, no longer an `f64`",
             ),
             ("I've fixed the cache in `src/cache.rs`.", "Fixed the cache in `src/cache.rs`"),
             (
-                "The index on `silo_ref` exists, but the query can't use it: it is a `varchar`.",
-                "Index on `silo_ref` exists, but query can't use it",
+                "The issue is that `pull_request` events from forks get a read-only token, even with `contents: write`.",
+                "`pull_request` events from forks get a read-only token, even with `contents: write`",
             ),
+            ("✅ 1.18.0 is live on staging (2/2 healthy).", "1.18.0 is live on staging (2/2 healthy)"),
             (
-                "I was not able to fix this: `test_mixer` still fails in 10 runs.",
-                "`test_mixer` still fails in 10 runs",
-            ),
-            ("✅ 1.18.0 is live on staging (2/2 healthy).", "1.18.0 is live on staging"),
-            (
-                "The job queue keeps the order and that every worker in the pool can rely on it",
-                "Job queue keeps order",
+                "The retry worker may be switched off while the import of the nightly tariffs runs, but only if the queue is empty then.",
+                "The retry worker may be switched off while the import of the nightly tariffs runs, but only if the queue is empty then",
             ),
         ] {
-            let made = of_sentence(sentence).unwrap();
-            assert!(made.split_whitespace().count() < 10);
-            assert_eq!(made, title);
+            assert_eq!(of_sentence(sentence).as_deref(), Some(title));
         }
-        assert_eq!(of_sentence("Done!"), None);
+        for nothing in ["Done!", "Is that right?", "`a`: `b`", "Updated."] {
+            assert_eq!(of_sentence(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_title_names_the_cause_or_the_change_never_the_status() {
+        for (message, title) in [
+            (
+                "All 1318 tests pass. The fix is simple: changed `network` to `write` in `provider.ts`.",
+                "Changed `network` to `write` in `provider.ts`",
+            ),
+            (
+                "Here's what was fixed:\n\n- **`schema.ts`** — keys are checked for 64 characters",
+                "`schema.ts` — keys are checked for 64 characters",
+            ),
+            (
+                "Lint is clean now. It was slow.\n\nThe root cause: `parse` reads the file twice.",
+                "`parse` reads the file twice",
+            ),
+            (
+                "Alle Tests laufen. Der Zähler war falsch, weil `close` ihn zweimal senkt.",
+                "Der Zähler war falsch, weil `close` ihn zweimal senkt",
+            ),
+        ] {
+            let said = sentences(message);
+            assert_eq!(
+                choose(said.iter().map(Source::Sentence), ObservationType::Bugfix).as_deref(),
+                Some(title)
+            );
+        }
+        let said = sentences("All tests pass and lint is clean. Those were already cleaned up.");
+        assert_eq!(choose(said.iter().map(Source::Sentence), ObservationType::Bugfix), None);
     }
 }

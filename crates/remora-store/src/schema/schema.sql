@@ -226,7 +226,7 @@ CREATE TABLE session_summaries (
     session_id       INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     project_id       INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     prompt_number    INTEGER NOT NULL,
-    -- 1: a step on the way, kept as history. The summary of a session is the newest with 0. Later written by the observer.
+    -- 1: a step on the way, kept as history. The summary of a session is the newest with 0. Written by the observer.
     checkpoint       INTEGER NOT NULL DEFAULT 0,
     request          TEXT NOT NULL,
     investigated     TEXT NOT NULL,
@@ -310,7 +310,8 @@ CREATE TABLE notes (
 -- Every live record in the parts that are found one by one. Its title and body never change. The triggers that keep the
 -- full text in step are in `search/triggers.sql`: no hook needs them.
 CREATE TABLE documents (
-    id         INTEGER PRIMARY KEY,
+    -- Never used twice: processes hold vectors in memory by it.
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,
     record_id  INTEGER NOT NULL,
     part       TEXT NOT NULL,
@@ -353,7 +354,7 @@ CREATE VIRTUAL TABLE documents_trigram USING fts5 (
 -- One byte a number, times `scale`. A vector is compared with those of its own model only. Ids count up, so that a process
 -- that holds vectors in memory can ask for the new ones.
 CREATE TABLE vectors (
-    id          INTEGER PRIMARY KEY,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
     document_id INTEGER NOT NULL UNIQUE REFERENCES documents (id) ON DELETE CASCADE,
     model       TEXT NOT NULL,
     scale       REAL NOT NULL,

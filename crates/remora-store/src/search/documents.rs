@@ -61,13 +61,9 @@ pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreErro
 
 /// Removes a record's documents, with their vectors and index entries.
 pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError> {
-    let removed = db
-        .prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
+    // Whoever holds their vectors in memory finds no document for them any more: ids are never used twice.
+    db.prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
         .execute(params![record.kind.name(), record.number])?;
-    // An id may be given again, and whoever holds vectors in memory knows them by id.
-    if removed > 0 {
-        db.execute("UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch'", [])?;
-    }
     Ok(())
 }
 
@@ -163,7 +159,7 @@ fn observation_surroundings(
 fn summary(db: &Connection, record: RecordId) -> Made {
     const FIELDS: [&str; 6] = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
     let sql = "SELECT project_id, session_id, created_at, request, investigated, learned, completed, next_steps, notes
-               FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL";
+               FROM session_summaries WHERE id = ?1 AND checkpoint = 0 AND deleted_at IS NULL";
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let mut texts: [String; 6] = Default::default();
         for (column, text) in (3..).zip(&mut texts) {

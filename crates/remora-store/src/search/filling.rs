@@ -80,7 +80,7 @@ fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
                        AND m.session_id = r.session_id AND m.prompt_number = r.prompt_number)";
     let all = [
         without(RecordKind::Observation, "observations", ""),
-        without(RecordKind::Summary, "session_summaries", ""),
+        without(RecordKind::Summary, "session_summaries", "AND r.checkpoint = 0"),
         without(RecordKind::Fact, "facts", "AND r.valid_to IS NULL"),
         without(RecordKind::Note, "notes", ""),
         without(RecordKind::Turn, "user_prompts", settled),

@@ -21,8 +21,8 @@ CREATE TEMP TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON mai
     VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
 END;
 
--- A deleted record has no documents, nor has a fact that no longer holds. A document's id may be used again, so whoever holds
--- vectors in memory by that id has to read them anew.
+-- A deleted record has no documents, nor has a fact that no longer holds. Whoever holds vectors in memory has to read them
+-- anew, so that nothing of a forgotten record stays there.
 CREATE TEMP TRIGGER observations_gone AFTER UPDATE OF deleted_at ON main.observations
 WHEN new.deleted_at IS NOT NULL BEGIN
     DELETE FROM documents WHERE kind = 'observation' AND record_id = new.id;

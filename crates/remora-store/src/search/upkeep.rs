@@ -33,7 +33,7 @@ impl Store {
         };
         // A turn whose events still wait is not counted: it gets its documents with what is made of it.
         let records = "SELECT (SELECT count(*) FROM observations WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))
-                 + (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))
+                 + (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL AND checkpoint = 0 AND (?1 IS NULL OR project_id = ?1))
                  + (SELECT count(*) FROM facts
                     WHERE deleted_at IS NULL AND valid_to IS NULL AND (?1 IS NULL OR project_id = ?1))
                  + (SELECT count(*) FROM notes WHERE deleted_at IS NULL AND ?1 IS NULL)

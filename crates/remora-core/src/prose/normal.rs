@@ -1,0 +1,98 @@
+//! A sentence as its words alone, so that word lists match whole words and no parts of them.
+
+/// Words in lower case with one blank around each. Commas, colons and question marks are words of their own, and a code
+/// span is the word `` ` ``: what stands in it is no prose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Normal(String);
+
+impl Normal {
+    pub fn new(sentence: &str) -> Self {
+        let mut out = String::with_capacity(sentence.len() + 8);
+        out.push(' ');
+        let mut word = String::new();
+        let mut chars = sentence.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '`' if chars.clone().any(|c| c == '`') => {
+                    end(&mut word, &mut out);
+                    while chars.next().is_some_and(|c| c != '`') {}
+                    out.push_str("` ");
+                }
+                '’' | '\'' if !word.is_empty() => word.push('\''),
+                '-' if !word.is_empty() && chars.peek().is_some_and(|c| c.is_alphanumeric()) => {
+                    word.push('-');
+                }
+                ',' | ':' | '?' => {
+                    end(&mut word, &mut out);
+                    out.push(c);
+                    out.push(' ');
+                }
+                c if c.is_alphanumeric() => word.extend(c.to_lowercase()),
+                _ => end(&mut word, &mut out),
+            }
+        }
+        end(&mut word, &mut out);
+        Self(out)
+    }
+
+    /// Whether one of these phrases is in it, as whole words. A phrase that ends with `*` matches any ending of its
+    /// last word.
+    pub fn has(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.find(phrase).is_some())
+    }
+
+    /// The same at the beginning of the sentence.
+    pub fn starts(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.find(phrase) == Some(0))
+    }
+
+    /// The words, without marks.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split(' ').filter(|word| !matches!(*word, "" | "," | ":" | "?"))
+    }
+
+    pub fn count(&self) -> usize {
+        self.words().count()
+    }
+
+    fn find(&self, phrase: &str) -> Option<usize> {
+        // Scripts without blanks between words have no whole words to match.
+        if phrase.starts_with(|c| c >= '\u{2e80}') {
+            return self.0.find(phrase).map(|at| at.saturating_sub(1));
+        }
+        let wanted = match phrase.strip_suffix('*') {
+            Some(beginning) => format!(" {beginning}"),
+            None => format!(" {phrase} "),
+        };
+        self.0.find(&wanted)
+    }
+}
+
+fn end(word: &mut String, out: &mut String) {
+    let text = word.trim_end_matches('\'');
+    if !text.is_empty() {
+        out.push_str(text);
+        out.push(' ');
+    }
+    word.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_match_whole_words_only() {
+        let normal = Normal::new("The debug log is kept, so `never` isn’t a bug-like notebook?");
+        assert!(normal.has(&[", so", "isn't", "notebook ?"]));
+        assert!(normal.has(&["note*"]) && normal.starts(&["the debug"]));
+        for part in ["bug", "note", "never", "log is ke", "debug log is kept so"] {
+            assert!(!normal.has(&[part]), "{part}");
+        }
+        assert_eq!(Normal::new("  ").count(), 0);
+        assert_eq!(
+            Normal::new("'quoted' l'été 把 `a").words().collect::<Vec<_>>(),
+            ["quoted", "l'été", "把", "a"]
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Which sentences of a turn are kept: those that carry knowledge, not the first ones.
+
+use std::collections::HashSet;
+
+use remora_core::prose::{Role, Sentence, fingerprint};
+use remora_core::text::one_line;
+
+use super::title::is_name;
+
+/// Limits in characters: the narrative, one statement, and all statements beside the narrative.
+const NARRATIVE: usize = 900;
+const STATEMENT: usize = 320;
+const STATEMENTS: usize = 900;
+/// Of what was said on the way, only the best is kept.
+const MOST_ASIDE: usize = 4;
+/// A shorter sentence seldom says anything alone.
+const SHORT: usize = 25;
+/// What a sentence said on the way must be worth: a cause with a name in it is, a mere account is not.
+const WORTH_ASIDE: f64 = 0.9;
+
+/// What is kept of a turn's text.
+#[derive(Debug, Default)]
+pub(super) struct Substance {
+    /// From the closing message, in its order.
+    pub(super) narrative: Vec<Sentence>,
+    /// Further statements, from the closing message and from what was said on the way.
+    pub(super) facts: Vec<Sentence>,
+}
+
+impl Substance {
+    pub(super) fn of(closing: &[Sentence], aside: &[Sentence]) -> Self {
+        let mut seen = HashSet::new();
+        let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
+        let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
+        let aside: Vec<&Sentence> = aside.iter().filter(&mut new).collect();
+        let (narrative, left) = best(&closing, NARRATIVE, usize::MAX, f64::MIN);
+        let knowledge: Vec<&Sentence> =
+            left.into_iter().filter(|sentence| sentence.role.is_knowledge()).collect();
+        let (mut facts, _) = best(&knowledge, STATEMENTS, usize::MAX, f64::MIN);
+        let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
+        let room = STATEMENTS.saturating_sub(used);
+        facts.extend(best(&aside, room, MOST_ASIDE, WORTH_ASIDE).0);
+        let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
+        Self { narrative: owned(narrative), facts: owned(facts) }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Sentence> {
+        self.narrative.iter().chain(&self.facts)
+    }
+
+    /// In characters.
+    pub(super) fn length(&self) -> usize {
+        self.all().map(|sentence| sentence.text.chars().count()).sum()
+    }
+}
+
+/// Whether a sentence says something that stays true after the turn.
+fn is_telling(sentence: &Sentence) -> bool {
+    !sentence.role.is_idle() && sentence.role != Role::Next
+}
+
+/// How much a sentence is worth keeping.
+pub(super) fn worth(sentence: &Sentence) -> f64 {
+    let by_role = match sentence.role {
+        Role::Cause | Role::Decision => 1.0,
+        Role::Caveat => 0.8,
+        Role::Account => 0.4,
+        _ => 0.0,
+    };
+    let names = sentence.text.split_whitespace().filter(|word| is_name(word)).count().min(4);
+    let is_short = sentence.text.chars().count() < SHORT;
+    #[expect(clippy::cast_precision_loss, reason = "at most four")]
+    let by_names = 0.1 * names as f64;
+    by_role + by_names - if is_short { 0.4 } else { 0.0 }
+}
+
+/// The sentences that are worth most and fit, in their order, and the rest.
+fn best<'a>(
+    sentences: &[&'a Sentence],
+    limit: usize,
+    most: usize,
+    least: f64,
+) -> (Vec<&'a Sentence>, Vec<&'a Sentence>) {
+    let mut by_worth: Vec<usize> = (0..sentences.len()).collect();
+    by_worth.sort_by(|a, b| worth(sentences[*b]).total_cmp(&worth(sentences[*a])).then(a.cmp(b)));
+    let mut chosen = HashSet::new();
+    let mut left = limit;
+    for place in by_worth {
+        let length = sentences[place].text.chars().count().min(STATEMENT) + 1;
+        if length <= left && chosen.len() < most && worth(sentences[place]) >= least {
+            left -= length;
+            chosen.insert(place);
+        }
+    }
+    let (mut kept, mut rest) = (Vec::new(), Vec::new());
+    for (place, sentence) in sentences.iter().enumerate() {
+        if chosen.contains(&place) { kept.push(*sentence) } else { rest.push(*sentence) }
+    }
+    (kept, rest)
+}
+
+fn shortened(sentence: &Sentence) -> Sentence {
+    Sentence { text: one_line(&sentence.text, STATEMENT), role: sentence.role }
+}

@@ -1,0 +1,185 @@
+//! One summary a session, which grows with its turns: what was wanted first, everything that came of it, and the open ends
+//! that no later turn closed.
+
+use std::collections::HashSet;
+
+use remora_core::memory::Summary;
+use remora_core::prose::{Normal, fingerprint, is_subject, sentences};
+use remora_core::text::one_line;
+
+/// Limits in characters. Beyond them the oldest goes: what came of a session stands in its observations, too.
+const REQUEST: usize = 400;
+const COMPLETED: usize = 1_200;
+const LEARNED: usize = 1_200;
+const INVESTIGATED: usize = 400;
+const NEXT_STEPS: usize = 800;
+const NOTES: usize = 300;
+const MOST_FILES: usize = 40;
+/// A turn that speaks of this share of an open end's words has dealt with it.
+const DEALT_WITH: f64 = 0.6;
+/// How the built-in observer marks what the agent asked. The next turn is the answer.
+pub(crate) const OPEN_QUESTION: &str = "Open question: ";
+
+/// The summary of a session after one more turn. Open ends are one a line.
+pub(crate) fn grow(before: Option<Summary>, turn: Summary) -> Summary {
+    let Some(before) = before else { return turn };
+    let next_steps = open_ends(&before.next_steps, &turn);
+    Summary {
+        request: request(&before.request, &turn.request),
+        investigated: newest(&before.investigated, &turn.investigated, INVESTIGATED),
+        learned: newest(&before.learned, &turn.learned, LEARNED),
+        completed: newest(&before.completed, &turn.completed, COMPLETED),
+        next_steps,
+        notes: if turn.notes.is_empty() { before.notes } else { one_line(&turn.notes, NOTES) },
+        files_read: union(before.files_read, turn.files_read),
+        files_edited: union(before.files_edited, turn.files_edited),
+    }
+}
+
+/// What the session began with, and what it came to.
+fn request(first: &str, last: &str) -> String {
+    let beginning = first.split(" Later: ").next().unwrap_or(first);
+    let is_new = fingerprint(beginning) != fingerprint(last) && is_substantial(last);
+    match (beginning.is_empty(), is_new) {
+        (true, _) => one_line(last, REQUEST / 2),
+        (false, true) => {
+            format!("{} Later: {}", one_line(beginning, REQUEST / 2), one_line(last, REQUEST / 2))
+        }
+        (false, false) => first.to_owned(),
+    }
+}
+
+/// "commit", "yes please" and "thanks" want nothing new.
+fn is_substantial(request: &str) -> bool {
+    Normal::new(request).words().filter(|word| is_subject(word)).count() >= 3
+}
+
+/// The sentences of both, each once, the newest where not all fit.
+fn newest(before: &str, turn: &str, limit: usize) -> String {
+    let mut seen = HashSet::new();
+    let all: Vec<String> = sentences(before).into_iter().chain(sentences(turn)).map(|s| s.text).collect();
+    let mut kept: Vec<&String> = Vec::new();
+    let mut left = limit;
+    for sentence in all.iter().rev() {
+        let length = sentence.chars().count() + 1;
+        if length > left {
+            break;
+        }
+        if seen.insert(fingerprint(sentence)) {
+            left -= length;
+            kept.push(sentence);
+        }
+    }
+    kept.reverse();
+    kept.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// What was open and is not dealt with by this turn, then what it leaves open itself.
+fn open_ends(before: &str, turn: &Summary) -> String {
+    let done: HashSet<String> = [&turn.request, &turn.completed, &turn.learned, &turn.notes]
+        .into_iter()
+        .flat_map(|text| subjects(text))
+        .collect();
+    let own: Vec<&str> = lines(&turn.next_steps).collect();
+    let is_said_again = |end: &str| own.iter().any(|own| fingerprint(own) == fingerprint(end));
+    let still: Vec<&str> = lines(before)
+        .filter(|end| !end.starts_with(OPEN_QUESTION) && !is_dealt_with(end, &done) && !is_said_again(end))
+        .collect();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut left = NEXT_STEPS;
+    for end in own.into_iter().chain(still.into_iter().rev()) {
+        let length = end.chars().count() + 1;
+        if length <= left {
+            left -= length;
+            kept.push(end);
+        }
+    }
+    kept.join("\n")
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
+fn is_dealt_with(end: &str, done: &HashSet<String>) -> bool {
+    let words = subjects(end);
+    let said = words.iter().filter(|word| done.contains(*word)).count();
+    !words.is_empty() && said as f64 >= DEALT_WITH * words.len() as f64
+}
+
+/// The words of a text that are about something, names in code included.
+fn subjects(text: &str) -> HashSet<String> {
+    let plain = text.replace('`', " ");
+    Normal::new(&plain).words().filter(|word| is_subject(word)).map(str::to_owned).collect()
+}
+
+fn union(mut before: Vec<String>, more: Vec<String>) -> Vec<String> {
+    for file in more {
+        if !before.contains(&file) {
+            before.push(file);
+        }
+    }
+    let surplus = before.len().saturating_sub(MOST_FILES);
+    before.drain(..surplus);
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(request: &str, completed: &str, next_steps: &str) -> Summary {
+        Summary {
+            request: request.to_owned(),
+            completed: completed.to_owned(),
+            next_steps: next_steps.to_owned(),
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn a_summary_grows_with_its_turns() {
+        let first = turn(
+            "Please make the parser accept empty lines",
+            "Empty lines are skipped in `parse`.",
+            "The changelog needs an entry for empty lines.\nThe benchmark of `parse` was not run.\nOpen question: Shall I push?",
+        );
+        let second = turn("commit and push", "", "");
+        let third = turn("add the changelog entry", "The changelog has an entry about empty lines.", "");
+        let mut session = grow(None, first);
+        session = grow(Some(session), second);
+        assert_eq!(
+            session.request, "Please make the parser accept empty lines",
+            "a commit is no new request"
+        );
+        session = grow(Some(session), third);
+        assert_eq!(
+            session.completed,
+            "Empty lines are skipped in `parse`. The changelog has an entry about empty lines."
+        );
+        assert_eq!(
+            session.next_steps, "The benchmark of `parse` was not run.",
+            "the rest was answered or done"
+        );
+        session = grow(Some(session), turn("now make the lexer keep comments", "Comments are tokens.", ""));
+        assert_eq!(
+            session.request,
+            "Please make the parser accept empty lines Later: now make the lexer keep comments"
+        );
+    }
+
+    #[test]
+    fn a_long_session_keeps_its_newest_outcomes() {
+        let mut session = None;
+        for number in 0..200 {
+            let done = format!("Module number {number} was moved into its own crate.");
+            session = Some(grow(session, turn("move the modules into crates of their own", &done, "")));
+        }
+        let completed = session.unwrap().completed;
+        assert!(
+            completed.len() <= COMPLETED
+                && completed.ends_with("Module number 199 was moved into its own crate.")
+        );
+    }
+}
