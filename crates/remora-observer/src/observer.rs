@@ -299,11 +299,14 @@ impl Observer {
         }
         let Some(Found { said, digest, running, read }) = heard.own else { return Ok(Heard::default()) };
         let mut read = ReadTo { from: begin, ..read };
-        let said = without_repeated(said, &turn.closing);
+        // The message may have come with an earlier batch of the turn, and its line in the transcript only now.
+        let closing = store.closing_message(batch.session, batch.prompt_number)?;
+        let said = without_repeated(said, turn.closing.iter().chain(&closing));
         turn.said = said.iter().map(|said| said.text.clone()).collect();
         let has_ended = batch.events.iter().any(|event| matches!(event.body, Body::TurnEnded { .. }));
         if has_ended
             && turn.closing.is_empty()
+            && closing.is_none()
             && turn.broke_off.is_none()
             && let Some(closing) = turn.said.pop()
         {
@@ -353,8 +356,7 @@ impl Observer {
         prompt_number: i64,
         Found { said, digest, read, .. }: Found,
     ) -> Result<Option<Settled>, StoreError> {
-        let closing: Vec<String> = store.closing_message(session, prompt_number)?.into_iter().collect();
-        let said = without_repeated(said, &closing);
+        let said = without_repeated(said, store.closing_message(session, prompt_number)?.iter());
         let turn = Turn {
             prompt: store.prompt_text(session, prompt_number)?,
             said: said.into_iter().map(|said| said.text).collect(),
@@ -375,8 +377,8 @@ impl Observer {
 }
 
 /// Texts that a closing message does not say again. The last one mostly is that message.
-fn without_repeated(mut said: Vec<Said>, closing: &[String]) -> Vec<Said> {
-    said.retain(|said| !closing.iter().any(|closing| closing.contains(said.beginning())));
+fn without_repeated<'a>(mut said: Vec<Said>, closing: impl Iterator<Item = &'a String> + Clone) -> Vec<Said> {
+    said.retain(|said| !closing.clone().any(|closing| closing.contains(said.beginning())));
     said
 }
 

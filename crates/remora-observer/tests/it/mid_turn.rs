@@ -170,6 +170,26 @@ fn text_that_comes_late_is_read_once() {
 }
 
 #[test]
+fn a_closing_message_that_is_written_late_is_not_observed_again() {
+    let mut world = World::new();
+    let closing = "The offsets were dropped in `is_valid`, so wall clocks were compared and sessions ended an hour early. \
+        Aware datetimes are compared now, and naive ones raise a `TypeError`.";
+    world.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+    world.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+    world.run("2026-03-10T09:00:02Z", "make test");
+    world.hook("Stop", "2026-03-10T09:00:06Z", &json!({ "last_assistant_message": closing }));
+    world.settle();
+    let before = world.store.counts().unwrap();
+    assert_eq!(before.observations, 1);
+    world.write("assistant", "2026-03-10T09:00:05Z", closing);
+    world.hook("SessionEnd", "2026-03-10T09:00:07Z", &json!({ "reason": "other" }));
+    world.settle();
+    assert_eq!(world.offset(), world.length());
+    let after = world.store.counts().unwrap();
+    assert_eq!((after.observations, after.summaries), (before.observations, before.summaries));
+}
+
+#[test]
 fn late_text_is_read_before_the_next_turn_and_by_a_drain() {
     let mut world = World::new();
     world.turn(CLOSING);
