@@ -301,7 +301,7 @@ impl Observer {
         let mut read = ReadTo { from: begin, ..read };
         // The message may have come with an earlier batch of the turn, and its line in the transcript only now.
         let closing = store.closing_message(batch.session, batch.prompt_number)?;
-        let said = without_repeated(said, turn.closing.iter().chain(&closing));
+        let said = without_repeated(said, &turn.closing.iter().chain(&closing).collect::<Vec<_>>());
         turn.said = said.iter().map(|said| said.text.clone()).collect();
         let has_ended = batch.events.iter().any(|event| matches!(event.body, Body::TurnEnded { .. }));
         if has_ended
@@ -356,7 +356,8 @@ impl Observer {
         prompt_number: i64,
         Found { said, digest, read, .. }: Found,
     ) -> Result<Option<Settled>, StoreError> {
-        let said = without_repeated(said, store.closing_message(session, prompt_number)?.iter());
+        let closing = store.closing_message(session, prompt_number)?;
+        let said = without_repeated(said, &closing.iter().collect::<Vec<_>>());
         let turn = Turn {
             prompt: store.prompt_text(session, prompt_number)?,
             said: said.into_iter().map(|said| said.text).collect(),
@@ -377,8 +378,8 @@ impl Observer {
 }
 
 /// Texts that a closing message does not say again. The last one mostly is that message.
-fn without_repeated<'a>(mut said: Vec<Said>, closing: impl Iterator<Item = &'a String> + Clone) -> Vec<Said> {
-    said.retain(|said| !closing.clone().any(|closing| closing.contains(said.beginning())));
+fn without_repeated(mut said: Vec<Said>, closing: &[&String]) -> Vec<Said> {
+    said.retain(|said| !closing.iter().any(|closing| closing.contains(said.beginning())));
     said
 }
 
