@@ -126,6 +126,11 @@ fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Resu
 pub struct Random(pub u64);
 
 impl Random {
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33

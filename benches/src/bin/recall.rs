@@ -1,7 +1,8 @@
-//! What a hook costs that tells an agent something: at the start of a session and with a prompt, process start included,
-//! with the daemon, without it, and with one that hangs.
+//! What a hook costs that injects something: at the start of a session and with a prompt, process start included, with
+//! the daemon, without it, and with one that hangs.
 //!
-//! `recall [OBSERVATIONS…]` fills a store with as many observations (1,000 and 100,000 unless told).
+//! `recall [OBSERVATIONS…]` fills a store with this many observations (1,000 and 100,000 by default). Each prompt asks
+//! about one of them in its own words, so that something is injected with most prompts.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,13 +13,16 @@ use remora_bench::daemon::{Daemon, remora};
 use remora_bench::memory::{Random, fill};
 use remora_bench::process::{programs, run_with_input, signal};
 use remora_bench::{Result, load, percentiles};
-use remora_store::DataDir;
+use remora_core::ids::ObservationId;
+use remora_store::{DataDir, Store};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const RUNS: usize = 200;
-/// Nobody types faster.
+/// Pause between two prompts of a person.
 const TYPING: Duration = Duration::from_millis(200);
+/// Words of an observation that a question has.
+const WORDS: usize = 12;
 
 fn main() -> Result<()> {
     let mut sizes: Vec<u64> =
@@ -40,19 +44,21 @@ fn measure(observations: u64) -> Result<()> {
     fill(&DataDir::new(data.clone()), observations)?;
     writeln!(out, "{observations} observations; load {}", load())?;
     writeln!(out, "  SessionStart: {}", starts(&data)?)?;
+    let store = Store::open(&DataDir::new(data.clone()))?;
     let mut random = Random(11);
+    let mut questions = || questions(&store, &mut random, observations);
     let at_once = Duration::ZERO;
-    writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &mut random, at_once)?)?;
-    // Those were of as many sessions, all of which the daemon takes in now.
+    writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &questions()?, at_once)?)?;
+    // Each of those was a session of its own, and the daemon takes all of them in now.
     let daemon = Daemon::start(&data, &[])?;
-    // The first question brings the model and the vectors.
-    let words = random.words(12).replace(' ', "%20");
+    // The first question loads the model and the vectors.
+    let words = Random(12).words(12).replace(' ', "%20");
     daemon.connect()?.get(&format!("/api/search?project=all&mode=hybrid&q={words}"))?;
-    writeln!(out, "  prompt, the daemon is at work: {}", prompts(&data, "works", &mut random, at_once)?)?;
+    writeln!(out, "  prompt, the daemon is at work: {}", prompts(&data, "works", &questions()?, at_once)?)?;
     std::thread::sleep(Duration::from_secs(5));
-    writeln!(out, "  prompt, the daemon runs: {}", prompts(&data, "runs", &mut random, TYPING)?)?;
+    writeln!(out, "  prompt, the daemon runs: {}", prompts(&data, "runs", &questions()?, TYPING)?)?;
     signal(daemon.pid, Signal::STOP)?;
-    writeln!(out, "  prompt, the daemon hangs: {}", prompts(&data, "hangs", &mut random, at_once)?)?;
+    writeln!(out, "  prompt, the daemon hangs: {}", prompts(&data, "hangs", &questions()?, at_once)?)?;
     signal(daemon.pid, Signal::CONT)?;
     Ok(())
 }
@@ -63,9 +69,21 @@ fn starts(data: &Path) -> Result<String> {
     })
 }
 
-fn prompts(data: &Path, name: &str, random: &mut Random, pause: Duration) -> Result<String> {
+/// One question a run, each about an observation.
+fn questions(store: &Store, random: &mut Random, observations: u64) -> Result<Vec<String>> {
+    let mut questions = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let id = ObservationId(i64::try_from(random.below(observations))? + 1);
+        let about = store.observations(&[id])?.pop().ok_or("an observation is missing")?;
+        let words: Vec<&str> = about.observation.narrative.split(' ').take(WORDS).collect();
+        questions.push(format!("Why is it that {}?", words.join(" ")));
+    }
+    Ok(questions)
+}
+
+fn prompts(data: &Path, name: &str, questions: &[String], pause: Duration) -> Result<String> {
     measured(data, pause, |run| {
-        let prompt = json!({ "prompt_id": format!("{name}-{run}"), "prompt": random.words(12) });
+        let prompt = json!({ "prompt_id": format!("{name}-{run}"), "prompt": questions[run] });
         message(&format!("{name}-{run}"), "UserPromptSubmit", &prompt)
     })
 }
@@ -74,16 +92,16 @@ fn prompts(data: &Path, name: &str, random: &mut Random, pause: Duration) -> Res
 fn measured(data: &Path, pause: Duration, mut message: impl FnMut(usize) -> Value) -> Result<String> {
     let empty = programs()?.join("empty");
     let (mut times, mut empties) = (Vec::with_capacity(RUNS), Vec::with_capacity(RUNS));
-    let mut told = 0;
+    let mut injected = 0;
     for run in 0..RUNS {
         empties.push(run_with_input(&mut Command::new(&empty), b"")?.wall);
         let (took, answer) = ask(data, &message(run))?;
-        told += usize::from(!answer.is_empty());
+        injected += usize::from(!answer.is_empty());
         times.push(took);
         std::thread::sleep(pause);
     }
     let (hooks, empties) = (percentiles(times), percentiles(empties));
-    Ok(format!("{hooks} (an empty process: {empties}); {told} of {RUNS} were told something"))
+    Ok(format!("{hooks} (an empty process: {empties}); something injected into {injected} of {RUNS}"))
 }
 
 fn message(session: &str, event: &str, more: &Value) -> Value {

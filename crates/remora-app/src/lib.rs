@@ -1,13 +1,13 @@
 //! The use cases of Remora, each one function from a typed request to a typed answer.
 //!
 //! Hooks, commands, the daemon's HTTP interface and the demo are doors: they read what somebody sent, call a function
-//! of this crate, and show what it returned. So the same question has the same answer whoever asks.
+//! of this crate, and show what it returned. So the same question has the same answer through every door.
 //!
 //! | module | use case |
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`] | what somebody says |
 //! | [`context_files`], [`settings`], [`status`], [`queue`] | how it is run |
 //!
@@ -26,9 +26,10 @@ pub mod search;
 pub mod settings;
 pub mod status;
 pub mod timeline;
+pub mod why;
 
 pub use error::AppError;
-pub use scope::{Whose, project, project_named, scope, session};
+pub use scope::{Whose, latest_session, project, project_named, scope, session};
 
 use remora_search::{Embed, Searcher};
 

@@ -15,6 +15,7 @@ use crate::{AppError, records};
 pub struct Queue {
     pub pending: i64,
     pub processing: i64,
+    pub awaiting_model: i64,
     pub failed: i64,
     pub total: i64,
     /// The oldest first, as many as were asked for.
@@ -26,8 +27,9 @@ pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
     Ok(Queue {
         pending: counts.pending,
         processing: counts.processing,
+        awaiting_model: counts.awaiting_model,
         failed: counts.failed,
-        total: counts.pending + counts.processing + counts.failed,
+        total: counts.pending + counts.processing + counts.awaiting_model + counts.failed,
         events: store.queue(limit)?,
     })
 }

@@ -4,9 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
-use remora_store::{SaveFor, Saved, Store, locate};
+use remora_store::{SaveFor, Saved, SavedBy, Store, locate};
 
 use crate::{AppError, Whose, project, project_named};
 
@@ -19,6 +19,8 @@ pub struct SaveRequest {
     pub kind: ObservationType,
     pub facts: Vec<String>,
     pub files: Vec<PathBuf>,
+    /// Only what a person saves is laid down for every session.
+    pub by: SavedBy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +39,11 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
         facts: request.facts.clone(),
         files: request.files.iter().map(|path| below(path, &root)).collect(),
     };
-    let Some(note) = Note::new(&draft) else {
+    let Some(text) = SavedText::new(&draft) else {
         let is_empty = request.text.trim().is_empty();
         return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
     };
-    let saved = store.save(&target, &note, now)?;
+    let saved = store.save(&target, &text, request.by, now)?;
     let row = store.observation(saved.id())?;
     let project = match row {
         Some(row) => row.project_id,

@@ -69,6 +69,12 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
     }
 }
 
+/// The latest session of a project in which an agent worked. The one that holds what was saved has no events.
+pub fn latest_session(store: &Store, project: ProjectId) -> Result<Option<SessionRow>, AppError> {
+    let sessions = store.sessions(Some(project), 2)?;
+    Ok(sessions.into_iter().find(|session| session.events > 0))
+}
+
 impl Whose {
     /// The same for another process: a directory is named from the root.
     #[must_use]

@@ -9,7 +9,7 @@ use remora_core::time::Time;
 use remora_net::{Health, Trouble};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
-use remora_store::{Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, spool};
+use remora_store::{Backlog, Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, spool};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -79,6 +79,8 @@ pub struct Observer {
     pub model: Option<String>,
     /// Why the provider cannot be asked at the moment.
     pub trouble: Option<Trouble>,
+    /// Events whose memory is stored, and about which the model could not be asked yet.
+    pub waiting: Option<Backlog>,
     pub spent_today: Spent,
     pub daily_tokens: u64,
     pub daily_usd: f64,
@@ -147,7 +149,7 @@ pub fn status(
             error,
         },
         spool: Spool { records: spooled.records.len(), damaged: spooled.damaged },
-        observer: observer(settings, &daemon, known.spent),
+        observer: Observer { waiting: known.waiting, ..observer(dir, settings, &daemon, known.spent) },
         embedder: embedding(settings, &daemon, known.index),
         daemon,
         notes,
@@ -165,6 +167,7 @@ struct Known {
     last_activity: Option<Time>,
     newer_schema: Option<i64>,
     spent: Spent,
+    waiting: Option<Backlog>,
     /// Bytes that wait, and bytes that failed.
     payloads: (u64, u64),
     index: Option<EmbeddingProgress>,
@@ -178,21 +181,36 @@ fn known(store: &Store, now: Time) -> Result<Known, StoreError> {
         last_activity: store.sessions(None, 1)?.first().map(|session| session.last_activity_at),
         newer_schema: store.newer_schema(),
         spent: store.spent(now.start_of_day(), None)?,
+        waiting: store.awaiting_model()?,
         payloads: store.payload_bytes()?,
         index: Some(store.embedding_progress()?),
     })
 }
 
-fn observer(settings: &Settings, daemon: &Daemon, spent_today: Spent) -> Observer {
+/// Which provider turns events into knowledge, and how it is doing.
+pub fn observer_of(
+    dir: &DataDir,
+    store: &Store,
+    settings: &Settings,
+    daemon: &Daemon,
+    now: Time,
+) -> Result<Observer, StoreError> {
+    let spent_today = store.spent(now.start_of_day(), None)?;
+    Ok(Observer { waiting: store.awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
+}
+
+fn observer(dir: &DataDir, settings: &Settings, daemon: &Daemon, spent_today: Spent) -> Observer {
     let provider = settings.observer.provider.as_str();
-    // The daemon may still go by older settings.
+    // The daemon may still go by older settings, or there is none. What the settings lack is known without it.
     let health = daemon.observer.clone().filter(|health| health.provider == provider);
+    let health = health.or_else(|| remora_observer::Observer::new(settings, dir, "status").0.health());
     let (model, trouble) = health.map_or((None, None), |health| (Some(health.model), health.trouble));
     let budget = &settings.budget;
     Observer {
         provider,
         model,
         trouble,
+        waiting: None,
         spent_today,
         daily_tokens: budget.daily_tokens,
         daily_usd: budget.daily_usd,

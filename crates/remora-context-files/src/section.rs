@@ -40,7 +40,7 @@ impl Came {
     }
 }
 
-struct Found {
+struct Located {
     /// From the first mark to the last, both included.
     place: Range<usize>,
     came: Came,
@@ -118,7 +118,7 @@ impl Marks {
         format!("{}{}", self.begin, self.rest.replacen("{}", came.word(), 1))
     }
 
-    fn find(&self, text: &str) -> Result<Option<Found>, OddMarks> {
+    fn find(&self, text: &str) -> Result<Option<Located>, OddMarks> {
         let begins: Vec<usize> = text.match_indices(&self.begin).map(|(at, _)| at).take(2).collect();
         let ends: Vec<usize> = text.match_indices(&self.end).map(|(at, _)| at).take(2).collect();
         let (start, end) = match (begins.as_slice(), ends.as_slice()) {
@@ -130,7 +130,7 @@ impl Marks {
             let Some(rest) = text[start..end].strip_prefix(&self.first_line(came)) else { continue };
             let ending = if rest.starts_with("\r\n") { "\r\n" } else { "\n" };
             if rest.starts_with(ending) {
-                return Ok(Some(Found { place: start..end + self.end.len(), came, ending }));
+                return Ok(Some(Located { place: start..end + self.end.len(), came, ending }));
             }
         }
         Err(OddMarks)

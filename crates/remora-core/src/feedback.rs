@@ -1,8 +1,8 @@
-//! Of what use an observation has been, and what follows from it: pure functions of a few counters.
+//! How useful an observation was, and its effect on ranking: pure functions of a few counters.
 //!
-//! Use breaks ties, it does not decide. Agents mostly use what they are told without a word about it, so being told and
-//! not asked for again is weak evidence: it sinks an observation slowly and never far. What somebody says of it counts
-//! more, and what somebody calls wrong is not told any more.
+//! Use breaks ties, it does not decide. Agents mostly use an injection without citing it, so an unused injection is weak
+//! evidence: it sinks an observation slowly and never far. A person's verdict counts more, and an observation marked
+//! wrong is never injected.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// What use adds to a rank at most, and what being told in vain takes from it at most.
+/// The most that use adds to a rank, and the most that unused injections take from it.
 pub const MOST_LIFT: f64 = 0.1;
 pub const MOST_SINK: f64 = 0.05;
-/// What is called wrong keeps this much of its rank: it can be found, below what is not.
+/// An observation marked wrong keeps this share of its rank: search finds it, below the others.
 pub const WRONG: f64 = 0.5;
 
-/// What a use counts for: to look something up is less than to name it in an answer, and a person's word is most.
+/// Weight of each kind of use: a fetch counts less than a citation, and a person's verdict counts most.
 const FETCHED: f64 = 1.0;
 const CITED: f64 = 2.0;
 const USEFUL: f64 = 4.0;
-/// So much use is half of all there can be.
+/// At this weight of use, half of the maximum bonus applies.
 const HALF_USED: f64 = 4.0;
-/// A use makes up for so many times of being told.
-const TOLD_FOR_A_USE: f64 = 5.0;
-/// Being told so often in vain is half of all there can be.
+/// One use makes up for this many injections.
+const INJECTIONS_PER_USE: f64 = 5.0;
+/// After this many unused injections, half of the maximum penalty applies.
 const HALF_NEGLECTED: f64 = 10.0;
-/// After so many days, what was fetched or cited counts half as much.
+/// After this many days, a fetch or a citation counts half as much.
 const HALF_LIFE_DAYS: f64 = 60.0;
 
 /// What became of an observation after it was learned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feedback {
-    /// How often an agent was told of it because it seemed to matter.
+    /// How often it was injected with a prompt or before a file.
     pub injected: u32,
     /// How often somebody asked for it by its id.
     pub fetched: u32,
-    /// In how many turns an agent that was told of it named it in its answer.
+    /// In how many turns an agent cited it after it was injected.
     pub cited: u32,
     /// How often somebody called it useful, or wrong; the last word holds, so one of them is 0.
     pub useful: u32,
@@ -95,10 +95,10 @@ impl Feedback {
         1.0 - (-weight / HALF_USED).exp2()
     }
 
-    /// How much it was told in vain, from 0 to 1.
+    /// How much it was injected without use, from 0 to 1.
     pub fn neglect(&self) -> f64 {
         let uses = f64::from(self.fetched) + f64::from(self.cited) + f64::from(self.useful);
-        let in_vain = (f64::from(self.injected) - TOLD_FOR_A_USE * uses).max(0.0);
+        let in_vain = (f64::from(self.injected) - INJECTIONS_PER_USE * uses).max(0.0);
         1.0 - (-in_vain / HALF_NEGLECTED).exp2()
     }
 
@@ -115,7 +115,7 @@ impl Feedback {
 const OF_A_FORGE: [&str; 10] =
     ["issue", "issues", "pr", "prs", "mr", "request", "fixes", "closes", "resolves", "ticket"];
 
-/// The observations a text names the way they are told: `#12`, with nothing grown to either side of it.
+/// The observations that a text cites as they are injected: `#12`, as a word of its own.
 pub fn cited(text: &str) -> BTreeSet<i64> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices('#') {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::fact::LearnedFact;
+use crate::ids::ObservationId;
 
 /// What kind of knowledge an observation is. An unknown word becomes a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,21 +19,23 @@ pub enum ObservationType {
     Decision,
 }
 
-/// A type as people see it.
+/// A type as people see it, and what it is worth.
 struct Face {
     kind: ObservationType,
     name: &'static str,
     emoji: &'static str,
+    /// Its weight where not everything fits, from 0 to 1: what settles or explains something is worth most.
+    worth: f64,
 }
 
 /// One entry a type.
 const FACES: [Face; 6] = [
-    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛" },
-    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨" },
-    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄" },
-    Face { kind: ObservationType::Change, name: "change", emoji: "📝" },
-    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍" },
-    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️" },
+    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛", worth: 0.8 },
+    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨", worth: 0.6 },
+    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄", worth: 0.4 },
+    Face { kind: ObservationType::Change, name: "change", emoji: "📝", worth: 0.3 },
+    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍", worth: 0.5 },
+    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️", worth: 1.0 },
 ];
 
 impl ObservationType {
@@ -56,6 +59,11 @@ impl ObservationType {
 
     pub fn emoji(self) -> &'static str {
         self.face().emoji
+    }
+
+    /// What it is worth where not everything fits, from 0 to 1.
+    pub fn worth(self) -> f64 {
+        self.face().worth
     }
 
     /// The type of this name. A mistyped word is no type, where a tolerant reader takes it for a discovery.
@@ -135,6 +143,10 @@ pub struct Memory {
     pub summary: Option<Summary>,
     #[serde(default)]
     pub facts: Vec<LearnedFact>,
+    /// Observations of earlier turns of the session that the user called wrong in this one. What this memory says
+    /// supersedes them.
+    #[serde(default)]
+    pub refutes: Vec<ObservationId>,
     /// Who made it: `builtin`, or a provider and its model.
     pub provider: String,
     #[serde(default)]

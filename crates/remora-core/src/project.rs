@@ -1,4 +1,4 @@
-//! Which project a directory belongs to, as far as that can be told from names.
+//! Which project a directory belongs to, as far as names show it.
 
 /// The address of a repository's origin in a form in which all ways to write it are equal: no scheme, no user
 /// info, no `.git`. `git@Host.org:team/app.git` and `https://token@host.org/team/app` are both

@@ -70,6 +70,14 @@ pub fn suffix(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
+/// Whether a character belongs to a script that writes words without spaces: Chinese, Japanese, Korean, Thai and a few
+/// more. A run of such letters is no word, and each of them is about one token.
+pub fn is_unspaced(character: char) -> bool {
+    matches!(u32::from(character),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xA960..=0xA97F
+        | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF01..=0xFF9F | 0x20000..=0x3FFFF)
+}
+
 /// One line of at most `limit` characters, for people.
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();

@@ -56,6 +56,12 @@ impl Time {
         self.local().map_or_else(|| self.iso(), |time| time.strftime(format).to_string())
     }
 
+    /// As `strftime` writes it, in UTC.
+    pub fn format_utc(self, format: &str) -> String {
+        jiff::Timestamp::from_millisecond(self.0)
+            .map_or_else(|_| self.0.to_string(), |time| time.strftime(format).to_string())
+    }
+
     /// As people say it, where the user is: `today`, `yesterday`, `3 days ago`, `2 weeks ago`, `on 28 February`,
     /// `on 28 February 2025`.
     pub fn ago(self, now: Self) -> String {

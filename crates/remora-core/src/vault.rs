@@ -179,7 +179,7 @@ fn joined(section: &Part) -> String {
     [section.heading.as_str(), section.text.as_str()].join("\n").trim().to_owned()
 }
 
-/// From one heading to the next; a section without text is none.
+/// From one heading to the next. Sections without text are skipped.
 fn sections(body: &str) -> Vec<Part> {
     let mut sections = vec![Part { heading: String::new(), text: String::new() }];
     let mut fence = Fence::default();
@@ -232,7 +232,7 @@ pub fn without_heading<'a>(text: &'a str, title: &str) -> &'a str {
     }
 }
 
-/// The beginning of a text in one line of whole words, at most so many characters.
+/// The beginning of a text as one line of whole words, within a limit in characters.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;

@@ -4,7 +4,7 @@ use remora_core::vault::{has_tag, without_extension};
 use remora_store::notes::KnownNote;
 
 /// The notes that every session is told: those that were named, in that order, then those with the tag, the latest first.
-pub fn always_told(notes: &[KnownNote], settings: &Memory) -> Vec<NoteId> {
+pub fn always_injected(notes: &[KnownNote], settings: &Memory) -> Vec<NoteId> {
     let mut told: Vec<NoteId> = Vec::new();
     for name in &settings.obsidian_context_notes {
         told.extend(named(notes, name).map(|note| note.id));
@@ -64,7 +64,7 @@ mod tests {
                 obsidian_context_tag: tag.to_owned(),
                 ..Memory::default()
             };
-            always_told(&notes, &settings).iter().map(|id| id.0).collect::<Vec<_>>()
+            always_injected(&notes, &settings).iter().map(|id| id.0).collect::<Vec<_>>()
         };
         assert_eq!(told(&["計画", "a/Plan.md", "/b/Plan", "Plan", "Only", "none"], ""), [3, 1, 2, 4]);
         assert_eq!(told(&["a/Only.md"], "remora"), [4, 2], "each once, the latest of the tagged first");

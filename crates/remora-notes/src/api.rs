@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 use crate::certificate::{self, Pinned};
 use crate::error::SourceError;
-use crate::round::Found;
+use crate::round::NoteFile;
 
 /// It is on this machine: what does not answer soon does not answer.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -67,7 +67,7 @@ impl Api {
     }
 
     /// Every note with the time it changed and its size, in one question: each note is asked for a text of both.
-    pub(crate) fn list(&self) -> Result<Vec<Found>, SourceError> {
+    pub(crate) fn list(&self) -> Result<Vec<NoteFile>, SourceError> {
         #[derive(Deserialize)]
         struct Listed {
             filename: String,
@@ -90,7 +90,7 @@ impl Api {
         let found = listed.into_iter().filter(|note| is_shown(&note.filename)).take(MOST_NOTES);
         let found = found.map(|Listed { filename, result }| {
             let changed = result.split(['-', '.']).next().and_then(|time| time.parse().ok());
-            Found { path: filename, stamp: result, changed_at: Time(changed.unwrap_or_default()) }
+            NoteFile { path: filename, stamp: result, changed_at: Time(changed.unwrap_or_default()) }
         });
         Ok(found.collect())
     }

@@ -11,7 +11,7 @@ use remora_core::time::Time;
 use rustix::fs::OFlags;
 
 use crate::error::SourceError;
-use crate::round::Found;
+use crate::round::NoteFile;
 
 /// Vaults have thousands of notes; somebody's whole disk has more, and is none.
 const MOST_NOTES: usize = 50_000;
@@ -21,7 +21,7 @@ const DEEPEST: usize = 64;
 /// What a folder holds.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    pub(crate) notes: Vec<Found>,
+    pub(crate) notes: Vec<NoteFile>,
     /// Folders that cannot be looked into: what is known of them stays.
     pub(crate) unseen: Vec<String>,
     pub(crate) left_out: Vec<String>,
@@ -104,11 +104,11 @@ fn is_markdown(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
 
-fn found(path: String, data: &Metadata) -> Found {
+fn found(path: String, data: &Metadata) -> NoteFile {
     let since =
         data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     let stamp = format!("{}-{}", since.as_nanos(), data.len());
-    Found { path, stamp, changed_at: Time(i64::try_from(since.as_millis()).unwrap_or_default()) }
+    NoteFile { path, stamp, changed_at: Time(i64::try_from(since.as_millis()).unwrap_or_default()) }
 }
 
 /// The beginning of a note. It is opened by its real path, which is looked at once more, and not as a link or a pipe: one may

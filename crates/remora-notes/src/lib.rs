@@ -12,7 +12,7 @@ mod folder;
 mod round;
 mod sync;
 
-pub use always::{always_told, unknown_names};
+pub use always::{always_injected, unknown_names};
 pub use api::Offered;
 pub use error::SourceError;
 pub use round::{Access, Round};

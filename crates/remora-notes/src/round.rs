@@ -22,7 +22,7 @@ const MOST_REASONS: usize = 20;
 
 /// A note that is there, not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct NoteFile {
     pub(crate) path: String,
     pub(crate) stamp: String,
     pub(crate) changed_at: Time,
@@ -75,7 +75,7 @@ pub struct Round {
     vault: String,
     source: Source,
     /// Left to read, the last first.
-    changed: Vec<Found>,
+    changed: Vec<NoteFile>,
     gone: Vec<NoteId>,
     left_out: Vec<String>,
 }

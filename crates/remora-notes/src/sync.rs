@@ -5,7 +5,7 @@ use remora_core::time::Time;
 use remora_store::notes::NotesState;
 use remora_store::{Store, StoreError};
 
-use crate::always::always_told;
+use crate::always::always_injected;
 use crate::error::SourceError;
 use crate::round::{Access, Round};
 
@@ -32,7 +32,7 @@ pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
 /// Settles which notes are always told. Said again and again while notes come in, so that the first are not kept waiting.
 pub fn settle(store: &mut Store, settings: &Memory) -> Result<(), StoreError> {
     let known = store.known_notes()?;
-    store.set_always_told(&always_told(&known, settings))
+    store.set_always_injected(&always_injected(&known, settings))
 }
 
 /// Looks at all notes, here and now. `progress` hears how many are left to read.
@@ -44,7 +44,7 @@ pub fn sync(
     let Some(access) = Access::new(settings, store.dir()) else {
         let gone = store.known_notes()?.len();
         while forget_some(store)? {}
-        store.set_always_told(&[])?;
+        store.set_always_injected(&[])?;
         store.set_notes_state(&NotesState::default())?;
         return Ok(Done { gone, ..Done::default() });
     };

@@ -6,7 +6,7 @@ use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use remora_store::{Store, StoreError};
 
-use crate::observer::{Next, Observer};
+use crate::observer::Observer;
 
 /// What was made of the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Observer {
     /// Turns every turn that has ended into memory, for an observer that asks nobody.
     pub fn drain(&self, store: &mut Store) -> Result<Drained, StoreError> {
         let mut drained = Drained::default();
-        while let Next::Settled(settled) = self.next(store, Time::now())? {
+        while let Some(settled) = self.observe(store, Time::now())? {
             drained.turns += 1;
             drained.events += settled.events;
             drained.observations += settled.observations;

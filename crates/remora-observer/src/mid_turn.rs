@@ -13,9 +13,8 @@ use remora_core::intake::Intake;
 use remora_core::privacy::clean_text;
 use remora_core::settings::Capture;
 use remora_core::text::{Excerpt, prefix};
-use remora_core::time::Time;
 use remora_hosts::transcript::{self, Entry, Line};
-use remora_store::{DataDir, ReadTo, Transcript, log, pause};
+use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
 use remora_sys::file::{Lines, is_absent, read_lines};
 
 /// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
@@ -38,20 +37,12 @@ pub(crate) enum Transcripts {
     Read { capture: Box<Capture>, home: Option<PathBuf> },
 }
 
-/// A text of the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
-    pub(crate) text: String,
-    /// When, if the host says it.
-    pub(crate) at: Option<Time>,
-}
-
 /// What was found of one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) said: Vec<Said>,
     /// The host's own digest of the session, if it made one.
-    pub(crate) digest: Option<Said>,
+    pub(crate) digest: Option<String>,
     /// A command that was called and has not returned.
     pub(crate) running: Option<String>,
     pub(crate) read: ReadTo,
@@ -136,8 +127,7 @@ struct Stretch {
     /// Nothing of it may be kept.
     withheld: bool,
     said: Vec<Said>,
-    bytes: usize,
-    digest: Option<Said>,
+    digest: Option<String>,
     /// By the id of its call.
     running: Option<(String, String)>,
 }
@@ -174,7 +164,7 @@ impl Stretches {
                     }
                     Line::Digest(text) if allowed => {
                         if let Some(stretch) = all.last_mut() {
-                            stretch.digest = Some(Said { text: clean(&text, DIGEST), at });
+                            stretch.digest = Some(clean(&text, DIGEST));
                         }
                     }
                     Line::Called { id, command } if allowed => {
@@ -244,11 +234,9 @@ impl Stretches {
             path: transcript.path.clone(),
             from: transcript.offset,
             to: next.map_or(self.end, |next| next.begin),
-            closing: None,
         };
         // A digest of the whole session tells of its private turns, too.
-        let digest =
-            stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.text.is_empty());
+        let digest = stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.is_empty());
         let running = stretch.running.as_ref().map(|(_, command)| command.clone());
         Some(Found { said: stretch.said.clone(), digest, running, read })
     }
@@ -256,18 +244,22 @@ impl Stretches {
 
 impl Stretch {
     fn say(&mut self, said: Said) {
-        if said.text.is_empty() {
-            return;
+        if !said.text.is_empty() {
+            self.said.push(said);
+            limit(&mut self.said);
         }
-        self.bytes += said.text.len();
-        self.said.push(said);
-        let mut surplus = 0;
-        while self.bytes > MOST_SAID {
-            self.bytes -= self.said[surplus].text.len();
-            surplus += 1;
-        }
-        self.said.drain(..surplus);
     }
+}
+
+/// Keeps the latest texts, as many as fit.
+pub(crate) fn limit(said: &mut Vec<Said>) {
+    let mut bytes: usize = said.iter().map(|said| said.text.len()).sum();
+    let mut surplus = 0;
+    while bytes > MOST_SAID {
+        bytes -= said[surplus].text.len();
+        surplus += 1;
+    }
+    said.drain(..surplus);
 }
 
 impl Found {
@@ -287,21 +279,16 @@ fn entry(host: Host, line: &[u8]) -> Option<Entry> {
     transcript::read(host, &intake.finish().ok()?)
 }
 
-impl Said {
-    /// Enough of it to find it in another text; the rest may have been cut.
-    pub(crate) fn beginning(&self) -> &str {
-        beginning(&self.text)
-    }
-}
-
-fn beginning(prompt: &str) -> &str {
-    prefix(prompt.trim(), TELLING)
+/// Enough of a text to find it in another one; the rest may have been cut.
+pub(crate) fn beginning(text: &str) -> &str {
+    prefix(text.trim(), TELLING)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use remora_core::time::Time;
     use remora_store::pause::Pause;
     use serde_json::json;
 
@@ -470,8 +457,7 @@ mod tests {
             let mut world = World::new(&lines);
             (world.transcript.latest_turn, world.transcript.had_private) = (2, had_private);
             let heard = world.transcripts.hear(&world.dir, &world.transcript, 1, "one").own.unwrap();
-            let text = heard.digest.map(|digest| digest.text);
-            assert_eq!(text.as_deref(), (!had_private).then_some("1. Request: fix it"));
+            assert_eq!(heard.digest.as_deref(), (!had_private).then_some("1. Request: fix it"));
             assert_eq!(heard.said.len(), 2);
         }
     }

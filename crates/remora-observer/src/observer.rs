@@ -1,27 +1,29 @@
-//! From a turn that has ended to memory, in three steps: [`Observer::next`] claims a turn and settles it at once
-//! where nobody needs to be asked; [`Task::ask`] and [`Task::reflect`] ask the model and read what it says, without the
-//! store; [`Task::settle`] stores what came of it, or gives the turn back. Whoever runs the steps may die between any two of them.
+//! From a turn that has ended to memory. [`Observer::next`] claims a turn and stores what the built-in observer makes of it,
+//! at once. If a model is to be asked, three more steps follow: [`Task::ask`] and [`Task::reflect`] ask it and read what it
+//! says, without the store; [`Task::settle`] revises the memory by the answer, or gives the turn back. A model adds, it never
+//! withholds: whatever goes wrong, what the built-in observer stored stays. The process may die between any two steps.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::event::Body;
 use remora_core::ids::SessionId;
-use remora_core::memory::{Memory, Summary};
+use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::prose::sentences;
 use remora_core::settings::{Capture, OverBudget, Settings};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
-use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, Store, StoreError};
+use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, Said, Store, StoreError};
 
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
-use crate::mid_turn::{Found, Said, Transcripts};
+use crate::mid_turn::{self, Found, Transcripts};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
 use crate::transcript::{self, Piece};
-use crate::turn::Turn;
+use crate::turn::{Claim, Turn};
 use crate::{session, stack};
 
 /// The most events of one batch.
@@ -48,7 +50,7 @@ enum Mind {
     /// Nobody: what is at hand is enough.
     Builtin,
     Model(Arc<Model>),
-    /// A model that cannot be asked as the settings are. Events wait for better ones.
+    /// A model that cannot be asked as the settings are. It is asked when there are better ones.
     Unusable {
         provider: &'static str,
         trouble: Trouble,
@@ -74,9 +76,9 @@ pub enum Next {
     Nothing,
     /// It was turned into memory.
     Settled(Settled),
-    /// It was given back, to wait.
-    Waits,
-    /// A model is to be asked.
+    /// It is memory already, and no model is asked about it: not now, or not at all.
+    NotAsked,
+    /// It is memory already, and a model is to be asked.
     Ask(Box<Task>),
 }
 
@@ -86,8 +88,15 @@ pub struct Settled {
     pub events: usize,
     pub observations: usize,
     pub has_summary: bool,
-    /// The session, if its host keeps a transcript. What the host writes late is worth a second look.
+    /// Its session, if the host keeps a transcript: what the host writes late is worth a second look.
     pub transcript: Option<SessionId>,
+}
+
+/// A turn whose memory was just stored.
+struct Observed {
+    settled: Settled,
+    /// Still claimed, if a model is to be asked about it.
+    question: Option<(Batch, Turn)>,
 }
 
 /// A turn about which a model is to be asked.
@@ -96,8 +105,7 @@ pub struct Task {
     model: Arc<Model>,
     batch: Batch,
     turn: Turn,
-    /// What the built-in observer makes of it; where the model is silent, it speaks.
-    plain: Memory,
+    wants_summary: bool,
     system: String,
     prompt: String,
     permit: Permit,
@@ -120,7 +128,7 @@ impl Task {
     /// Reads the answer, and learns from it how the provider is doing.
     pub fn reflect(&self, answer: Result<Reply, ProviderError>, now: Time) -> Reflection {
         let model = &self.model;
-        let kind = if self.plain.summary.is_some() { "observation and summary" } else { "observation" };
+        let kind = if self.wants_summary { "observation and summary" } else { "observation" };
         match answer {
             Ok(reply) => {
                 model.patience().answered();
@@ -151,11 +159,11 @@ impl Task {
         }
     }
 
-    /// Makes memory of an answer that could be read.
+    /// Makes memory of an answer that could be read. Where the model is silent, what is stored stays.
     fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
-        let (mut observations, summary) = match outcome {
-            Outcome::Memory { observations, summary } => (observations, summary),
-            Outcome::Nothing => (Vec::new(), None),
+        let (mut observations, stated, summary) = match outcome {
+            Outcome::Memory { observations, facts, summary } => (observations, facts, summary),
+            Outcome::Nothing => (Vec::new(), Vec::new(), None),
             Outcome::Unparseable { beginning } => {
                 let reason = format!("the answer could not be read; it begins: {beginning}");
                 return Err(Failure::BadAnswer(reason));
@@ -174,26 +182,27 @@ impl Task {
         {
             only.files_modified = modified.clone();
         }
-        let summary = match (summary, &self.plain.summary) {
-            // What was touched is known from the events and never asked of a model.
-            (Some(summary), Some(_)) => Some(Summary { files_read: read, files_edited: modified, ..summary }),
-            // One that was not asked for is no loss; one that is missing is made of what there is.
-            (_, plain) => plain.clone(),
-        };
+        // What was touched is known from the events and never asked of a model.
+        let summary = summary.filter(|_| self.wants_summary);
+        let summary = summary.map(|summary| Summary { files_read: read, files_edited: modified, ..summary });
         let (provider, model) = (call.provider.clone(), call.model.clone());
-        Ok(Memory { observations, summary, facts: Vec::new(), provider, model, session_id })
+        // The user's words are stored already, with what they refute.
+        Ok(Memory { observations, summary, facts: stated, refutes: Vec::new(), provider, model, session_id })
     }
 
-    /// Stores what came of asking, or gives the turn back.
+    /// Revises the memory by the answer, or gives the turn back. Says how many observations the answer had.
     pub fn settle(
         self,
         store: &mut Store,
         reflection: &Reflection,
         now: Time,
-    ) -> Result<Option<Settled>, StoreError> {
+    ) -> Result<Option<usize>, StoreError> {
         let Self { batch, permit, .. } = self;
         let settled = match &reflection.result {
-            Ok(memory) => remember(store, &batch, memory, Some(&reflection.call)).map(Some),
+            Ok(memory) => in_session(store, &batch, memory.clone()).and_then(|memory| {
+                store.confirm(&batch, &memory, Some(&reflection.call), made_at(&batch))?;
+                Ok(Some(memory.observations.len()))
+            }),
             Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
         };
         // Until here the call counted by its estimate, from here by what was stored.
@@ -232,7 +241,7 @@ impl Observer {
             Some(config) => match Model::new(settings, config, dir, &mut problems) {
                 Ok(model) => Mind::Model(Arc::new(model)),
                 Err(reason) => {
-                    problems.push(format!("observer.provider: {reason}; events wait"));
+                    problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
                     let now = Time::now();
                     let trouble = Trouble { reason, since: now, next_try: now.after(LOOK_AGAIN) };
                     Mind::Unusable { provider: settings.observer.provider.as_str(), trouble }
@@ -261,35 +270,61 @@ impl Observer {
         }
     }
 
-    /// Claims the next turn that has ended and does what can be done without asking anybody.
+    /// Stores memory of the next turn that has ended, and prepares to ask the model about it. If there is none, prepares to
+    /// ask about a turn that is memory already.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        let Some(mut batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else {
+        if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
+            let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
+            if !store.is_next_for_model(&batch)? {
+                store.give_back(&batch)?;
+                return Ok(Next::Settled(settled));
+            }
+            let task = self.prepare(store, batch, turn, now)?;
+            return Ok(task.map_or(Next::Settled(settled), |task| Next::Ask(Box::new(task))));
+        }
+        let Some(batch) = store.claim_for_model(&self.owner, MOST_EVENTS, now)? else {
             return Ok(Next::Nothing);
         };
-        let root = store.session_root(batch.session)?;
-        let mut turn = Turn::new(batch.events.iter().map(|event| &event.body), &root);
-        // What an agent in the background reports later belongs to the prompt that sent it.
-        if turn.prompt.is_empty() {
-            turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
-        }
-        let heard = self.listen(store, &mut batch, &mut turn)?;
-        let plain = builtin::observe(&turn);
-        match &self.mind {
-            Mind::Model(model) if turn.is_worth_a_call() => {
-                let told = transcript::write(&in_order(&batch, &heard).iter().copied(), &root);
-                Arc::clone(model).prepare(store, batch, turn, plain, &told, now)
-            }
-            Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
-                wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
-            }
-            _ => remember(store, &batch, &plain, None).map(Next::Settled),
-        }
+        let turn = turn(store, &batch)?;
+        let task = self.prepare(store, batch, turn, now)?;
+        Ok(task.map_or(Next::NotAsked, |task| Next::Ask(Box::new(task))))
     }
 
-    /// Adds to a turn what its host's transcript has of it, and returns that with its times.
-    fn listen(&self, store: &mut Store, batch: &mut Batch, turn: &mut Turn) -> Result<Heard, StoreError> {
-        let Some(transcript) = store.transcript(batch.session)? else { return Ok(Heard::default()) };
-        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &turn.prompt);
+    /// Stores memory of the next turn that has ended, and asks nobody: the model is asked later.
+    pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
+        let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
+        if let Some((batch, _)) = question {
+            store.give_back(&batch)?;
+        }
+        Ok(Some(settled))
+    }
+
+    /// Claims the next turn that has ended and stores what the built-in observer makes of it.
+    fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+        let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
+        let Some(mut batch) = claimed else { return Ok(None) };
+        self.listen(store, &mut batch)?;
+        let turn = turn(store, &batch)?;
+        let memory = in_session(store, &batch, builtin::observe(&turn))?;
+        let settled = Settled {
+            events: batch.events.len(),
+            observations: memory.observations.len(),
+            has_summary: memory.summary.is_some(),
+            transcript: batch.transcript.is_some().then_some(batch.session),
+        };
+        if matches!(self.mind, Mind::Builtin) || !turn.is_worth_a_call() {
+            store.confirm(&batch, &memory, None, made_at(&batch))?;
+            return Ok(Some(Observed { settled, question: None }));
+        }
+        store.remember(&batch, &memory, made_at(&batch))?;
+        Ok(Some(Observed { settled, question: Some((batch, turn)) }))
+    }
+
+    /// Adds to a batch what its host's transcript has of the turn.
+    fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
+        let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
             let end = found.read.to;
@@ -297,41 +332,24 @@ impl Observer {
                 begin = end;
             }
         }
-        let Some(Found { said, digest, running, read }) = heard.own else { return Ok(Heard::default()) };
-        let mut read = ReadTo { from: begin, ..read };
-        // The message may have come with an earlier batch of the turn, and its line in the transcript only now.
+        let Some(Found { said, digest, running, read }) = heard.own else { return Ok(()) };
         let closing = store.closing_message(batch.session, batch.prompt_number)?;
-        let said = without_repeated(said, &turn.closing.iter().chain(&closing).collect::<Vec<_>>());
-        turn.said = said.iter().map(|said| said.text.clone()).collect();
-        let has_ended = batch.events.iter().any(|event| matches!(event.body, Body::TurnEnded { .. }));
-        if has_ended
-            && turn.closing.is_empty()
-            && closing.is_none()
-            && turn.broke_off.is_none()
-            && let Some(closing) = turn.said.pop()
-        {
-            turn.closing.push(closing.clone());
-            read.closing = Some(closing);
+        let heard = &mut batch.heard;
+        heard.said.extend(without_repeated(said, closing.as_deref()));
+        mid_turn::limit(&mut heard.said);
+        if digest.is_some() && !store.was_compacted(batch.session, batch.prompt_number)? {
+            heard.digest = digest;
         }
-        let digest = Self::digest_of(store, batch.session, batch.prompt_number, digest)?;
-        if let Some(digest) = &digest {
-            turn.digest = Some(digest.text.clone());
+        let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
+        let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
+        let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
+        if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
+            heard.closing = heard.said.pop().map(|said| said.text);
         }
-        // The turn was observed although its agent never ended it: the host is gone, or was silent for long.
-        let running = running.filter(|_| !has_ended && turn.broke_off.is_none());
-        turn.broke_off = turn.broke_off.take().or_else(|| running.as_deref().map(while_running));
-        batch.transcript = Some(read);
-        Ok(Heard { said, digest, running })
-    }
-
-    /// A digest that the transcript has, unless a hook brought the same.
-    fn digest_of(
-        store: &Store,
-        session: SessionId,
-        prompt_number: i64,
-        digest: Option<Said>,
-    ) -> Result<Option<Said>, StoreError> {
-        Ok(if digest.is_some() && store.was_compacted(session, prompt_number)? { None } else { digest })
+        // The turn is observed although its agent never ended it: the host is gone, or was silent for long.
+        heard.running = running.filter(|_| !has_ended);
+        batch.transcript = Some(ReadTo { from: begin, ..read });
+        Ok(())
     }
 
     /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
@@ -347,8 +365,8 @@ impl Observer {
         }
     }
 
-    /// Makes memory of text that came after its turn. No model is asked: it has seen the turn already. `None` if somebody
-    /// else was quicker.
+    /// Makes memory of text that came after its turn, without a model: it is asked about whole turns. `None` if somebody else
+    /// was quicker.
     fn remember_late(
         &self,
         store: &mut Store,
@@ -357,59 +375,42 @@ impl Observer {
         Found { said, digest, read, .. }: Found,
     ) -> Result<Option<Settled>, StoreError> {
         let closing = store.closing_message(session, prompt_number)?;
-        let said = without_repeated(said, &closing.iter().collect::<Vec<_>>());
+        let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };
         let turn = Turn {
             prompt: store.prompt_text(session, prompt_number)?,
-            said: said.into_iter().map(|said| said.text).collect(),
-            digest: Self::digest_of(store, session, prompt_number, digest)?.map(|digest| digest.text),
+            said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
+            digest,
             ..Turn::default()
         };
-        // The turn has its summary. A digest adds what the host summed up.
-        let mut memory = builtin::observe(&turn);
-        memory.summary.take_if(|_| turn.digest.is_none());
-        let owner = self.owner.clone();
-        let batch = Batch { session, prompt_number, owner, events: Vec::new(), transcript: Some(read) };
-        match remember(store, &batch, &memory, None) {
-            Ok(settled) => Ok(Some(settled)),
-            Err(StoreError::ClaimLost) => Ok(None),
-            Err(error) => Err(error),
+        // The turn has its summary.
+        let memory = Memory { summary: None, ..builtin::observe(&turn) };
+        let stored = store.remember_late((session, prompt_number), &read, &memory, Time::now())?;
+        Ok(stored.then_some(Settled {
+            events: 0,
+            observations: memory.observations.len(),
+            has_summary: false,
+            transcript: Some(session),
+        }))
+    }
+
+    /// Makes a question of a turn that is memory already. `None` if the model is not asked now, or not at all.
+    fn prepare(
+        &self,
+        store: &mut Store,
+        batch: Batch,
+        turn: Turn,
+        now: Time,
+    ) -> Result<Option<Task>, StoreError> {
+        match &self.mind {
+            Mind::Model(model) if turn.is_worth_a_call() => {
+                Arc::clone(model).prepare(store, batch, turn, now)
+            }
+            Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
+                wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
+            }
+            _ => let_go(store, &batch),
         }
     }
-}
-
-/// Texts that a closing message does not say again. The last one mostly is that message.
-fn without_repeated(mut said: Vec<Said>, closing: &[&String]) -> Vec<Said> {
-    said.retain(|said| !closing.iter().any(|closing| closing.contains(said.beginning())));
-    said
-}
-
-/// What the transcript adds to a turn.
-#[derive(Debug, Default)]
-struct Heard {
-    said: Vec<Said>,
-    digest: Option<Said>,
-    /// The command at which the turn broke off.
-    running: Option<String>,
-}
-
-fn while_running(command: &str) -> String {
-    format!("`{}` was still running", one_line(command, 80))
-}
-
-/// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
-fn in_order<'a>(batch: &'a Batch, heard: &'a Heard) -> Vec<Piece<'a>> {
-    let mut pieces: Vec<Piece<'a>> = heard.digest.iter().map(|digest| Piece::Digest(&digest.text)).collect();
-    let mut said = heard.said.iter().peekable();
-    for Queued { at, body, .. } in &batch.events {
-        let is_end = matches!(body, Body::TurnEnded { .. });
-        while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
-            pieces.push(Piece::Said(&said.text));
-        }
-        pieces.push(Piece::Event(body));
-    }
-    pieces.extend(said.map(|said| Piece::Said(&said.text)));
-    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
-    pieces
 }
 
 impl Model {
@@ -469,13 +470,15 @@ impl Model {
         store: &mut Store,
         batch: Batch,
         turn: Turn,
-        plain: Memory,
-        told: &str,
         now: Time,
-    ) -> Result<Next, StoreError> {
-        let system = self.system(store, batch.session, now)?;
-        let history = prompts::history(&store.session_observations(batch.session)?, self.history_tokens);
-        let prompt = prompts::question(&history, told, plain.summary.is_some());
+    ) -> Result<Option<Task>, StoreError> {
+        let root = store.session_root(batch.session)?;
+        let system = self.system(store, batch.session, &root, now)?;
+        let before = store.session_history(batch.session, batch.prompt_number)?;
+        let history = prompts::history(&before, self.history_tokens);
+        let told = transcript::write(&in_order(&batch).iter().copied(), &root);
+        let wants_summary = builtin::observe(&turn).summary.is_some();
+        let prompt = prompts::question(&history, &told, wants_summary);
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
         let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
             Ok(permit) => permit,
@@ -484,7 +487,7 @@ impl Model {
             }
             Err(Refusal::UsedUp(reason)) => {
                 return match self.over_budget {
-                    OverBudget::Builtin => remember(store, &batch, &plain, None).map(Next::Settled),
+                    OverBudget::Builtin => let_go(store, &batch),
                     OverBudget::Wait => {
                         wait(store, &batch, &reason, now.end_of_day().since(now).min(LOOK_AGAIN), now)
                     }
@@ -497,17 +500,17 @@ impl Model {
             let reason = self.patience().trouble().map(|trouble| trouble.reason.clone());
             return wait(store, &batch, &reason.unwrap_or_default(), left, now);
         }
-        Ok(Next::Ask(Box::new(Task { model: self, batch, turn, plain, system, prompt, permit })))
+        Ok(Some(Task { model: self, batch, turn, wants_summary, system, prompt, permit }))
     }
 
-    fn system(&self, store: &Store, session: SessionId, now: Time) -> Result<String, StoreError> {
-        let (project, root) = (store.session_project(session)?, store.session_root(session)?);
+    fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
+        let project = store.session_project(session)?;
         Ok(prompts::system(
             &self.mode,
             &Scene {
                 project: &project,
-                path: &root,
-                stack: &stack::of(&root),
+                path: root,
+                stack: &stack::of(root),
                 date: &now.date(),
                 language: &self.language,
                 goal: &store.prompt_text(session, 1)?,
@@ -517,42 +520,106 @@ impl Model {
 }
 
 impl Reflection {
-    /// Why there is no memory, if there is none.
+    /// Why nothing was learned from asking, if nothing was.
     pub fn failure(&self) -> Option<&Failure> {
         self.result.as_ref().err()
     }
 }
 
-fn remember(
-    store: &mut Store,
-    batch: &Batch,
-    memory: &Memory,
-    call: Option<&Call>,
-) -> Result<Settled, StoreError> {
-    // Memory is as old as what it is about.
-    let at = batch.events.last().map_or_else(Time::now, |event| event.at);
-    let before = store.session_summary(batch.session)?.map(|row| row.summary);
-    let summary = memory.summary.clone().map(|turn| session::grow(before, turn));
-    let memory = Memory { summary, ..memory.clone() };
-    store.confirm(batch, &memory, call, at)?;
-    Ok(Settled {
-        events: batch.events.len(),
-        observations: memory.observations.len(),
-        has_summary: memory.summary.is_some(),
-        transcript: batch.transcript.is_some().then_some(batch.session),
-    })
+/// What happened, as far as the queue still knows.
+fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
+    let root = store.session_root(batch.session)?;
+    let mut turn = Turn::new(batch.bodies(), &root);
+    // What an agent in the background reports later belongs to the prompt that sent it.
+    if turn.prompt.is_empty() {
+        turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+    }
+    turn.number = batch.prompt_number;
+    let heard = &batch.heard;
+    turn.said = heard.said.iter().map(|said| said.text.clone()).collect();
+    turn.closing.extend(heard.closing.clone());
+    turn.digest = turn.digest.or_else(|| heard.digest.clone());
+    turn.broke_off = turn.broke_off.or_else(|| heard.running.as_deref().map(while_running));
+    if turn.is_prompted && builtin::objects(&turn.prompt) {
+        turn.earlier = claims(store, batch)?;
+    }
+    Ok(turn)
 }
 
-/// Gives a turn back that nobody is to blame for.
+fn while_running(command: &str) -> String {
+    format!("`{}` was still running", one_line(command, 80))
+}
+
+/// Texts that a closing message does not say again. The last one mostly is that message.
+fn without_repeated(mut said: Vec<Said>, closing: Option<&str>) -> Vec<Said> {
+    said.retain(|said| !closing.is_some_and(|closing| closing.contains(mid_turn::beginning(&said.text))));
+    said
+}
+
+/// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
+fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
+    let heard = &batch.heard;
+    let mut pieces: Vec<Piece<'_>> = heard.digest.as_deref().map(Piece::Digest).into_iter().collect();
+    let mut said = heard.said.iter().peekable();
+    for Queued { at, body, .. } in batch.earlier.iter().chain(&batch.events) {
+        let is_end = matches!(body, Body::TurnEnded { .. });
+        while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
+            pieces.push(Piece::Said(&said.text));
+        }
+        pieces.push(Piece::Event(body));
+    }
+    pieces.extend(said.map(|said| Piece::Said(&said.text)));
+    pieces.extend(heard.closing.as_deref().map(Piece::Said));
+    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
+    pieces
+}
+
+/// What the last turns of a session claimed.
+fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
+    let rows = store.session_observations(batch.session)?.into_iter();
+    let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
+    Ok(recent
+        .map(|row| {
+            let Observation { title, narrative, facts, .. } = row.observation;
+            let told = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
+            let sentences = std::iter::once(title).chain(told.map(|sentence| sentence.text)).collect();
+            Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
+        })
+        .collect())
+}
+
+/// The summary of a turn becomes that of the session up to this turn.
+fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
+    let Some(turn) = memory.summary else { return Ok(memory) };
+    let mut before = store.summary_before(batch)?.map(|row| row.summary);
+    if !memory.refutes.is_empty() {
+        let refuted = store.observations(&memory.refutes)?.into_iter().map(|row| row.observation);
+        let refuted: Vec<Observation> = refuted.collect();
+        before = before.map(|summary| session::retract(summary, &refuted));
+    }
+    Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
+}
+
+/// Memory is as old as what it is about.
+fn made_at(batch: &Batch) -> Time {
+    batch.events.last().map_or_else(Time::now, |event| event.at)
+}
+
+/// Gives a turn back that nobody is to blame for. It is asked about later.
 fn wait(
     store: &mut Store,
     batch: &Batch,
     reason: &str,
     retry_after: Duration,
     now: Time,
-) -> Result<Next, StoreError> {
+) -> Result<Option<Task>, StoreError> {
     let failure = Failure::NoAnswer { reason: reason.to_owned(), retry_after };
-    store.release(batch, &failure, None, now).map(|()| Next::Waits)
+    store.release(batch, &failure, None, now).map(|()| None)
+}
+
+/// Lets go of a turn that no model is asked about: its memory stays as it is.
+fn let_go(store: &mut Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
+    store.confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }
 
 fn describe(error: &ProviderError) -> String {

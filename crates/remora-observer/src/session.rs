@@ -3,17 +3,17 @@
 
 use std::collections::HashSet;
 
-use remora_core::memory::Summary;
+use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Normal, fingerprint, is_subject, sentences};
 use remora_core::text::one_line;
 
 /// Limits in characters. Beyond them the oldest goes: what came of a session stands in its observations, too.
-const REQUEST: usize = 400;
-const COMPLETED: usize = 1_200;
-const LEARNED: usize = 1_200;
-const INVESTIGATED: usize = 400;
-const NEXT_STEPS: usize = 800;
-const NOTES: usize = 300;
+const REQUEST: usize = 240;
+const COMPLETED: usize = 350;
+const LEARNED: usize = 300;
+const INVESTIGATED: usize = 150;
+const NEXT_STEPS: usize = 450;
+const NOTES: usize = 150;
 const MOST_FILES: usize = 40;
 /// A turn that speaks of this share of an open end's words has dealt with it.
 const DEALT_WITH: f64 = 0.6;
@@ -33,6 +33,23 @@ pub(crate) fn grow(before: Option<Summary>, turn: Summary) -> Summary {
         notes: if turn.notes.is_empty() { before.notes } else { one_line(&turn.notes, NOTES) },
         files_read: union(before.files_read, turn.files_read),
         files_edited: union(before.files_edited, turn.files_edited),
+    }
+}
+
+/// The summary without the sentences of observations that the user called wrong.
+pub(crate) fn retract(before: Summary, refuted: &[Observation]) -> Summary {
+    let told = refuted.iter().flat_map(|one| one.facts.iter().chain([&one.narrative, &one.title]));
+    let wrong: HashSet<u64> =
+        told.flat_map(|text| sentences(text)).map(|sentence| fingerprint(&sentence.text)).collect();
+    let right = |text: &str| {
+        let kept = sentences(text).into_iter().map(|sentence| sentence.text);
+        kept.filter(|sentence| !wrong.contains(&fingerprint(sentence))).collect::<Vec<_>>().join(" ")
+    };
+    Summary {
+        investigated: right(&before.investigated),
+        learned: right(&before.learned),
+        completed: right(&before.completed),
+        ..before
     }
 }
 

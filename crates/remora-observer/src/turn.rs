@@ -2,15 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use remora_core::event::{Body, Change, Outcome, ToolCall, ToolUse};
+use remora_core::event::{Body, Change, Outcome, Question, ToolCall, ToolUse};
+use remora_core::ids::ObservationId;
 
-/// How long an answer without any work behind it must be to be worth a call.
+/// How many bytes a turn without any work must have said to be worth a call: some four sentences.
 const WORTH_READING: usize = 400;
 
 /// A turn as an observer sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
     pub prompt: String,
+    /// Whether the prompt came with these events. A later batch of the same turn only repeats it.
+    pub is_prompted: bool,
+    /// The number of the prompt in its session, from 1; 0 if it is not known.
+    pub number: i64,
+    /// What the agent asked the user, with the answers.
+    pub questions: Vec<Question>,
+    /// What earlier turns of the session claimed, if this prompt objects to something.
+    pub earlier: Vec<Claim>,
     /// The agent's closing messages, in order.
     pub closing: Vec<String>,
     /// What the agent said between its tool calls, in order, from the host's transcript.
@@ -28,6 +37,15 @@ pub struct Turn {
     pub runs: Vec<Run>,
     /// Estimated tokens of everything the tools were given and gave back.
     pub tokens: u64,
+}
+
+/// What an earlier turn of the session claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub observation: ObservationId,
+    /// 1 for the turn before this one.
+    pub turns_back: i64,
+    pub sentences: Vec<String>,
 }
 
 /// A command that was run.
@@ -55,7 +73,10 @@ impl Turn {
 
     fn add(&mut self, event: &Body, root: &str) {
         match event {
-            Body::PromptSubmitted { text } => self.prompt = text.trim().to_owned(),
+            Body::PromptSubmitted { text } => {
+                self.prompt = text.trim().to_owned();
+                self.is_prompted = true;
+            }
             Body::ToolUsed(tool) => self.add_tool(tool, root),
             // The message of a broken turn is the host's, not the agent's.
             Body::TurnEnded { message, error: Some(error) } => {
@@ -77,6 +98,9 @@ impl Turn {
         for change in tool.changes() {
             self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
         }
+        if let ToolCall::Ask { questions } = &tool.call {
+            self.questions.extend(questions.iter().cloned());
+        }
         let interrupted = matches!(tool.outcome, Outcome::Interrupted { .. });
         self.interrupted |= interrupted;
         if let ToolCall::Run { command, output, exit } = &tool.call {
@@ -91,13 +115,12 @@ impl Turn {
         }
     }
 
-    /// Whether a model may find something in it: something was done, or much was said. Reads that led to no
-    /// change are not worth what they cost.
+    /// Whether a model may find something in it: something was done, or much was explained. Reads that led to
+    /// neither are not worth what they cost.
     pub fn is_worth_a_call(&self) -> bool {
-        let said: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
+        let explained: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
         let did = !self.changes.is_empty() || !self.runs.is_empty();
-        let only_talked = self.files_read.is_empty() && said >= WORTH_READING;
-        did || only_talked
+        did || explained >= WORTH_READING
     }
 
     /// Each changed file once.

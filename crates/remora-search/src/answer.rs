@@ -12,6 +12,7 @@ use crate::closeness::Closeness;
 use crate::collapse;
 use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
+use crate::language::Language;
 use crate::lexical::Weighed;
 use crate::query::{Mode, SearchQuery, Sort};
 use crate::score::{Words, calibrated};
@@ -27,6 +28,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) outlines: HashMap<DocumentId, Outline>,
     pub(crate) closeness: Closeness,
+    /// Whether cosines of documents in other languages mean nothing.
+    pub(crate) only_english: bool,
     pub(crate) plan: Plan,
     pub(crate) more: bool,
 }
@@ -73,7 +76,7 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 
 /// The best records, best first, or newest first if that was asked for.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
-    let Answer { question, weighed, mut candidates, outlines, closeness, plan, more } = answer;
+    let Answer { question, weighed, mut candidates, outlines, closeness, only_english, plan, more } = answer;
     // Among vectors something is always nearest; that is no reason to show it.
     let is_near = |cosine: f32| cosine >= closeness.faint;
     candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
@@ -91,7 +94,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
     }
     ranking.truncate(wanted + SPARE);
-    let asked = Asked { question, weighed, closeness };
+    let asked = Asked { question, weighed, closeness, only_english };
     let mut hits = hits(store, asked, &ranking)?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
@@ -182,10 +185,11 @@ struct Asked<'a> {
     question: &'a Question,
     weighed: &'a [Weighed],
     closeness: Closeness,
+    only_english: bool,
 }
 
 fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown>, StoreError> {
-    let Asked { question, weighed, closeness } = asked;
+    let Asked { question, weighed, closeness, .. } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.documents(&documents)?;
     let by_id: HashMap<DocumentId, &Ranked> =
@@ -196,11 +200,18 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
         let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
         let words = Words::of(&own, weighed);
         let candidate = &ranked.candidate;
+        let near = candidate.cosine.map(|cosine| closeness.meaning(cosine));
+        // Where nothing is near, the language does not matter.
+        let is_foreign = asked.only_english
+            && near.is_some_and(|near| near > 0.0)
+            && Language::of(&row.body) != Language::English;
+        let meaning = near.filter(|_| !is_foreign);
         let why = Why {
             lexical_rank: candidate.lexical_rank,
             lexical_score: candidate.lexical,
             semantic_rank: candidate.semantic_rank,
             cosine: candidate.cosine,
+            meaning,
             coverage: words.coverage,
             matched: own.iter().map(|term| term.term.word.clone()).collect(),
             recency: ranked.recency,
@@ -209,7 +220,7 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        let score = calibrated(candidate.cosine.map(|cosine| closeness.meaning(cosine)), words);
+        let score = calibrated(meaning, words);
         shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
     }
     speak_for_turns(ranking, &mut shown);

@@ -1,9 +1,12 @@
 //! Whoever turns text into vectors: the model in the program, or one over the network.
 
+use std::time::Duration;
+
 use remora_embed::{Embedder, MAX_TOKENS, MODEL};
 use thiserror::Error;
 
 use crate::closeness::Closeness;
+use crate::language::Language;
 
 /// Of a long question, the beginning says what it is about.
 const QUESTION_TOKENS: usize = 48;
@@ -31,6 +34,11 @@ pub trait Embed: Send {
     /// The name its vectors will have. Whoever does not know it before the first vector asks for one.
     fn model(&mut self) -> Result<String, EmbedError>;
 
+    /// Whether its cosines mean something for texts of a language.
+    fn knows(&self, _: Language) -> bool {
+        true
+    }
+
     /// One vector a text. How much of a long text counts is the model's affair.
     fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError>;
 }
@@ -40,9 +48,28 @@ pub trait Embed: Send {
 #[error("no vectors: {0}")]
 pub struct EmbedError(pub String);
 
+impl EmbedError {
+    /// An embedder that did not answer in time says this, and the log of injections keeps it.
+    pub fn late(who: &str, limit: Duration) -> Self {
+        Self(format!("{who}: {LATE} {} ms", limit.as_millis()))
+    }
+
+    /// Whether a reason for missing vectors is that the embedder was late.
+    pub fn is_late(reason: &str) -> bool {
+        reason.contains(LATE)
+    }
+}
+
+const LATE: &str = "it takes longer than";
+
 impl Embed for Embedder {
     fn model(&mut self) -> Result<String, EmbedError> {
         Ok(MODEL.to_owned())
+    }
+
+    /// Trained on English alone: two unrelated French texts have a cosine of 0.5.
+    fn knows(&self, language: Language) -> bool {
+        language == Language::English
     }
 
     fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError> {

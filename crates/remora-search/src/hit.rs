@@ -94,6 +94,9 @@ pub struct Why {
     pub semantic_rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
+    /// How near that is on the scale of its model, from 0 to 1. `None` where the model does not know the language.
+    #[serde(skip)]
+    pub meaning: Option<f64>,
     /// The words of the question it contains.
     pub matched: Vec<String>,
     /// How much of the question those are, rare words counting more, from 0 to 1.

@@ -7,8 +7,9 @@ use remora_core::ids::DocumentId;
 use remora_store::search::{Filters, Found, Weights};
 use remora_store::{Store, StoreError};
 
+use crate::language::has_joint;
 use crate::operators::quoted;
-use crate::syntax::{Question, Term};
+use crate::syntax::{Form, Question, Term};
 
 /// What a document says itself before what stands beside it, and what is said in some sixty words before what is said
 /// among many.
@@ -35,6 +36,13 @@ pub(crate) struct Weighed {
     /// From 0 to 1, which is a word nobody wrote yet: much the same in a small memory and in a large one.
     pub(crate) rarity: f64,
     frequency: usize,
+}
+
+impl Weighed {
+    /// How much it says: the rarer, the more.
+    pub(crate) fn weight(&self) -> f64 {
+        self.idf * self.term.share()
+    }
 }
 
 /// What words found.
@@ -64,11 +72,16 @@ impl CommonWords {
         }
     }
 
-    fn frequency(&mut self, store: &Store, word: &str) -> Result<usize, StoreError> {
+    fn frequency(&mut self, store: &Store, term: &Term) -> Result<usize, StoreError> {
+        let word = &term.word;
         if self.words.contains(word) {
             return Ok(COMMON + 1);
         }
-        let frequency = store.frequency(&quoted(word), COMMON + 1)?;
+        let frequency = match term.form {
+            Form::Call => store.trigram_frequency(&quoted(word), COMMON + 1)?,
+            // What stands beside a document is not said by it.
+            _ => store.frequency(&format!("{{title body}} : ({})", expression(term)), COMMON + 1)?,
+        };
         if frequency > COMMON {
             self.words.insert(word.to_owned());
         }
@@ -76,21 +89,133 @@ impl CommonWords {
     }
 }
 
-/// How rare every term is.
+/// How rare every term is. `pairs` says it of those of scripts without spaces.
 pub(crate) fn weigh(
     store: &Store,
     question: &Question,
     common: &mut CommonWords,
+    pairs: &Pairs,
 ) -> Result<Vec<Weighed>, StoreError> {
     let documents = store.about_documents()?;
     common.follow(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
-        let frequency = common.frequency(store, &term.word)?;
+        let frequency = match pairs.frequency(&term.word) {
+            // Not a word, but the end of one and the beginning of the next.
+            Some(0) if has_joint(&term.word) => continue,
+            Some(frequency) => frequency,
+            None => common.frequency(store, term)?,
+        };
         let idf = idf(documents, frequency);
         weighed.push(Weighed { term: term.clone(), idf, rarity: rarity(documents, frequency), frequency });
     }
     Ok(weighed)
+}
+
+/// What the index is asked for: a word, or whatever begins with its root.
+fn expression(term: &Term) -> String {
+    let mut any = quoted(&term.word);
+    if let Form::Word { root: Some(root), .. } = &term.form {
+        for beginning in root.beginnings() {
+            any.push_str(" OR ");
+            any.push_str(&quoted(&beginning));
+            any.push('*');
+        }
+    }
+    any
+}
+
+/// The documents that have pairs of a prompt in a script without spaces. The index has no words of such scripts, so the
+/// newest documents are read, once for all pairs.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    pairs: Vec<(String, usize)>,
+    documents: Vec<WithPairs>,
+}
+
+#[derive(Debug)]
+struct WithPairs {
+    document: DocumentId,
+    /// A bit for each pair it has.
+    has: u64,
+    bytes: usize,
+}
+
+impl Pairs {
+    pub(crate) fn read(store: &Store, question: &Question, filters: &Filters) -> Result<Self, StoreError> {
+        let pairs = question.terms.iter().filter(|term| term.is_pair());
+        let mut read =
+            Self { pairs: pairs.map(|term| (term.word.clone(), 0)).collect(), documents: Vec::new() };
+        if read.pairs.is_empty() {
+            return Ok(read);
+        }
+        let places: HashMap<[char; 2], usize> = (0..)
+            .zip(&read.pairs)
+            .filter_map(|(place, (pair, _))| Some((pair.chars().collect::<Vec<_>>().try_into().ok()?, place)))
+            .collect();
+        // Most characters end none of the pairs, and that is seen by their last byte.
+        let mut may_end = [false; 256];
+        for [_, last] in places.keys() {
+            may_end[last_byte(*last)] = true;
+        }
+        let mut documents = Vec::new();
+        store.each_text(filters, |document, title, body| {
+            let mut has = 0;
+            for text in [title, body] {
+                let mut previous = '\0';
+                for character in text.chars() {
+                    if may_end[last_byte(character)]
+                        && let Some(place) = places.get(&[previous, character])
+                    {
+                        has |= 1_u64 << place;
+                    }
+                    previous = character;
+                }
+            }
+            if has != 0 {
+                documents.push(WithPairs { document, has, bytes: title.len() + body.len() });
+            }
+        })?;
+        for (place, (_, frequency)) in (0..).zip(&mut read.pairs) {
+            *frequency = documents.iter().filter(|document| document.has & (1 << place) != 0).count();
+        }
+        read.documents = documents;
+        Ok(read)
+    }
+
+    /// In how many documents a pair is; `None` if it is none of these.
+    fn frequency(&self, pair: &str) -> Option<usize> {
+        self.pairs.iter().find(|(known, _)| known == pair).map(|(_, frequency)| *frequency)
+    }
+
+    /// Adds the documents to those that were found by words, on about the same scale.
+    fn add(&self, weighed: &[Weighed], found: &mut Vec<Found>) {
+        if self.documents.is_empty() {
+            return;
+        }
+        let weight =
+            |pair: &str| weighed.iter().find(|term| term.term.word == pair).map_or(0.0, Weighed::weight);
+        let weights: Vec<f64> = self.pairs.iter().map(|(pair, _)| weight(pair)).collect();
+        let places: HashMap<DocumentId, usize> =
+            (0..).zip(found.iter()).map(|(place, found)| (found.document, place)).collect();
+        for &WithPairs { document, has, bytes } in &self.documents {
+            let own =
+                (0..).zip(&weights).filter(|(place, _)| has & (1 << place) != 0).map(|(_, weight)| weight);
+            #[expect(clippy::cast_precision_loss, reason = "the length of a text")]
+            let length = (WEIGHTS.short / (bytes as f64).max(WEIGHTS.short)).sqrt();
+            let score = WEIGHTS.body * length * own.sum::<f64>();
+            if let Some(place) = places.get(&document) {
+                found[*place].score += score;
+            } else {
+                found.push(Found { document, score });
+            }
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
+    }
+}
+
+fn last_byte(character: char) -> usize {
+    u32::from(character) as usize & 0xFF
 }
 
 /// A small memory cannot tell which words are rare: there, all are as rare as in one of [`FEW`] documents.
@@ -114,7 +239,8 @@ pub(crate) fn find(
     common: &mut CommonWords,
     most: usize,
 ) -> Result<Lexical, StoreError> {
-    let weighed = weigh(store, question, common)?;
+    let pairs = Pairs::read(store, question, filters)?;
+    let weighed = weigh(store, question, common, &pairs)?;
     if let Some(operators) = &question.operators {
         let mut found =
             store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
@@ -134,6 +260,7 @@ pub(crate) fn find(
         None => Vec::new(),
     };
     add_pieces(store, question, filters, &mut found)?;
+    pairs.add(&weighed, &mut found);
     found.truncate(most);
     Ok(Lexical { found, weighed, strict: false })
 }
@@ -159,7 +286,8 @@ fn remove_records(
 
 /// Any of the rarest terms, and any name as a phrase: whoever writes `auth.rs` means the two together.
 fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
-    let mut terms: Vec<&Weighed> = weighed.iter().filter(|term| term.frequency > 0).collect();
+    let is_word = |term: &&Weighed| term.frequency > 0 && matches!(term.term.form, Form::Word { .. });
+    let mut terms: Vec<&Weighed> = weighed.iter().filter(is_word).collect();
     terms.sort_by_key(|term| term.frequency);
     let mut matches = 0;
     let affordable = terms.iter().take(MOST_TERMS).take_while(|term| {
@@ -169,7 +297,7 @@ fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
     let affordable = affordable.count();
     let common = affordable == 0 && !terms.is_empty();
     terms.truncate(if common { 2 } else { affordable });
-    let mut any: Vec<String> = terms.iter().map(|term| quoted(&term.term.word)).collect();
+    let mut any: Vec<String> = terms.iter().map(|term| expression(&term.term)).collect();
     any.extend(question.names.iter().map(|name| quoted(name)));
     (!any.is_empty()).then(|| Plain { expression: any.join(" OR "), common })
 }
@@ -188,12 +316,10 @@ fn add_pieces(
     filters: &Filters,
     found: &mut Vec<Found>,
 ) -> Result<(), StoreError> {
-    if question.pieces.is_empty() {
-        return Ok(());
-    }
     let best = found.first().map_or(1.0, |best| best.score.abs().max(f64::MIN_POSITIVE));
     let mut bonus: HashMap<DocumentId, f64> = HashMap::new();
-    for piece in &question.pieces {
+    let calls = question.terms.iter().filter(|term| term.form == Form::Call).map(|term| &term.word);
+    for piece in question.pieces.iter().chain(calls) {
         let documents = match piece.chars().count() {
             0 => continue,
             1 | 2 => store.containing(piece, filters, MOST_PER_PIECE)?,

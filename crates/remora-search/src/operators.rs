@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{fold, is_stop_word, words};
+use crate::language::Language;
+use crate::words::{fold, words};
 
 const MOST_TERMS: usize = 32;
 const DEEPEST: usize = 12;
@@ -189,7 +190,7 @@ fn token(word: &str, tokens: &mut Vec<Token>) {
     }
     let prefix = word.ends_with('*');
     let text = word.trim_end_matches('*');
-    let is_noise = !prefix && is_stop_word(&fold(text));
+    let is_noise = !prefix && Language::English.is_stop_word(&fold(text));
     if !words(text).is_empty() && !is_noise {
         tokens.push(Token::Text { text: text.to_owned(), phrase: false, prefix });
     }

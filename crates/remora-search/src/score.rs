@@ -21,12 +21,13 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn of(matched: &[&Weighed], weighed: &[Weighed]) -> Self {
-        let all: f64 = weighed.iter().map(|term| term.idf).sum();
+        let all: f64 = weighed.iter().map(Weighed::weight).sum();
         if all <= 0.0 {
             return Self::default();
         }
-        let there: f64 = matched.iter().map(|term| term.idf).sum();
-        Self { coverage: there / all, rare: matched.iter().map(|term| term.rarity).sum() }
+        let there: f64 = matched.iter().map(|term| term.weight()).sum();
+        let rare = matched.iter().map(|term| term.rarity * term.term.share()).sum();
+        Self { coverage: there / all, rare }
     }
 
     /// One word is soon all of a short question, and three are soon among many: it takes both, share and number.

@@ -13,7 +13,8 @@ use crate::closeness::Closeness;
 use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 use crate::fusion::{Candidate, fuse};
 use crate::hit::{Plan, PlannedWord, Results};
-use crate::lexical::{self, CommonWords, Lexical};
+use crate::language::Language;
+use crate::lexical::{self, CommonWords, Lexical, Pairs};
 use crate::query::{Mode, SearchQuery};
 use crate::resident::{Background, Near, Resident};
 use crate::syntax::Question;
@@ -25,6 +26,8 @@ const LARGEST_POOL: usize = 2_000;
 const LEAST_NEAREST: usize = 20;
 /// How many of the nearest are asked whether filters let them pass before it is turned around.
 const FIRST_LOOK: usize = 500;
+/// Why a prompt is searched for by words alone although there is an embedder.
+const FOREIGN: &str = "the built-in model knows English only";
 
 /// Searches, and keeps the vectors it needs for it in memory.
 #[derive(Debug, Default)]
@@ -56,6 +59,11 @@ impl Searcher {
         if question.is_empty() {
             return answer::by_date(store, query);
         }
+        let knows = |language| embedder.as_ref().is_none_or(|embedder| embedder.knows(language));
+        let only_english = !knows(Language::Other);
+        // Such cosines would open the gate of recall to strangers. A search may still be ordered by them.
+        let is_foreign = query.is_prompt && !knows(question.language);
+        let embedder = embedder.filter(|_| !is_foreign);
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
@@ -82,6 +90,7 @@ impl Searcher {
         let (asked, mut no_vectors) = match asked {
             Some(Ok(asked)) => (Some(asked), None),
             Some(Err(error)) => (None, Some(error.to_string())),
+            None if is_foreign => (None, Some(FOREIGN.to_owned())),
             None => (None, wants_meaning.then(|| "there is no embedder".to_owned())),
         };
         let closeness = asked.as_ref().map_or(Closeness::BUILTIN, |(embedded, _)| embedded.closeness);
@@ -124,7 +133,7 @@ impl Searcher {
             words: words
                 .weighed
                 .iter()
-                .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.idf })
+                .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.weight() })
                 .collect(),
             lexical_weight,
             no_vectors,
@@ -139,6 +148,7 @@ impl Searcher {
                 candidates,
                 outlines,
                 closeness,
+                only_english,
                 plan,
                 more,
             },
@@ -178,7 +188,11 @@ fn by_words(
     pool: usize,
 ) -> Result<Lexical, StoreError> {
     if query.mode == Mode::Semantic {
-        return Ok(Lexical { weighed: lexical::weigh(store, question, common)?, ..Lexical::default() });
+        let pairs = Pairs::read(store, question, &query.filters)?;
+        return Ok(Lexical {
+            weighed: lexical::weigh(store, question, common, &pairs)?,
+            ..Lexical::default()
+        });
     }
     lexical::find(store, question, &query.filters, few, common, pool)
 }

@@ -3,6 +3,7 @@
 use crate::hit::Snippet;
 use crate::lexical::Weighed;
 use crate::stem::stem;
+use crate::syntax::Form;
 use crate::words::{fold, spans};
 
 /// About two lines of a terminal.
@@ -45,12 +46,14 @@ fn marks(text: &str, weighed: &[Weighed], pieces: &[String]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (start, end) in spans(text) {
         if let Some(term) = term_of(&text[start..end], weighed) {
-            marks.push(Mark { start, end, worth: weighed[term].idf });
+            marks.push(Mark { start, end, worth: weighed[term].weight() });
         }
     }
-    for piece in pieces {
-        for (start, found) in text.match_indices(piece.as_str()).take(50) {
-            marks.push(Mark { start, end: start + found.len(), worth: 5.0 });
+    let pairs = weighed.iter().filter(|term| term.term.is_pair());
+    let pairs = pairs.map(|pair| (pair.term.word.as_str(), pair.weight()));
+    for (piece, worth) in pieces.iter().map(|piece| (piece.as_str(), 5.0)).chain(pairs) {
+        for (start, found) in text.match_indices(piece).take(50) {
+            marks.push(Mark { start, end: start + found.len(), worth });
         }
     }
     marks.sort_by_key(|mark| mark.start);
@@ -86,17 +89,23 @@ fn word_start(text: &str, at: usize) -> usize {
 
 /// Which term of the question a word is.
 fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
-    // Most words are none, and that is mostly seen by the first letter: no form of a word changes it.
-    let may_be = |term: &Weighed| {
-        let (first, of_term) =
-            (word.as_bytes()[0], term.term.stem.as_bytes().first().copied().unwrap_or_default());
-        !first.is_ascii() || !of_term.is_ascii() || first.eq_ignore_ascii_case(&of_term)
+    // Most words are none, and that is mostly seen by the first letter: no form of a word changes it, except in compounds.
+    let may_be = |term: &Weighed| match &term.term.form {
+        Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
+        Form::Word { stem, .. } => {
+            let (first, of_term) = (word.as_bytes()[0], stem.as_bytes().first().copied().unwrap_or_default());
+            !first.is_ascii() || !of_term.is_ascii() || first.eq_ignore_ascii_case(&of_term)
+        }
+        Form::Pair { .. } | Form::Call => false,
     };
     if !weighed.iter().any(may_be) {
         return None;
     }
-    let stem = stem(&fold(word));
-    weighed.iter().position(|weighed| weighed.term.stem == stem)
+    let folded = fold(word);
+    let own = stem(&folded);
+    let has_stem = |term: &Weighed| matches!(&term.term.form, Form::Word { stem, .. } if *stem == own);
+    let is_form = |term: &Weighed| matches!(&term.term.form, Form::Word { root: Some(root), .. } if root.is_of(&folded));
+    weighed.iter().position(has_stem).or_else(|| weighed.iter().position(is_form))
 }
 
 /// Which terms of the question a text contains.
@@ -114,6 +123,13 @@ pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> 
                 is_there[term] = true;
             }
         }
+        for (term, is_there) in weighed.iter().zip(&mut is_there) {
+            *is_there |= match term.term.form {
+                Form::Word { .. } => false,
+                Form::Pair { .. } => text.contains(&term.term.word),
+                Form::Call => contains_folded(text, &term.term.word),
+            };
+        }
     }
     if !pieces.is_empty() && is_there.contains(&false) {
         let names: Vec<String> = pieces.iter().map(|piece| fold(piece)).collect();
@@ -124,4 +140,9 @@ pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> 
         }
     }
     (0..weighed.len()).filter(|place| is_there[*place]).collect()
+}
+
+/// Whether a text contains an ASCII string, in whatever case.
+fn contains_folded(text: &str, wanted: &str) -> bool {
+    text.as_bytes().windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
 }

@@ -1,14 +1,20 @@
 //! What somebody typed, read as words and, where it has them, operators.
 
+use remora_core::text::is_unspaced;
+
+use crate::language::{Language, Root, content};
 use crate::operators::Operators;
-use crate::words::{fold, is_stop_word, is_unspaced, words};
+use crate::words::{fold, runs, words};
 
 /// More than this nobody means.
 const MOST_WORDS: usize = 48;
+/// Limit for pairs of a script without spaces: a bit each, when documents are read for them.
+pub(crate) const MOST_PAIRS: usize = 64;
 
 /// A question, read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Question {
+    pub(crate) language: Language,
     /// Words that mean something, each once, in order.
     pub(crate) terms: Vec<Term>,
     /// Names of several words, to be found as phrases: `src/auth.rs` is `src auth rs`.
@@ -18,11 +24,36 @@ pub(crate) struct Question {
     pub(crate) operators: Option<Operators>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Term {
     /// As it was written, folded.
     pub(crate) word: String,
-    pub(crate) stem: String,
+    pub(crate) form: Form,
+}
+
+/// How a term is known in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Form {
+    /// By the stem that the index knows a word by, or by the root that the forms of it share in its language.
+    Word { stem: String, root: Option<Root> },
+    /// Two characters of a script without spaces, side by side.
+    Pair {
+        /// How much of a word it counts as: four characters are three pairs, and mostly two words.
+        share: f64,
+    },
+    /// A call, such as `access(`: the same letters without the parenthesis are a word like others.
+    Call,
+}
+
+impl Term {
+    /// How much of a word it is.
+    pub(crate) fn share(&self) -> f64 {
+        if let Form::Pair { share } = self.form { share } else { 1.0 }
+    }
+
+    pub(crate) fn is_pair(&self) -> bool {
+        matches!(self.form, Form::Pair { .. })
+    }
 }
 
 impl Question {
@@ -37,13 +68,15 @@ impl Question {
 
     fn of(text: &str, operators: Option<Operators>) -> Self {
         let plain = operators.as_ref().map_or_else(|| text.to_owned(), Operators::wanted_words);
-        let mut question = Self { operators, ..Self::default() };
+        let language = Language::of(&plain);
+        let mut question = Self { language, operators, ..Self::default() };
         for chunk in plain.split_whitespace().take(MOST_WORDS) {
             question.add(chunk);
         }
-        let has_meaning = question.terms.iter().any(|term| !is_stop_word(&term.word));
-        if has_meaning {
-            question.terms.retain(|term| !is_stop_word(&term.word));
+        let is_stop_word =
+            |term: &Term| matches!(term.form, Form::Word { .. }) && language.is_stop_word(&term.word);
+        if !question.terms.iter().all(is_stop_word) {
+            question.terms.retain(|term| !is_stop_word(term));
         }
         question
     }
@@ -58,13 +91,25 @@ impl Question {
         let found = words(chunk);
         for word in &found {
             let written = &chunk[word.start..word.end];
-            // A run of such a script is no word of the index, unless somebody wrote exactly that run.
-            if written.chars().any(is_unspaced) {
-                push_once(&mut self.pieces, written.to_owned());
+            if !written.contains(is_unspaced) {
+                self.add_word(written, word.stem.clone());
+                continue;
             }
-            let term = Term { word: fold(written), stem: word.stem.clone() };
-            if self.terms.iter().all(|known| known.stem != term.stem) {
-                self.terms.push(term);
+            // The index has such a run as one word, so it is looked for inside of those.
+            push_once(&mut self.pieces, written.to_owned());
+            for run in runs(written) {
+                if run.starts_with(is_unspaced) {
+                    self.add_pairs(run);
+                } else {
+                    push_once(&mut self.pieces, run.to_owned());
+                    self.add_word(run, words(run).remove(0).stem);
+                }
+            }
+        }
+        if let Some(name) = called(chunk) {
+            let call = Term { word: format!("{}(", fold(name)), form: Form::Call };
+            if !self.terms.contains(&call) {
+                self.terms.push(call);
             }
         }
         if looks_like_name(chunk, found.len()) {
@@ -75,6 +120,42 @@ impl Question {
             }
         }
     }
+
+    fn add_word(&mut self, written: &str, stem: String) {
+        let is_known = |term: &Term| matches!(&term.form, Form::Word { stem: known, .. } if *known == stem);
+        // An accent alone is no word.
+        if !stem.is_empty() && !self.terms.iter().any(is_known) {
+            let word = fold(written);
+            let root = self.language.root(&word);
+            self.terms.push(Term { word, form: Form::Word { stem, root } });
+        }
+    }
+
+    /// Words of a script without spaces: nobody knows where they begin and end, and most have two characters.
+    fn add_pairs(&mut self, run: &str) {
+        for piece in content(run) {
+            let letters: Vec<char> = piece.chars().collect();
+            // The root, because a pair across two words is seldom found, and must not count against those that are.
+            #[expect(clippy::cast_precision_loss, reason = "letters of a prompt")]
+            let share = (letters.len() as f64 / (2.0 * (letters.len().max(2) - 1) as f64)).sqrt();
+            for pair in letters.windows(2) {
+                let word: String = pair.iter().collect();
+                let pairs = self.terms.iter().filter(|term| term.is_pair());
+                if pairs.count() < MOST_PAIRS && self.terms.iter().all(|known| known.word != word) {
+                    self.terms.push(Term { word, form: Form::Pair { share } });
+                }
+            }
+        }
+    }
+}
+
+/// The name in a call: `access` of `access()` and of `` `fs.access(path)` ``.
+fn called(chunk: &str) -> Option<&str> {
+    let (before, after) = chunk.split_once('(')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = &before[before.trim_end_matches(is_name).len()..];
+    (name.len() >= 3 && name.contains(|c: char| c.is_ascii_alphabetic()) && after.contains(')'))
+        .then_some(name)
 }
 
 fn push_once(list: &mut Vec<String>, text: String) {
@@ -107,11 +188,34 @@ mod tests {
     #[test]
     fn words_names_and_pieces_are_told_apart() {
         let question = Question::read("Where does getUserById in src/auth.rs fail with 認証エラー?");
-        let stems: Vec<&str> = question.terms.iter().map(|term| term.stem.as_str()).collect();
-        assert_eq!(stems, ["getuserbyid", "src", "auth", "rs", "fail", "認証エラー"]);
+        let terms: Vec<&str> = question.terms.iter().map(|term| term.word.as_str()).collect();
+        assert_eq!(terms, ["getuserbyid", "src", "auth", "rs", "fail", "認証", "証エ", "エラ", "ラー"]);
         assert_eq!(question.pieces, ["getUserById", "src/auth.rs", "認証エラー"]);
         assert_eq!(question.names, ["src/auth.rs"]);
         assert_eq!(Question::read("the who").terms.len(), 2, "nothing but stop words is better than nothing");
         assert!(Question::read(" !?* ").is_empty());
+    }
+    fn terms(text: &str) -> Vec<String> {
+        Question::prose(text).terms.into_iter().map(|term| term.word).collect()
+    }
+
+    #[test]
+    fn stop_words_go_by_the_language_of_the_prompt() {
+        assert_eq!(
+            terms("pourquoi le cache garde-t-il les anciennes valeurs ?"),
+            ["cache", "garde", "anciennes", "valeurs"]
+        );
+        assert_eq!(terms("warum war die Sitzung nach dem Update weg"), ["sitzung", "update"]);
+        assert_eq!(terms("add a comment about the war and the hat"), ["add", "comment", "war", "hat"]);
+        assert_eq!(terms("为什么docker构建的缓存失效"), ["docker", "构建", "缓存", "存失", "失效"]);
+    }
+
+    #[test]
+    fn a_call_is_a_term_of_its_own() {
+        assert_eq!(terms("Why does access() always grant?"), ["access", "access(", "grant"]);
+        assert_eq!(
+            terms("why does `fs.open(path)` fail (sometimes)"),
+            ["fs", "open", "path", "open(", "fail", "sometimes"]
+        );
     }
 }

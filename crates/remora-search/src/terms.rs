@@ -18,16 +18,17 @@ impl Terms {
 
     /// How much these terms say, together.
     pub fn weight(&self, terms: impl IntoIterator<Item = usize>) -> f64 {
-        terms.into_iter().filter_map(|term| self.weighed.get(term)).map(|term| term.idf).sum()
+        terms.into_iter().filter_map(|term| self.weighed.get(term)).map(Weighed::weight).sum()
     }
 
-    /// How much the whole prompt says.
-    pub fn total(&self) -> f64 {
-        self.weight(0..self.weighed.len())
+    /// How many rare words these terms are, together: a word in every document counts 0, one in none counts 1.
+    pub fn rare(&self, terms: impl IntoIterator<Item = usize>) -> f64 {
+        let terms = terms.into_iter().filter_map(|term| self.weighed.get(term));
+        terms.map(|term| term.rarity * term.term.share()).sum()
     }
 
-    /// How rare a term is: from 0, in every document, to 1, in none.
-    pub fn rarity(&self, term: usize) -> f64 {
-        self.weighed.get(term).map_or(0.0, |term| term.rarity)
+    /// The places of all terms.
+    pub fn all(&self) -> std::ops::Range<usize> {
+        0..self.weighed.len()
     }
 }

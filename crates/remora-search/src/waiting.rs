@@ -10,7 +10,7 @@ use crate::lexical::Weighed;
 use crate::query::{SearchQuery, Sort};
 use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
-use crate::syntax::Question;
+use crate::syntax::{Form, Question};
 use crate::words::fold;
 
 /// A share of the question's words below this is chance in a long output.
@@ -29,7 +29,12 @@ pub(crate) fn hits(
     for waiting in store.waiting(&query.filters)? {
         // Most of it has none of the words; that is seen before the text is taken apart.
         let folded = fold(&waiting.text);
-        let may_match = weighed.iter().any(|term| folded.contains(beginning(&term.term.stem)));
+        let may_match = weighed.iter().any(|term| match &term.term.form {
+            Form::Word { root: Some(root), .. } => folded.contains(&root.text),
+            Form::Word { stem, .. } => folded.contains(beginning(stem)),
+            Form::Pair { .. } => waiting.text.contains(&term.term.word),
+            Form::Call => folded.contains(&term.term.word),
+        });
         if !may_match || meant.is_some_and(|operators| !operators.allow(&waiting.text)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Whether anybody needs the daemon: the last sign of life, and who is connected.
+//! Whether the daemon is in use: the last activity, and the open connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,13 +24,13 @@ impl Activity {
         self.with(|state| state.last_sign = Instant::now());
     }
 
-    /// Somebody is there until the guard is dropped: an open page, a stream of events, an MCP client.
+    /// Counts as a connection until the guard is dropped: an open page, a stream of events, an MCP client.
     pub fn connect(&self) -> Connected {
         self.with(|state| state.connected += 1);
         Connected { activity: self.clone() }
     }
 
-    /// How long nothing has happened; nothing at all while somebody is connected.
+    /// The idle time; zero while there is a connection.
     pub(crate) fn quiet_for(&self) -> Duration {
         self.with(|state| if state.connected > 0 { Duration::ZERO } else { state.last_sign.elapsed() })
     }

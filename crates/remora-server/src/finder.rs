@@ -1,11 +1,11 @@
 //! Search in the daemon: a thread with a connection of its own, the model that questions are embedded with, and the
 //! vectors in memory. Model and vectors come with the first question that needs them and go when none came for a while.
-//! An embedder over the network is asked before the thread is, so that nobody else waits for it.
+//! An embedder over the network is called before the thread gets the query, so that no other query waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use remora_app::recall::prompt::{self, Explained, PromptRequest, is_trivial};
+use remora_app::recall::prompt::{self, Explained, Limits, PromptRequest, is_trivial};
 use remora_app::search::{self, SearchRequest};
 use remora_app::{AppError, Engine};
 use remora_core::settings::Settings;
@@ -19,11 +19,9 @@ use tokio::time::timeout;
 use crate::embedders::{Chosen, Embedders};
 use crate::store_thread::StoreThread;
 
-/// How long somebody who searches waits for an embedder over the network.
+/// Timeout of an embedder over the network for a search.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// How long somebody waits whose prompt is on its way to an agent.
-const HURRY: Duration = Duration::from_millis(40);
-/// How long work that nobody waits for stands back for an answer.
+/// The longest pause of background work while a query is answered.
 const COURTESY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -35,16 +33,16 @@ pub struct Finder {
     last_used: Mutex<Option<Instant>>,
     /// How many questions are being answered.
     answering: watch::Sender<usize>,
-    /// Somebody searched, and there is something to be given up later.
+    /// Notified after a query: model and vectors are in memory and may be dropped later.
     pub(crate) used: Notify,
 }
 
-/// Who embeds a question.
-enum Asked {
+/// The embedder of a query.
+enum EmbeddedBy {
     Nobody,
     /// The model in the program, when its turn comes.
     Here,
-    /// Somebody over the network, who has answered, or not.
+    /// An embedder over the network, with its answer or its error.
     Elsewhere(Result<Embeddings, EmbedError>),
 }
 
@@ -76,18 +74,18 @@ impl Finder {
     /// Answers a search by these settings.
     pub async fn search(&self, request: SearchRequest, settings: Arc<Settings>) -> Result<Results, AppError> {
         let wants_vectors = request.wants_vectors();
-        let asked = match self.embedders.chosen(&settings.search) {
+        let embedded_by = match self.embedders.chosen(&settings.search) {
             Chosen::Remote(remote) if wants_vectors => {
-                Asked::Elsewhere(remote.question(&request.text, PATIENCE).await)
+                EmbeddedBy::Elsewhere(remote.question(&request.text, PATIENCE).await)
             }
-            Chosen::Unusable(error, _) if wants_vectors => Asked::Elsewhere(Err(error)),
-            Chosen::Builtin if wants_vectors => Asked::Here,
-            _ => Asked::Nobody,
+            Chosen::Unusable(error, _) if wants_vectors => EmbeddedBy::Elsewhere(Err(error)),
+            Chosen::Builtin if wants_vectors => EmbeddedBy::Here,
+            _ => EmbeddedBy::Nobody,
         };
         let search = move |store: &Store, engine: Engine<'_>| {
             search::search(store, engine, &request, &settings.search, Time::now())
         };
-        self.find(asked, search).await
+        self.find(embedded_by, search).await
     }
 
     /// What to inject with a prompt, by these settings, and why.
@@ -96,27 +94,28 @@ impl Finder {
         request: PromptRequest,
         settings: Arc<Settings>,
     ) -> Result<Explained, AppError> {
-        let asked = match self.embedders.chosen(&settings.search) {
+        let embedded_by = match self.embedders.chosen(&settings.search) {
             Chosen::Remote(remote) if !is_trivial(&request.text) => {
-                Asked::Elsewhere(remote.quick_question(&request.text, HURRY).await)
+                let limit = Limits::of(&settings.memory).embedder;
+                EmbeddedBy::Elsewhere(remote.quick_question(&request.text, limit).await)
             }
-            Chosen::Unusable(error, _) => Asked::Elsewhere(Err(error)),
-            Chosen::Builtin => Asked::Here,
-            Chosen::Remote(_) | Chosen::Nobody => Asked::Nobody,
+            Chosen::Unusable(error, _) => EmbeddedBy::Elsewhere(Err(error)),
+            Chosen::Builtin => EmbeddedBy::Here,
+            Chosen::Remote(_) | Chosen::Nobody => EmbeddedBy::Nobody,
         };
         let recall = move |store: &Store, engine: Engine<'_>| {
             Ok(prompt::recall(store, engine, &request, &settings, Time::now())?)
         };
-        self.find(asked, recall).await
+        self.find(embedded_by, recall).await
     }
 
     async fn find<T: Send + 'static>(
         &self,
-        asked: Asked,
+        embedded_by: EmbeddedBy,
         find: impl FnOnce(&Store, Engine<'_>) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         let _answering = Answering::new(&self.answering);
-        let needs_memory = !matches!(asked, Asked::Nobody);
+        let needs_memory = !matches!(embedded_by, EmbeddedBy::Nobody);
         if needs_memory {
             self.note_use(Some(Instant::now()));
         }
@@ -126,12 +125,12 @@ impl Finder {
                 store.widen_cache()?;
             }
             let searcher = &state.searcher;
-            Ok(match asked {
-                Asked::Nobody => find(store, Engine { searcher, embedder: None }),
-                Asked::Elsewhere(made) => {
+            Ok(match embedded_by {
+                EmbeddedBy::Nobody => find(store, Engine { searcher, embedder: None }),
+                EmbeddedBy::Elsewhere(made) => {
                     find(store, Engine { searcher, embedder: Some(&mut Prepared(made)) })
                 }
-                Asked::Here => {
+                EmbeddedBy::Here => {
                     let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
                     let embedder = embedder.get_or_insert_with(Embedder::new);
                     find(store, Engine { searcher, embedder: Some(embedder) })
@@ -187,9 +186,9 @@ impl Drop for Answering<'_> {
 mod tests {
     use remora_app::Whose;
     use remora_core::memory::ObservationType;
-    use remora_core::privacy::{Draft, Note};
+    use remora_core::privacy::{Draft, SavedText};
     use remora_search::{Mode, index_next};
-    use remora_store::{DataDir, SaveFor, locate};
+    use remora_store::{DataDir, SaveFor, SavedBy, locate};
 
     use super::*;
 
@@ -205,8 +204,8 @@ mod tests {
             facts: Vec::new(),
             files: Vec::new(),
         };
-        let note = Note::new(&draft).unwrap();
-        store.save(&SaveFor::Directory(locate(temp.path())), &note, Time::now()).unwrap();
+        let note = SavedText::new(&draft).unwrap();
+        store.save(&SaveFor::Directory(locate(temp.path())), &note, SavedBy::Person, Time::now()).unwrap();
         assert_eq!(index_next(&mut store, &mut Embedder::new(), true).unwrap(), 1);
 
         let (thread, _) = StoreThread::start(dir, "searcher").unwrap();

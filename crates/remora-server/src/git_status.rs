@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::shared::Shared;
 
-/// What happens within this is looked at once.
+/// News within this time cause one look.
 const MOMENT: Duration = Duration::from_secs(1);
 /// Minimum pause between two `git status` runs: 10 s, or 20 times the duration of the last run if that is longer.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ async fn changed_in(root: &Path) -> Option<Vec<String>> {
         return None;
     }
     let mut git = Command::new("git");
-    // It only looks: no lock that somebody else would wait for, no program that a repository's settings name.
+    // Read-only: no lock that another git would wait for, no program that the repository's settings name.
     git.args(["--no-optional-locks", "-c", "core.fsmonitor=false", "status", "--porcelain", "-z"])
         .args(["--untracked-files=normal", "--ignore-submodules=all"])
         .current_dir(root)

@@ -25,7 +25,7 @@ use crate::shared::Shared;
 
 /// After an error of the store, before it is tried again.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
-/// The least time before an embedder that failed is asked again: its own clock says when.
+/// The least pause before an embedder that failed is called again; its own clock may say later.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
@@ -36,14 +36,14 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         // Whatever comes from now on is a reason to look again.
         news.borrow_and_update();
         let wanted = settings.borrow_and_update().search.clone();
-        shared.tell_embedder_health();
+        shared.publish_embedder_health();
         let retry = tokio::select! {
             done = indexer.index_all(&wanted) => indexer.retry_after(done, &wanted),
-            // Whatever is under way is broken off: it may be somebody else's work now, or be waited for in vain.
+            // Work in flight is aborted: another process may own it now, or it may never end.
             _ = settings.changed() => continue,
             _ = stop.changed() => return,
         };
-        shared.tell_embedder_health();
+        shared.publish_embedder_health();
         let unload = indexer.give_up_idle(Duration::from_secs(wanted.idle_seconds.into())).await;
         let wait = [retry, unload].into_iter().flatten().min();
         tokio::select! {
@@ -149,7 +149,7 @@ impl Indexer {
         }
     }
 
-    /// Gives up what nobody needed for so long; says when to look again.
+    /// Drops the model and the vectors if they were idle long enough. Returns when to look again.
     async fn give_up_idle(&mut self, idle: Duration) -> Option<Duration> {
         let left = |unused| idle.saturating_sub(unused);
         let own = self.workshop.as_ref().map(|workshop| left(workshop.last_used.elapsed()));

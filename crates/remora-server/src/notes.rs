@@ -1,4 +1,4 @@
-//! Looks after the user's notes: woken by news and by changed settings, never polling, and never in anybody's way.
+//! Keeps the index of the user's notes current. News and changed settings wake it; it never polls.
 //!
 //! A thread of the lowest priority looks at the vault and reads what changed while nothing is held; the store's own
 //! threads read and write, a few notes at a time. What a note looked like from outside when it was read is stored with
@@ -29,7 +29,7 @@ const API_PAUSE: Duration = Duration::from_secs(30);
 /// After a failure, twice as long after each further one.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
-/// How long somebody who asks waits for a look that is due. A hook has little more than this for its whole question.
+/// The longest wait of a request for a look that is due. A hook has little more than this for its whole request.
 const PATIENCE: Duration = Duration::from_millis(25);
 /// Notes removed in one transaction, and batches stored before the list of always injected notes is updated.
 const STEP: usize = 100;
@@ -248,7 +248,7 @@ impl Keeper {
     async fn forget(&self, state: NotesState) -> Result<(), StoreError> {
         while self.shared.writer.call(forget_some).await? {}
         let forget = move |store: &mut Store| {
-            store.set_always_told(&[])?;
+            store.set_always_injected(&[])?;
             store.set_notes_state(&state)
         };
         self.shared.writer.call(forget).await
@@ -262,7 +262,7 @@ impl Keeper {
     }
 }
 
-/// The time of the last round is stored at most once a minute; nobody needs it more exact.
+/// The time of the last round is stored at most once a minute.
 fn is_stale(state: &NotesState) -> bool {
     let now = Time::now();
     state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))

@@ -116,13 +116,13 @@ impl Shared {
         }
     }
 
-    /// There is something to show, and nothing to do.
+    /// News for readers that causes no work.
     pub(crate) fn announce_news(&self) {
         self.news.send_modify(|count| *count += 1);
     }
 
-    /// Says how the embedder is doing, if that has changed.
-    pub(crate) fn tell_embedder_health(&self) {
+    /// Publishes the health of the embedder, if it has changed.
+    pub(crate) fn publish_embedder_health(&self) {
         let now = self.embedders.health(&self.settings().search);
         self.embedder_health.send_if_modified(|health| {
             let changed = *health != now;

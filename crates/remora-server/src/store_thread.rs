@@ -1,4 +1,4 @@
-//! A thread that owns a connection. Async code hands it work and waits without blocking anybody.
+//! A thread that owns a connection. Async code hands it work and waits without blocking the runtime.
 //!
 //! Events that came in over HTTP are stored in groups: whatever has gathered while the last group was brought to
 //! the disk is the next one, so a busy moment costs one wait for the disk and not hundreds.

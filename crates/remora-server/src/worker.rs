@@ -23,7 +23,7 @@ const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 const READ_AGAIN: Duration = Duration::from_millis(1500);
 /// Hooks that wait for the database look every three milliseconds or sooner.
 const BETWEEN_TURNS: Duration = Duration::from_millis(3);
-/// How often a claim shows that somebody is at work on it.
+/// Interval of heartbeats of a claim.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Receiver<bool>) {
@@ -38,11 +38,11 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             worker.report(&error.to_string());
             AFTER_ERROR
         });
-        worker.tell_health();
+        worker.publish_health();
         tokio::select! {
             () = shared.work.notified() => {}
             () = tokio::time::sleep(sleep) => {}
-            Some(call) = worker.calls.join_next() => worker.read_again_soon(call.ok().flatten()),
+            Some(call) = worker.calls.join_next() => worker.read_again_soon(call.ok()),
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
                 // What waited for a better provider or a larger budget need not wait longer.
@@ -62,8 +62,8 @@ struct Worker {
     observer: Arc<Observer>,
     parallel: usize,
     silence: Duration,
-    /// Calls of a model under way, each about another session. They return the session, if it has a transcript.
-    calls: JoinSet<Option<SessionId>>,
+    /// Calls of a model under way, each about another session, which it returns.
+    calls: JoinSet<SessionId>,
     /// When which transcripts are read once more. A daemon that starts finds them again.
     read_again: BTreeMap<SessionId, Time>,
 }
@@ -87,7 +87,7 @@ impl Worker {
         self.silence = settings.observer.turn_silence;
     }
 
-    /// Does what there is to do; says how long there is nothing more.
+    /// Works off the queue. Returns how long to wait until there may be more.
     async fn round(&mut self, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
         self.shared
             .writer
@@ -98,21 +98,24 @@ impl Worker {
             .await?;
         // One turn at a time, so that hooks get in between.
         while !*stop.borrow() {
-            if self.calls.len() >= self.parallel {
-                return Ok(LONGEST_SLEEP);
-            }
             self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
-            let next = self.shared.writer.call(move |store| observer.next(store, Time::now())).await?;
-            match next {
+            let may_ask = self.calls.len() < self.parallel;
+            let next = self.shared.writer.call(move |store| {
+                let now = Time::now();
+                // Memory does not wait for calls under way.
+                if may_ask { observer.next(store, now) } else { observed(&observer, store, now) }
+            });
+            match next.await? {
                 Next::Nothing => break,
-                Next::Waits => {}
+                Next::NotAsked => {}
                 Next::Settled(settled) => {
                     self.read_again_soon(settled.transcript);
                     self.shared.announce_news();
                     tokio::time::sleep(BETWEEN_TURNS).await;
                 }
                 Next::Ask(task) => {
+                    self.shared.announce_news();
                     let call = reflect(Arc::clone(&self.shared), *task);
                     self.calls.spawn(call);
                 }
@@ -154,7 +157,7 @@ impl Worker {
         Ok(())
     }
 
-    fn tell_health(&self) {
+    fn publish_health(&self) {
         self.shared.health.send_if_modified(|health| {
             let now = self.observer.health();
             let changed = *health != now;
@@ -177,8 +180,12 @@ impl Worker {
     }
 }
 
-/// Asks a model about one turn and stores what comes of it. Returns the session, if it has a transcript.
-async fn reflect(shared: Arc<Shared>, task: Task) -> Option<SessionId> {
+fn observed(observer: &Observer, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+    Ok(observer.observe(store, now)?.map_or(Next::Nothing, Next::Settled))
+}
+
+/// Asks a model about one turn and stores what comes of it. Returns the session: its transcript may have grown meanwhile.
+async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
     let answer = {
         let asking = task.ask();
         tokio::pin!(asking);
@@ -195,22 +202,18 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> Option<SessionId> {
             }
         }
     };
+    let session = task.batch().session;
     let reflection = task.reflect(answer, Time::now());
     note(&shared, &reflection);
     let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
     match settled {
-        Ok(settled) => {
-            shared.announce_news();
-            settled.and_then(|settled| settled.transcript)
-        }
-        Err(error) => {
-            problems::report(Some(&shared.dir), &format!("daemon: {error}"));
-            None
-        }
+        Ok(_) => shared.announce_news(),
+        Err(error) => problems::report(Some(&shared.dir), &format!("daemon: {error}")),
     }
+    session
 }
 
-/// What was odd about an answer is no failure, and yet somebody may want to know. Never what it said.
+/// Logs what was odd about an answer, which is no failure. Never logs the answer.
 fn note(shared: &Shared, reflection: &Reflection) {
     if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
         log::warn(&shared.dir, "observer", reason);

@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_core::context::{AboutFile, LONGEST_NOTE};
+use remora_core::context::{AboutFile, LONGEST_NOTE, substance};
 use remora_core::ids::ProjectId;
-use remora_core::prose::substance;
 use rusqlite::{OptionalExtension, params};
 
 use crate::material::{KNOWN_COLUMNS, read_known};
@@ -95,10 +94,14 @@ impl Store {
             }
             let narrative: String = row.get("narrative")?;
             let passages = substance(&narrative, LONGEST_NOTE);
-            about.push(AboutFile { known, passages, host: row.get("host")? });
+            about.push(AboutFile { known, passages, host: row.get("host")?, since: None });
             if about.len() >= ENOUGH {
                 break;
             }
+        }
+        let since = self.files_since(session.project, about.iter().map(|about| about.known.id))?;
+        for about in &mut about {
+            about.since = since.get(&about.known.id).copied();
         }
         Ok(about)
     }

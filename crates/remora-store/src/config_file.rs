@@ -1,6 +1,6 @@
 //! Changes one setting in `config.toml` and leaves everything else in it as its owner wrote it.
 //!
-//! The file is replaced in one step: whoever reads it sees the old one or the new one, whole. `config.lock` keeps two
+//! The file is replaced in one step: a reader sees the old file or the new one, whole. `config.lock` keeps two
 //! changes at the same time from undoing each other; the kernel frees it however its holder ends.
 
 use std::fs::{self, File, TryLockError};

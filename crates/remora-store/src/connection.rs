@@ -75,7 +75,7 @@ pub(crate) fn widen_cache(connection: &Connection, file_kib: i64) -> Result<(), 
     connection.pragma_update(None, "cache_size", -(file_kib / 50).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
 }
 
-/// For a file that nobody else knows yet; whoever builds it brings it to the disk in the end.
+/// For a database that is being built under another name. Its builder syncs it to the disk at the end.
 pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "OFF")?;

@@ -59,7 +59,7 @@ pub struct FileProblem {
     pub reason: String,
 }
 
-/// What tells one state of a project's memory from another.
+/// Identifies a state of a project's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryMark([i64; 6]);
 
@@ -71,7 +71,7 @@ pub struct Touched {
 }
 
 impl Store {
-    /// Held by whoever changes context files; it ends with the file, however its holder ends.
+    /// Lock of the process that changes context files. The kernel releases it, however the process ends.
     pub fn lock_context_files(&self) -> Result<File, StoreError> {
         let path = self.dir().context_files_lock();
         let file = lock::open(&path).map_err(StoreError::file(&path))?;

@@ -1,7 +1,7 @@
 //! What holds, and since when: one current value a key, in a project or everywhere.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::{Fact, FactKind, FactScope};
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::reading::times;
 use crate::search::documents;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, retention};
 
 /// A statement on its way into the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +73,44 @@ impl Store {
         Ok(self.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
     }
 
+    /// Ends a fact that is wrong: it is neither injected nor found from now on. `None` where no such fact holds.
+    pub fn end_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Its documents go by a trigger.
+        let ended = transaction.execute(
+            "UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2
+             WHERE id = ?1 AND valid_to IS NULL AND deleted_at IS NULL",
+            params![id.0, at.0],
+        )?;
+        if ended == 0 {
+            return Ok(None);
+        }
+        retention::audit(&transaction, "feedback", &format!("f{id} wrong"))?;
+        let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
+        transaction.commit()?;
+        Ok(Some(row))
+    }
+
+    /// Lets a fact hold again that was ended. `None` where there is none, or where its key has another value now.
+    pub fn reopen_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let reopened = transaction.execute(
+            "UPDATE facts AS old SET valid_to = NULL, updated_at = ?2
+             WHERE id = ?1 AND valid_to IS NOT NULL AND deleted_at IS NULL AND NOT EXISTS (
+                 SELECT 1 FROM facts AS f WHERE ifnull(f.project_id, 0) = ifnull(old.project_id, 0) AND f.key = old.key
+                 AND f.valid_to IS NULL AND f.deleted_at IS NULL)",
+            params![id.0, at.0],
+        )?;
+        if reopened == 0 {
+            return Ok(None);
+        }
+        documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
+        retention::audit(&transaction, "feedback", &format!("f{id} wrong, taken back"))?;
+        let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
+        transaction.commit()?;
+        Ok(Some(row))
+    }
+
     /// The preferences, conventions and corrections in force for a project, the most trusted first, then the newest.
     /// What a project says of a key goes before what holds everywhere.
     pub fn standing(&self, project: ProjectId) -> Result<Vec<FactRow>, StoreError> {
@@ -91,18 +129,22 @@ impl Store {
 pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
     let sql = format!(
-        "SELECT f.id, f.value FROM facts AS f
+        "SELECT f.id, f.value, f.source FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
-    let current: Option<(i64, String)> = db
+    let current: Option<(i64, String, String)> = db
         .prepare_cached(&sql)?
         .query_row(params![project.map_or(0, |project| project.0), fact.key], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .optional()?;
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
-        Some((id, value)) if value == fact.value => {
+        // What the user laid down ends with the user's own word alone.
+        Some((id, value, by)) if value != fact.value && by == "user" && fact.source != FactSource::User => {
+            return Ok(FactId(id));
+        }
+        Some((id, value, _)) if value == fact.value => {
             // Said again by somebody who is trusted more, it is their statement.
             db.prepare_cached(
                 "UPDATE facts SET confirmed_at = ?2, updated_at = ?2, trust = max(trust, ?3),
@@ -112,7 +154,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
             return Ok(FactId(id));
         }
         // Its documents go by a trigger.
-        Some((id, _)) => db
+        Some((id, ..)) => db
             .prepare_cached("UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1")?
             .execute(params![id, at.0])?,
         None => 0,

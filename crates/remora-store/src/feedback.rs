@@ -1,4 +1,4 @@
-//! Of what use observations have been: counted where they are told, asked for, named and judged.
+//! How observations were used: counters of injections, fetches, citations and verdicts.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::Body;
@@ -37,10 +37,10 @@ pub(crate) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Feedback> {
     })
 }
 
-/// The observations whose being told is a test of their use.
+/// The observations of an injection whose later use is counted.
 ///
-/// At the start of a session one is told titles because they are recent, whatever the task will be. That nobody asks
-/// for them says nothing about them, so only what was told because it seemed to matter counts.
+/// The start of a session injects observations because they are recent, whatever the task will be. Not using them says
+/// nothing about them, so only injections that were chosen for a prompt or a file count.
 pub(crate) fn on_trial(retrieval: &Retrieval) -> Vec<i64> {
     if retrieval.moment == Moment::Start {
         return Vec::new();
@@ -49,18 +49,18 @@ pub(crate) fn on_trial(retrieval: &Retrieval) -> Vec<i64> {
     records.filter(|record| record.kind == RecordKind::Observation).map(|record| record.number).collect()
 }
 
-pub(crate) fn count_told(db: &Connection, observations: &[i64]) -> Result<(), StoreError> {
+pub(crate) fn count_injected(db: &Connection, observations: &[i64]) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO observation_feedback (observation_id, injected)
-         SELECT o.id, 1 FROM json_each(?1) AS told JOIN observations AS o ON o.id = told.value WHERE true
+         SELECT o.id, 1 FROM json_each(?1) AS injected JOIN observations AS o ON o.id = injected.value WHERE true
          ON CONFLICT (observation_id) DO UPDATE SET injected = injected + 1",
     )?
     .execute([serde_json::to_string(observations)?])?;
     Ok(())
 }
 
-/// Counts what the closing messages of a batch name, of what their session was told before: once a turn, however many
-/// messages end it.
+/// Counts the observations that the closing messages of a batch cite and that were injected into their session before:
+/// once a turn, however many messages end it.
 pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Result<(), StoreError> {
     for event in &batch.events {
         let Body::TurnEnded { message, .. } = &event.body else { continue };
@@ -81,8 +81,8 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
             "INSERT INTO observation_feedback (observation_id, cited, last_used_at)
              SELECT o.id, 1, ?3 FROM json_each(?1) AS named JOIN observations AS o ON o.id = named.value
              WHERE o.project_id = ?4 AND EXISTS (
-                 SELECT 1 FROM memory_retrievals AS r, json_each(r.items) AS told
-                 WHERE r.session_id = ?2 AND r.created_at <= ?3 AND told.value ->> 'id' = CAST(o.id AS TEXT))
+                 SELECT 1 FROM memory_retrievals AS r, json_each(r.items) AS injected
+                 WHERE r.session_id = ?2 AND r.created_at <= ?3 AND injected.value ->> 'id' = CAST(o.id AS TEXT))
              ON CONFLICT (observation_id) DO UPDATE SET cited = cited + 1,
                  last_used_at = max(ifnull(last_used_at, 0), excluded.last_used_at)",
         )?
@@ -165,21 +165,27 @@ impl Store {
         Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
     }
 
-    /// Whether a turn or a summary tells again what somebody called wrong.
+    /// Whether a turn or a summary retells what somebody called wrong: with a verdict, or in a later turn of the session.
+    /// A summary that was written after the correction does not.
     pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        let from = match record.kind {
-            RecordKind::Turn => {
+        let (from, same_turn) = match record.kind {
+            RecordKind::Turn => (
                 "user_prompts AS r JOIN observations AS o
-                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number"
-            }
-            RecordKind::Summary => {
-                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id"
-            }
+                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number",
+                "true",
+            ),
+            RecordKind::Summary => (
+                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id",
+                "o.prompt_number = r.prompt_number",
+            ),
             _ => return Ok(false),
         };
+        // What replaces an observation of its own turn says it better, and calls nothing wrong.
         let sql = format!(
-            "SELECT 1 FROM {from} JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE r.id = ?1 AND f.wrong > f.useful"
+            "SELECT 1 FROM {from} LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE r.id = ?1 AND (f.wrong > f.useful OR {same_turn} AND o.superseded_by IS NOT NULL AND NOT EXISTS (
+                 SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
+                 AND next.prompt_number = o.prompt_number))"
         );
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }
@@ -208,10 +214,10 @@ fn count(db: &Connection, observation: ObservationId, change: &str, at: Time) ->
 #[cfg(test)]
 mod tests {
     use remora_core::memory::ObservationType;
-    use remora_core::privacy::{Draft, Note};
+    use remora_core::privacy::{Draft, SavedText};
 
     use super::*;
-    use crate::{DataDir, SaveFor, locate};
+    use crate::{DataDir, SaveFor, SavedBy, locate};
 
     #[test]
     fn feedback_goes_with_its_observation_and_never_without_one() {
@@ -225,7 +231,8 @@ mod tests {
             files: Vec::new(),
         };
         let place = SaveFor::Directory(locate(temp.path()));
-        let id = store.save(&place, &Note::new(&draft).unwrap(), Time(1)).unwrap().id();
+        let id =
+            store.save(&place, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time(1)).unwrap().id();
         store.count_fetched(&[id, ObservationId(99)], Time(2));
         assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
         let rows = |store: &Store| {

@@ -6,6 +6,7 @@
 //! [`private_turns`] ledger. This crate knows no host's wire format and no network.
 
 mod about_file;
+mod asking;
 pub mod changed_files;
 pub mod config_file;
 mod connection;
@@ -14,6 +15,7 @@ pub mod data_dir;
 mod error;
 mod facts;
 mod feedback;
+mod file_since;
 mod hex;
 mod idempotency;
 mod ledger;
@@ -41,6 +43,7 @@ mod usage;
 mod writing;
 
 pub use about_file::ProjectFile;
+pub use asking::Backlog;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
 pub use facts::{FactRow, NewFact};
@@ -54,9 +57,9 @@ pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::{HostProcess, Record};
 pub use retention::Pruned;
-pub use saving::{SaveFor, Saved};
+pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, Store};
 pub use timeline::{Anchor, Moment};
-pub use transcripts::{ReadTo, Transcript};
+pub use transcripts::{Heard, ReadTo, Said, Transcript};
 pub use usage::{Call, CallOutcome, Spent};

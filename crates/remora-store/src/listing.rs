@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params_from_iter};
 use serde::Serialize;
 
 use crate::reading::{
-    OBSERVATION, PROMPT, SESSION, SUMMARY, read_observation, read_prompt, read_session, read_summary,
+    OBSERVATION, PROMPT, SESSION, SUMMARY, read_observation, read_prompt, read_session, read_summary, state,
 };
 use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
 
@@ -58,11 +58,12 @@ pub struct News {
     pub summaries: Vec<SummaryRow>,
 }
 
-/// What waits, is worked on, or failed.
+/// What waits, is worked on, or failed, as in [`Counts`](crate::Counts).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct QueueCounts {
     pub pending: i64,
     pub processing: i64,
+    pub awaiting_model: i64,
     pub failed: i64,
 }
 
@@ -152,10 +153,20 @@ impl Store {
     }
 
     pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
-        let sql = "SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'processing'),
-                       count(*) FILTER (WHERE status = 'failed') FROM pending_messages";
+        let sql = concat!(
+            "SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'processing'),
+                 count(*) FILTER (WHERE state = 'awaiting_model'), count(*) FILTER (WHERE state = 'failed')
+             FROM (SELECT ",
+            state!(),
+            " AS state FROM pending_messages AS q)"
+        );
         let mut counts = self.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(QueueCounts { pending: row.get(0)?, processing: row.get(1)?, failed: row.get(2)? })
+            Ok(QueueCounts {
+                pending: row.get(0)?,
+                processing: row.get(1)?,
+                awaiting_model: row.get(2)?,
+                failed: row.get(3)?,
+            })
         })?;
         counts.pending += self.spooled()?;
         Ok(counts)

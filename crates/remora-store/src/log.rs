@@ -1,4 +1,4 @@
-//! The log: what went wrong where nobody could be told, and what the daemon did meanwhile. Bounded in size.
+//! The log: failures that no caller sees, and what the daemon does. Bounded in size.
 //!
 //! One line an entry, for people and programs alike: `TIME LEVEL FROM: MESSAGE`, the time in UTC with milliseconds.
 //!

@@ -1,27 +1,34 @@
-//! What a session is told at its start, read from the store.
+//! The records that a session may get at its start.
 
 use std::collections::BTreeMap;
 
-use remora_core::context::{Known, Material, PastSession};
+use remora_core::context::{Known, LaidDown, Material, PastSession};
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::FactSource;
+use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
 
+use crate::saving::{self, SavedBy};
 use crate::{Store, StoreError, feedback};
 
-/// Of so many what is shown is chosen: the latest, the latest decisions and bugs, how far back these are looked for,
-/// and what is pinned. No host takes as many lines.
+/// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
+/// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
 const LATEST: u32 = 200;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
 const PINNED: u32 = 100;
-/// Files of so many of the latest observations are what the work is about.
+/// The files of this many newest observations are in work.
 const LATELY: usize = 20;
 /// Several summaries belong to one session.
 const SUMMARIES_EACH: u32 = 6;
 const MOST_FACTS: u32 = 50;
+/// Texts that the user saved, the newest.
+const MOST_SAVED: u32 = 20;
+/// Facts below this trust are found by a search, and are no standing facts: permission that the user gave once, for example.
+const LEAST_TRUST: f64 = 0.5;
 
 /// What [`read_known`] reads, of `observations AS o` and `observation_feedback AS f`.
 pub(crate) const KNOWN_COLUMNS: &str = concat!(
@@ -73,7 +80,7 @@ impl Store {
         Ok(found)
     }
 
-    /// What there is to tell. `sessions` is how many earlier ones may be told of.
+    /// Everything that may be injected. `sessions` is the limit for earlier sessions.
     pub fn material(
         &self,
         project: ProjectId,
@@ -81,7 +88,8 @@ impl Store {
         sessions: u32,
     ) -> Result<Material, StoreError> {
         let observations = self.known(project, recall)?;
-        let mut hot_files = self.changed_files(project)?;
+        let uncommitted = self.changed_files(project)?;
+        let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
@@ -92,12 +100,14 @@ impl Store {
             project: self.db.query_row(name, [project.0], |row| row.get(0))?,
             laid_down: self.laid_down(project, recall)?,
             substance: BTreeMap::new(),
+            files_since: BTreeMap::new(),
             facts: self.standing_facts(project, recall)?,
-            // Whether there are any is for the settings to say.
+            // The caller adds them if the settings allow it.
             notes: Vec::new(),
             summaries: self.past_sessions(project, recall, sessions)?,
             observations,
             hot_files,
+            uncommitted,
         })
     }
 
@@ -141,7 +151,7 @@ impl Store {
             Recall::Since { .. } => return Ok(Vec::new()),
         };
         let mut statement = self.db.prepare_cached(
-            "SELECT session_id, created_at, request, learned, completed, next_steps FROM session_summaries
+            "SELECT session_id, created_at, request, learned, completed, next_steps, notes FROM session_summaries
              WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
              ORDER BY created_at DESC, id DESC LIMIT ?3",
         )?;
@@ -152,42 +162,77 @@ impl Store {
                 learned: row.get(3)?,
                 completed: row.get(4)?,
                 next_steps: row.get(5)?,
+                notes: row.get(6)?,
             };
             Ok((row.get::<_, i64>(0)?, session))
         })?;
-        // The last summary of a session knows of those before it.
-        let mut told = Vec::new();
-        let mut sessions = Vec::new();
+        let mut sessions: Vec<(i64, PastSession)> = Vec::new();
         for row in rows {
             let (id, session) = row?;
-            if !told.contains(&id) && told.len() < most as usize {
-                told.push(id);
-                sessions.push(session);
+            match sessions.iter().position(|(other, _)| *other == id) {
+                None if sessions.len() < most as usize => sessions.push((id, session)),
+                // The last summary of a session covers those before it, unless it has nothing but a request.
+                Some(place) if !sessions[place].1.is_substantial() && session.is_substantial() => {
+                    sessions[place].1 = session;
+                }
+                None | Some(_) => {}
             }
         }
-        Ok(sessions)
+        Ok(sessions.into_iter().map(|(_, session)| session).collect())
     }
 
-    /// What the user said, in force. What an agent, a tool or an import said is reference data.
-    fn laid_down(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
-        if matches!(recall, Recall::Since { .. }) {
-            return Ok(Vec::new());
-        }
-        let standing = self.standing(project)?.into_iter().filter(|row| row.fact.source == FactSource::User);
-        Ok(standing.take(MOST_FACTS as usize).map(|row| row.fact.value).collect())
+    /// What the user laid down and what is in force: texts they saved at a terminal, then rules and corrections they typed.
+    /// What an agent, a program or an import said is reference data. A session that goes on gets what was said elsewhere
+    /// meanwhile.
+    fn laid_down(&self, project: ProjectId, recall: Recall) -> Result<Vec<LaidDown>, StoreError> {
+        let (own, since) = match recall {
+            Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
+            Recall::Since { session, at } => (Some(session), at),
+        };
+        let mut laid_down = self.saved_by_person(project, since)?;
+        let typed = self.standing(project)?.into_iter().filter(|row| {
+            let is_known = own.is_some_and(|own| row.session_id == Some(own));
+            row.fact.source == FactSource::User && row.valid_from > since && !is_known
+        });
+        laid_down.extend(typed.take(MOST_FACTS as usize).map(|row| LaidDown {
+            id: RecordId { kind: RecordKind::Fact, number: row.id.0 },
+            text: row.fact.value,
+        }));
+        Ok(laid_down)
     }
 
+    /// By way of the session that holds what was saved, so that no other observation is read.
+    fn saved_by_person(&self, project: ProjectId, since: Time) -> Result<Vec<LaidDown>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT o.id, o.narrative FROM sessions AS s JOIN observations AS o ON o.session_id = s.id
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE s.host = ?2 AND s.content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)
+             AND o.provider = ?4 AND o.updated_at > ?5 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
+             AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0)
+             ORDER BY o.created_at DESC, o.id DESC LIMIT ?6",
+        )?;
+        let person = SavedBy::Person.provider();
+        let values = params![project.0, Host::Generic.name(), saving::SESSION, person, since.0, MOST_SAVED];
+        let rows = statement.query_map(values, |row| {
+            let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
+            Ok(LaidDown { id, text: row.get(1)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What is known for certain. The user's answers need no key: the question is in them.
     fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
         }
         let mut statement = self.db.prepare_cached(
-            "SELECT key || ': ' || value FROM facts
+            "SELECT iif(source = 'user', value, key || ': ' || value) FROM facts
              WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
-             AND (kind = 'fact' OR source <> 'user')
+             AND (kind = 'fact' OR source <> 'user') AND trust >= ?3
              ORDER BY trust DESC, updated_at DESC LIMIT ?2",
         )?;
-        let facts = statement.query_map([project.0, i64::from(MOST_FACTS)], |row| row.get(0))?;
+        let values = params![project.0, i64::from(MOST_FACTS), LEAST_TRUST];
+        let facts = statement.query_map(values, |row| row.get(0))?;
         Ok(facts.collect::<Result<_, _>>()?)
     }
 }

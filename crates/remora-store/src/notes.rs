@@ -1,6 +1,6 @@
 //! The user's own notes: kept as they were last read, so that a hook and a search know them without the vault.
 //!
-//! Which of them are always told is a list in `meta`, because a hook may not look through all of them.
+//! The notes that are always injected are a list in `meta`, because a hook has no time to read them all.
 
 use remora_core::context::Noted;
 use remora_core::document::{RecordId, RecordKind};
@@ -18,7 +18,7 @@ use crate::{Store, StoreError};
 
 const ALWAYS: &str = "notes_always";
 const STATE: &str = "notes_state";
-/// As many notes are always told, the first of them; nobody reads more.
+/// Limit for notes that are always injected. The list is cut after it.
 const MOST_ALWAYS: usize = 100;
 
 /// A note, before it is stored.
@@ -116,14 +116,14 @@ impl Store {
         Ok(())
     }
 
-    /// Says which notes are told to every session, the most important first.
-    pub fn set_always_told(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
+    /// Stores which notes are injected into every session, the most important first.
+    pub fn set_always_injected(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
         let notes = &notes[..notes.len().min(MOST_ALWAYS)];
         write_meta(self, ALWAYS, &notes)
     }
 
-    /// The notes that are told to every session.
-    pub fn always_told(&self) -> Result<Vec<Noted>, StoreError> {
+    /// The notes that are injected into every session.
+    pub fn always_injected(&self) -> Result<Vec<Noted>, StoreError> {
         let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
@@ -143,12 +143,12 @@ impl Store {
         Ok(notes)
     }
 
-    /// Those of them that a session was not told yet, or not as they are now.
+    /// Those of them that were not injected into a session yet, or in an older version.
     pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
-        let mut notes = self.always_told()?;
+        let mut notes = self.always_injected()?;
         if !notes.is_empty() {
-            let told = self.told(session)?.notes;
-            notes.retain(|note| !told.contains(&(note.id, note.version.clone())));
+            let before = self.told(session)?.notes;
+            notes.retain(|note| !before.contains(&(note.id, note.version.clone())));
         }
         Ok(notes)
     }
@@ -230,8 +230,8 @@ fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
 }
 
 fn version(note: &VaultNote) -> String {
-    let told = [note.path(), note.title(), note.excerpt()].join("\0");
-    hex(&Sha256::digest(told)[..8])
+    let injected = [note.path(), note.title(), note.excerpt()].join("\0");
+    hex(&Sha256::digest(injected)[..8])
 }
 
 fn read_meta<T: for<'a> Deserialize<'a>>(db: &Connection, key: &str) -> Result<Option<T>, StoreError> {

@@ -1,4 +1,4 @@
-//! What went wrong where nobody could be told. Hooks must stay silent, so their failures end up in the [`log`],
+//! Failures that no caller sees. Hooks must stay silent, so their failures end up in the [`log`],
 //! and `remora doctor` shows them.
 
 use crate::data_dir::DataDir;

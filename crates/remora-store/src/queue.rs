@@ -3,18 +3,23 @@
 //! `claim` hands out one turn of one session, in order; `confirm` stores what was made of it and removes the
 //! payloads in one transaction; `release` gives it back. A claim whose owner died is reclaimed. Nothing that
 //! fails is thrown away: after its last attempt an event stays, failed, with the reason.
+//!
+//! Payloads outlive their memory in two cases: a model is still to be asked (`asking.rs`), or the rest of the turn is not
+//! observed yet. Such events are marked `observed` with the records made of them. Whatever is made of the turn later
+//! revises those records.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use remora_core::document::RecordId;
 use remora_core::event::Body;
 use remora_core::ids::{EventId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use uuid::Uuid;
 
-use crate::transcripts::{self, ReadTo};
+use crate::transcripts::{self, Heard, ReadTo};
 use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
@@ -32,8 +37,19 @@ pub struct Batch {
     pub prompt_number: i64,
     pub owner: String,
     pub events: Vec<Queued>,
-    /// How far the host's transcript was read for it, if it was. Stored with the memory.
+    /// Events of the same turn that were observed before, and whose payloads are still there. They are not claimed.
+    pub earlier: Vec<Queued>,
+    /// What the host's transcript has of the turn, as far as it was read.
+    pub heard: Heard,
+    /// How far it was read for this batch, if it was. Stored with the memory.
     pub transcript: Option<ReadTo>,
+}
+
+impl Batch {
+    /// Everything that is known of the turn, in order.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> + Clone {
+        self.earlier.iter().chain(&self.events).map(|event| &event.body)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,38 +68,50 @@ pub enum Failure {
     NoAnswer { reason: String, retry_after: Duration },
 }
 
-/// The sessions with something pending, found by stepping through the index from one to the next.
-const WAITING: &str = "WITH RECURSIVE waiting (session_id) AS (
-         SELECT min(session_id) FROM pending_messages WHERE status = 'pending'
-         UNION ALL
-         SELECT (SELECT min(session_id) FROM pending_messages
-                 WHERE status = 'pending' AND session_id > waiting.session_id)
-         FROM waiting WHERE waiting.session_id IS NOT NULL
-     )";
+/// The oldest turn of each session with something pending that is observed (1) or not (0). Sessions are found by stepping
+/// through the index from one to the next, so the cost grows with the number of sessions, not of events.
+macro_rules! oldest_turns {
+    ($observed:literal) => {
+        concat!(
+            "WITH RECURSIVE waiting (session_id) AS (
+                 SELECT min(session_id) FROM pending_messages WHERE status = 'pending' AND observed = ",
+            $observed,
+            " UNION ALL
+                 SELECT (SELECT min(session_id) FROM pending_messages
+                         WHERE status = 'pending' AND session_id > waiting.session_id AND observed = ",
+            $observed,
+            ") FROM waiting WHERE waiting.session_id IS NOT NULL
+             ), turn (session_id, prompt_number) AS (
+                 SELECT session_id, (SELECT min(prompt_number) FROM pending_messages AS m
+                                     WHERE m.status = 'pending' AND m.session_id = waiting.session_id AND m.observed = ",
+            $observed,
+            ") FROM waiting WHERE session_id IS NOT NULL
+             ) "
+        )
+    };
+}
+pub(crate) use oldest_turns;
 
-/// The oldest turn that has ended and is due, of a session nobody is working on. Its cost grows with the
-/// number of sessions that wait, not of events.
+/// The oldest turn that has ended and is due, of a session in which nothing is being observed. A turn that a model is being
+/// asked about waits for the answer; later turns of its session do not.
 fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
     let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    db.prepare_cached(&format!(
-        "{WAITING}, turn (session_id, prompt_number) AS (
-             SELECT session_id, (SELECT min(prompt_number) FROM pending_messages AS m
-                                 WHERE m.status = 'pending' AND m.session_id = waiting.session_id)
-             FROM waiting WHERE session_id IS NOT NULL
-         )
-         SELECT turn.session_id, turn.prompt_number,
-             (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending'
+    db.prepare_cached(concat!(
+        oldest_turns!(0),
+        "SELECT turn.session_id, turn.prompt_number,
+             (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending' AND m.observed = 0
               AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number) AS since
          FROM turn JOIN sessions AS s ON s.id = turn.session_id
-         WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m
-                           WHERE m.status = 'processing' AND m.session_id = turn.session_id)
+         WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'processing'
+                           AND m.observed IN (0, 1) AND m.session_id = turn.session_id
+                           AND (m.observed = 0 OR m.prompt_number = turn.prompt_number))
          AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
                          WHERE m.session_id = turn.session_id AND m.retry_at > ?1
-                         AND m.status = 'pending' AND m.prompt_number = turn.prompt_number)
+                         AND m.status = 'pending' AND m.observed = 0 AND m.prompt_number = turn.prompt_number)
          AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
               OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
                          WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
-                         AND m.kind = 'turn_ended' AND m.status = 'pending')
+                         AND m.kind = 'turn_ended' AND m.status = 'pending' AND m.observed = 0)
               OR s.id IN (SELECT value FROM json_each(?3)))
          ORDER BY since, turn.session_id LIMIT 1"
     ))?
@@ -97,10 +125,11 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
 /// that is alive may work in several sessions of a project at a time.
 fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = db.prepare_cached(&format!(
-        "{WAITING} SELECT s.id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
+        "{} SELECT s.id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
          WHERE s.status = 'active' AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL
          AND EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
-                     AND later.started_at > s.last_activity_at)"
+                     AND later.started_at > s.last_activity_at)",
+        oldest_turns!(0)
     ))?;
     let rows = statement.query_map([], |row| {
         let host = HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() };
@@ -140,44 +169,47 @@ impl Store {
         let turn = next_turn(db, silence, now)?;
         let Some((session, prompt_number)) = turn else { return Ok(None) };
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut rows: Vec<(i64, i64, String, i64)> = transaction
+        let mut rows: Vec<(Queued, i64)> = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload, crashes FROM pending_messages
-                 WHERE status = 'pending' AND session_id = ?1 AND prompt_number = ?2
+                 WHERE status = 'pending' AND observed = 0 AND session_id = ?1 AND prompt_number = ?2
                  ORDER BY created_at, id LIMIT ?3",
             )?
-            .query_map(params![session, prompt_number, most], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?
-            .collect::<Result<_, _>>()?;
+            .query_and_then(params![session, prompt_number, most], |row| Ok((queued(row)?, row.get(3)?)))?
+            .collect::<Result<_, StoreError>>()?;
         // Somebody else was quicker.
         if rows.is_empty() {
             return Ok(None);
         }
-        let halvings = rows.iter().map(|row| row.3).max().unwrap_or_default() / CRASHES_PER_HALVING;
+        let halvings = rows.iter().map(|row| row.1).max().unwrap_or_default() / CRASHES_PER_HALVING;
         let size = rows.len().checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0).max(1);
         rows.truncate(size);
-        let mut events = Vec::with_capacity(rows.len());
-        for (id, at, payload, _) in rows {
+        let events: Vec<Queued> = rows.into_iter().map(|(event, _)| event).collect();
+        for event in &events {
             transaction
                 .prepare_cached(
                     "UPDATE pending_messages SET status = 'processing', claimed_by = ?2, claimed_at = ?3 WHERE id = ?1",
                 )?
-                .execute(params![id, owner, now.0])?;
-            events.push(Queued { id: EventId(id), at: Time(at), body: serde_json::from_str(&payload)? });
+                .execute(params![event.id.0, owner, now.0])?;
         }
+        let earlier = transaction
+            .prepare_cached(
+                "SELECT id, created_at, payload FROM pending_messages
+                 WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2
+                 ORDER BY created_at, id LIMIT ?3",
+            )?
+            .query_and_then(params![session, prompt_number, most], queued)?
+            .collect::<Result<_, StoreError>>()?;
         transaction.commit()?;
-        Ok(Some(Batch {
-            session: SessionId(session),
-            prompt_number,
-            owner: owner.to_owned(),
-            events,
-            transcript: None,
-        }))
+        let session = SessionId(session);
+        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        let owner = owner.to_owned();
+        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
 
-    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing. A batch
-    /// without events is one that the transcript alone made; somebody else who read the same text was quicker if it moved.
+    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing. What was
+    /// stored of it before is revised. Payloads stay while the rest of their turn is not observed, because halves make
+    /// poor memory.
     pub fn confirm(
         &mut self,
         batch: &Batch,
@@ -186,24 +218,22 @@ impl Store {
         at: Time,
     ) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        writing::insert(&transaction, batch, memory, at)?;
+        let claimed = claimed(&transaction, batch)?;
+        let records = writing::write(&transaction, batch, memory, at)?;
         if let Some(call) = call {
             usage::insert(&transaction, batch.session, call)?;
         }
-        for event in &batch.events {
-            let removed = transaction.execute(
-                "DELETE FROM pending_messages WHERE id = ?1 AND status = 'processing' AND claimed_by = ?2",
-                params![event.id.0, batch.owner],
-            )?;
-            if removed == 0 {
-                return Err(StoreError::ClaimLost);
-            }
+        if !claimed.observed {
+            writing::count_turn(&transaction, batch)?;
         }
-        if let Some(read) = &batch.transcript
-            && !transcripts::advance(&transaction, batch, read)?
-            && batch.events.is_empty()
-        {
-            return Err(StoreError::ClaimLost);
+        if !claimed.observed && has_rest(&transaction, batch)? {
+            mark_observed(&transaction, batch, &records)?;
+            give_back(&transaction, batch)?;
+        } else {
+            remove(&transaction, batch)?;
+        }
+        if claimed.observed {
+            put_off_behind(&transaction, batch, None)?;
         }
         transaction.commit()?;
         Ok(())
@@ -222,17 +252,9 @@ impl Store {
         if let Some(call) = call {
             usage::insert(&transaction, batch.session, call)?;
         }
-        for event in &batch.events {
-            let mine = params![event.id.0, batch.owner];
-            let attempts: Option<i64> = transaction
-                .query_row(
-                    "SELECT attempts FROM pending_messages
-                     WHERE id = ?1 AND claimed_by = ?2 AND status = 'processing'",
-                    mine,
-                    |row| row.get(0),
-                )
-                .optional()?;
-            let attempts = attempts.ok_or(StoreError::ClaimLost)?;
+        let Claimed { events, observed } = claimed(&transaction, batch)?;
+        let mut put_off = None;
+        for (id, attempts) in events {
             let (attempts, retry_at, reason) = match failure {
                 Failure::BadAnswer(reason) => {
                     let backoff = Duration::from_secs(1 << attempts.clamp(0, LONGEST_BACKOFF));
@@ -240,12 +262,20 @@ impl Store {
                 }
                 Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
             };
-            let status = if attempts >= MOST_ATTEMPTS { "failed" } else { "pending" };
+            let status = if attempts >= MOST_ATTEMPTS {
+                "failed"
+            } else {
+                put_off = put_off.max(Some((retry_at, reason)));
+                "pending"
+            };
             transaction.execute(
                 "UPDATE pending_messages SET status = ?2, attempts = ?3, retry_at = ?4, last_error = ?5,
                      claimed_by = NULL, claimed_at = NULL WHERE id = ?1",
-                params![event.id.0, status, attempts, retry_at.0, reason],
+                params![id, status, attempts, retry_at.0, reason],
             )?;
+        }
+        if observed {
+            put_off_behind(&transaction, batch, put_off)?;
         }
         transaction.commit()?;
         Ok(())
@@ -274,14 +304,15 @@ impl Store {
     pub fn heartbeat(&mut self, batch: &Batch, now: Time) -> Result<(), StoreError> {
         let alive = self.writable()?.execute(
             "UPDATE pending_messages SET claimed_at = ?3
-             WHERE session_id = ?1 AND claimed_by = ?2 AND status = 'processing'",
-            params![batch.session.0, batch.owner, now.0],
+             WHERE session_id = ?1 AND prompt_number = ?4 AND claimed_by = ?2 AND status = 'processing'",
+            params![batch.session.0, batch.owner, now.0, batch.prompt_number],
         )?;
         if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
     }
 
     /// Returns every claim but `owner`'s to the queue: for one that holds the data directory's lock, which proves
-    /// that the others are dead. An event that kills its owner even alone fails.
+    /// that the others are dead. An event that kills its owner even alone fails, and so does a turn that kills whoever asks
+    /// a model about it.
     pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
         self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
     }
@@ -298,17 +329,18 @@ impl Store {
             return Ok(0);
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Half of an observed turn is no question for a model, so only turns that are not observed are halved.
         let dead: Vec<(i64, i64, bool)> = transaction
             .prepare(&format!(
-                "SELECT id, crashes + 1, count(*) OVER (PARTITION BY session_id) = 1 FROM pending_messages
-                 WHERE status = 'processing' AND ({dead})"
+                "SELECT id, crashes + 1, observed OR count(*) OVER (PARTITION BY session_id, prompt_number) = 1
+                 FROM pending_messages WHERE status = 'processing' AND ({dead})"
             ))?
             .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?
             .collect::<Result<_, _>>()?;
-        for (id, crashes, alone) in &dead {
-            let status = if *alone && *crashes >= CRASHES_PER_HALVING { "failed" } else { "pending" };
+        for (id, crashes, whole) in &dead {
+            let status = if *whole && *crashes >= CRASHES_PER_HALVING { "failed" } else { "pending" };
             transaction.execute(
                 "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
                      last_error = 'the process working on it ended' WHERE id = ?1",
@@ -323,15 +355,19 @@ impl Store {
     /// one that silence ends.
     pub fn next_due(&self, silence: Duration) -> Result<Option<Time>, StoreError> {
         let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
-        let sql = format!(
-            "{WAITING} SELECT min(ifnull((SELECT max(retry_at) FROM pending_messages AS m
-                     INDEXED BY pending_messages_by_retry
-                     WHERE m.session_id = s.id AND m.retry_at IS NOT NULL AND m.status = 'pending'),
-                 s.last_activity_at + ?1))
-             FROM waiting JOIN sessions AS s ON s.id = waiting.session_id"
+        let retry = "SELECT max(retry_at) FROM pending_messages AS m INDEXED BY pending_messages_by_retry
+                     WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                     AND m.retry_at IS NOT NULL AND m.status = 'pending' AND m.observed";
+        let to_observe = format!(
+            "{} SELECT min(ifnull(({retry} = 0), s.last_activity_at + ?1))
+             FROM turn JOIN sessions AS s ON s.id = turn.session_id",
+            oldest_turns!(0)
         );
-        let due: Option<i64> = self.db.prepare_cached(&sql)?.query_row([silence], |row| row.get(0))?;
-        Ok(due.map(Time))
+        let to_ask = format!("{} SELECT min(({retry} = 1)) FROM turn", oldest_turns!(1));
+        let observe: Option<i64> =
+            self.db.prepare_cached(&to_observe)?.query_row([silence], |row| row.get(0))?;
+        let ask: Option<i64> = self.db.prepare_cached(&to_ask)?.query_row([], |row| row.get(0))?;
+        Ok(observe.into_iter().chain(ask).min().map(Time))
     }
 
     /// Sessions of which nothing was heard for a day are over. Says how many.
@@ -344,12 +380,19 @@ impl Store {
         Ok(changed)
     }
 
-    /// Tries failed events again, as if for the first time; those named, or all. Says how many.
+    /// Tries failed events again, as if for the first time; those named, or all. Says how many. A model is asked about
+    /// whole turns only: with an observed event, the others of its turn are tried again.
     pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
         let again =
             "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
         self.change_failed("queue retry", which, |db, condition, value| {
-            Ok(db.execute(&format!("{again} WHERE status = 'failed' AND {condition}"), [value])?)
+            let named = format!("status = 'failed' AND {condition}");
+            let turn = format!(
+                "observed = 1 AND status = 'failed' AND (session_id, prompt_number) IN
+                 (SELECT session_id, prompt_number FROM pending_messages WHERE observed = 1 AND {named})"
+            );
+            Ok(db.execute(&format!("{again} WHERE {turn}"), [value])?
+                + db.execute(&format!("{again} WHERE {named}"), [value])?)
         })
     }
 
@@ -380,6 +423,106 @@ impl Store {
         transaction.commit()?;
         Ok(changed)
     }
+}
+
+pub(crate) fn queued(row: &Row<'_>) -> Result<Queued, StoreError> {
+    let payload: String = row.get(2)?;
+    Ok(Queued { id: EventId(row.get(0)?), at: Time(row.get(1)?), body: serde_json::from_str(&payload)? })
+}
+
+/// What a claim holds.
+pub(crate) struct Claimed {
+    /// Ids, with the attempts so far.
+    events: Vec<(i64, i64)>,
+    /// Whether memory of it is stored.
+    pub(crate) observed: bool,
+}
+
+/// Conditions of a batch's claim; at most one owner has a claim on a turn.
+const CLAIM: &str = "status = 'processing' AND observed IN (0, 1) AND session_id = ?1 AND prompt_number = ?2
+    AND claimed_by = ?3";
+
+/// The claim of a batch, if all of it is still there.
+pub(crate) fn claimed(db: &Connection, batch: &Batch) -> Result<Claimed, StoreError> {
+    let rows: Vec<(i64, i64, bool)> = db
+        .prepare_cached(&format!("SELECT id, attempts, observed FROM pending_messages WHERE {CLAIM}"))?
+        .query_map(params![batch.session.0, batch.prompt_number, batch.owner], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    let ids: HashSet<i64> = rows.iter().map(|row| row.0).collect();
+    if batch.events.iter().any(|event| !ids.contains(&event.id.0)) {
+        return Err(StoreError::ClaimLost);
+    }
+    let observed = rows.iter().all(|row| row.2);
+    Ok(Claimed { events: rows.into_iter().map(|row| (row.0, row.1)).collect(), observed })
+}
+
+/// Whether events of the batch's turn are still to be observed, beside those claimed.
+pub(crate) fn has_rest(db: &Connection, batch: &Batch) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM pending_messages WHERE status = 'pending' AND observed = 0 AND session_id = ?1
+               AND prompt_number = ?2";
+    Ok(db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?)
+}
+
+/// Notes in which records the claimed events are stored. Those observed earlier are stored in the same ones now, and belong to
+/// the claim from here on: the turn is one question.
+pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]) -> Result<(), StoreError> {
+    let (session, turn, owner) = (batch.session.0, batch.prompt_number, &batch.owner);
+    db.prepare_cached(&format!(
+        "UPDATE pending_messages SET status = 'processing', claimed_by = ?3,
+             claimed_at = (SELECT max(claimed_at) FROM pending_messages WHERE {CLAIM})
+         WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2"
+    ))?
+    .execute(params![session, turn, owner])?;
+    db.prepare_cached(&format!(
+        "UPDATE pending_messages SET observed = 1, records = ?4, attempts = 0, crashes = 0, retry_at = NULL,
+             last_error = NULL WHERE {CLAIM}"
+    ))?
+    .execute(params![session, turn, owner, serde_json::to_string(records)?])?;
+    transcripts::keep_heard(db, batch)
+}
+
+/// Ends the claim; what was claimed waits again.
+pub(crate) fn give_back(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    db.prepare_cached(&format!(
+        "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL WHERE {CLAIM}"
+    ))?
+    .execute(params![batch.session.0, batch.prompt_number, batch.owner])?;
+    Ok(())
+}
+
+/// A model is asked about a session's turns in order: what holds for a batch holds for the observed turns behind it. They wait
+/// as long and for the same reason, or not at all.
+fn put_off_behind(
+    db: &Connection,
+    batch: &Batch,
+    put_off: Option<(Time, &String)>,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE pending_messages SET retry_at = ?3, last_error = ?4
+         WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number > ?2",
+    )?
+    .execute(params![
+        batch.session.0,
+        batch.prompt_number,
+        put_off.map(|(until, _)| until.0),
+        put_off.map(|(_, reason)| reason)
+    ])?;
+    Ok(())
+}
+
+/// Removes the payloads of what was claimed, and of what was observed of the turn before.
+fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    db.prepare_cached(&format!("DELETE FROM pending_messages WHERE {CLAIM}"))?.execute(params![
+        batch.session.0,
+        batch.prompt_number,
+        batch.owner
+    ])?;
+    let earlier = "DELETE FROM pending_messages WHERE status = 'pending' AND observed = 1 AND session_id = ?1
+                   AND prompt_number = ?2";
+    db.prepare_cached(earlier)?.execute([batch.session.0, batch.prompt_number])?;
+    Ok(())
 }
 
 /// Removes failed events for which a condition on `?1` holds. Prompts are found where their turn waits, or by its

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use crate::{Place, Store, StoreError, feedback, project, spool, store};
+use crate::{Batch, Place, QueueCounts, Store, StoreError, feedback, project, spool, store};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -18,9 +18,12 @@ pub struct Counts {
     pub observations: i64,
     pub summaries: i64,
     pub facts: i64,
-    /// Events that wait, those in the spool included.
+    /// Events that are not observed yet, those in the spool included.
     pub pending: i64,
+    /// Events that are being worked on, those next in line for a model included.
     pub processing: i64,
+    /// Events whose memory is stored and about which a model is asked again later.
+    pub awaiting_model: i64,
     pub failed: i64,
     /// Turns of which nothing was kept because their prompt was private.
     pub private_turns: i64,
@@ -82,7 +85,7 @@ pub struct EventRow {
     pub files: Vec<String>,
     pub outcome: Option<String>,
     pub agent_id: Option<String>,
-    /// `pending`, `processing`, `failed`, or `done` when only the trace is left.
+    /// `pending`, `processing`, `awaiting_model`, `failed`, or `done` when only the trace is left.
     pub status: String,
     pub attempts: i64,
     pub last_error: Option<String>,
@@ -132,7 +135,7 @@ pub struct SummaryRow {
 pub(crate) const SESSION: &str =
     "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
     s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
-    (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending'),
+    (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending' AND observed = 0),
     (SELECT text FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL ORDER BY prompt_number LIMIT 1),
     s.started_at, s.last_activity_at, s.completed_at
     FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE true";
@@ -141,10 +144,23 @@ pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts
     WHERE deleted_at IS NULL";
 
-const EVENT: &str =
+/// The state of `pending_messages AS q` as people see it. An observed event without a time to retry is next in line for a
+/// model, which is work under way.
+macro_rules! state {
+    () => {
+        "CASE WHEN q.status = 'pending' AND q.observed = 1
+              THEN iif(q.retry_at IS NULL, 'processing', 'awaiting_model') ELSE q.status END"
+    };
+}
+pub(crate) use state;
+
+const EVENT: &str = concat!(
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
-    ifnull(q.status, 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
-    FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id";
+    ifnull(",
+    state!(),
+    ", 'done'), ifnull(q.attempts, 0), q.last_error, q.payload, t.created_at
+    FROM event_traces AS t LEFT JOIN pending_messages AS q ON q.id = t.id"
+);
 
 /// The concepts of `observations AS o`, as JSON.
 macro_rules! concepts {
@@ -188,14 +204,11 @@ pub(crate) const SUMMARY: &str =
 
 impl Store {
     pub fn counts(&self) -> Result<Counts, StoreError> {
-        let mut counts = self.db.query_row(
+        let counts = self.db.query_row(
             "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts WHERE deleted_at IS NULL),
                  (SELECT count(*) FROM observations WHERE deleted_at IS NULL),
                  (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL),
                  (SELECT count(*) FROM facts WHERE valid_to IS NULL AND deleted_at IS NULL),
-                 (SELECT count(*) FROM pending_messages WHERE status = 'pending'),
-                 (SELECT count(*) FROM pending_messages WHERE status = 'processing'),
-                 (SELECT count(*) FROM pending_messages WHERE status = 'failed'),
                  (SELECT ifnull(sum(private_turns), 0) FROM sessions)",
             [],
             |row| {
@@ -205,15 +218,13 @@ impl Store {
                     observations: row.get(2)?,
                     summaries: row.get(3)?,
                     facts: row.get(4)?,
-                    pending: row.get(5)?,
-                    processing: row.get(6)?,
-                    failed: row.get(7)?,
-                    private_turns: row.get(8)?,
+                    private_turns: row.get(5)?,
+                    ..Counts::default()
                 })
             },
         )?;
-        counts.pending += self.spooled()?;
-        Ok(counts)
+        let QueueCounts { pending, processing, awaiting_model, failed } = self.queue_counts()?;
+        Ok(Counts { pending, processing, awaiting_model, failed, ..counts })
     }
 
     /// Records in the spool that are not in the database yet.
@@ -263,7 +274,7 @@ impl Store {
         self.rows(&sql, &[&beginning], read_session)
     }
 
-    /// The directory of the session's project, from which its paths are told.
+    /// The directory of the session's project. Its paths are relative to it.
     pub fn session_root(&self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
@@ -330,6 +341,24 @@ impl Store {
         Ok(self.db.query_row(&sql, [id.0], read_observation).optional()?)
     }
 
+    /// What a model may know of a session when it is asked about a turn: what was learned before it, and nothing that its
+    /// answer may replace.
+    pub fn session_history(
+        &self,
+        session: SessionId,
+        prompt_number: i64,
+    ) -> Result<Vec<ObservationRow>, StoreError> {
+        let sql = format!(
+            "{OBSERVATION} AND o.session_id = ?1 AND o.prompt_number <= ?2 AND o.superseded_by IS NULL
+             AND CAST(o.id AS TEXT) NOT IN (
+                 SELECT r.value FROM pending_messages AS q, json_each(q.records) AS r
+                 WHERE q.status IN ('pending', 'processing') AND q.observed = 1 AND q.session_id = ?1
+                 AND q.prompt_number = ?2)
+             ORDER BY o.prompt_number, o.id"
+        );
+        self.rows(&sql, &[&session.0, &prompt_number], read_observation)
+    }
+
     /// What was learned in a session, in order.
     pub fn session_observations(&self, session: SessionId) -> Result<Vec<ObservationRow>, StoreError> {
         let sql = format!("{OBSERVATION} AND o.session_id = ?1 ORDER BY o.prompt_number, o.id");
@@ -340,10 +369,18 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} AND s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
-    /// The summary of a session, as its last turn left it.
-    pub fn session_summary(&self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
-        let sql = format!("{SUMMARY} AND s.session_id = ?1 AND s.checkpoint = 0 ORDER BY s.id DESC LIMIT 1");
-        Ok(self.db.prepare_cached(&sql)?.query_row([session.0], read_summary).optional()?)
+    /// The summary of a session that the one of a batch builds on: as the last turn left it or, if the batch is stored
+    /// already, as it was before that.
+    pub fn summary_before(&self, batch: &Batch) -> Result<Option<SummaryRow>, StoreError> {
+        let sql = format!(
+            "{SUMMARY} AND s.session_id = ?1 AND s.id < ifnull((
+                 SELECT min(CAST(substr(r.value, 2) AS INTEGER)) FROM pending_messages AS q, json_each(q.records) AS r
+                 WHERE q.status IN ('pending', 'processing') AND q.observed = 1 AND q.session_id = ?1
+                 AND q.prompt_number = ?2 AND r.value LIKE 's%'), 9223372036854775807)
+             ORDER BY s.id DESC LIMIT 1"
+        );
+        let values = [batch.session.0, batch.prompt_number];
+        Ok(self.db.prepare_cached(&sql)?.query_row(values, read_summary).optional()?)
     }
 
     /// The summary of a session as each of its turns left it, in order.

@@ -1,4 +1,4 @@
-//! What would otherwise only grow is cut back: usage, what agents were told, the audit log, payloads nobody retried, old backups.
+//! Deletes what is past its retention: usage, the log of injections, the audit log, failed payloads, old backups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const AUDIT_DAYS: u32 = 365;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub usage: usize,
-    /// What agents were told.
+    /// The log of injections.
     pub retrievals: usize,
     pub audit: usize,
     pub failed: usize,
@@ -38,9 +38,14 @@ impl Store {
             .execute("DELETE FROM memory_retrievals WHERE created_at < ?1", [before(retention.usage_days)])?;
         db.execute("DELETE FROM injections WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
-        // The trace stays; only what was to be learned from it is given up.
+        // The trace stays; only what was to be learned from it is given up. Of what a model never answered, memory stays.
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let failed = queue::give_up(&transaction, "created_at < ?1", before(retention.failed_days))?;
+        let mut failed = queue::give_up(&transaction, "created_at < ?1", before(retention.failed_days))?;
+        failed += transaction.execute(
+            "DELETE FROM pending_messages WHERE status = 'pending' AND observed = 1 AND retry_at IS NOT NULL
+             AND created_at < ?1",
+            [before(retention.failed_days)],
+        )?;
         transaction.commit()?;
         let backups = self.prune_backups()?;
         Ok(Pruned { usage, retrievals, audit, failed, backups })

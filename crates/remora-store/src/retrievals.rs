@@ -1,17 +1,18 @@
-//! What agents were told: written down, so that nothing is told twice in a session and anybody can look.
+//! The log of injections: so that nothing is injected twice into a session, and `remora retrievals` can show it.
 
 use std::collections::HashSet;
 
-use remora_core::context::Noted;
+use remora_core::context::{LaidDown, Noted};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::SessionId;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::{Store, StoreError, feedback, ledger};
 
-/// When an agent is told something.
+/// The moment of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
@@ -42,7 +43,7 @@ impl Moment {
 /// Why a record stands in the timeline of a session's start: with its title alone.
 const TIMELINE: &str = "timeline";
 
-/// One record that was told.
+/// One record of an injection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub id: String,
@@ -50,7 +51,7 @@ pub struct Item {
     pub score: Option<f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Of a note that is told because it always is: which state of it.
+    /// Version of a note that is always injected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// Hashes of the passages that were injected, for the ledger; none where only a title was.
@@ -68,19 +69,25 @@ impl Item {
         Self::new(observation.to_string(), TIMELINE)
     }
 
+    /// Something the user laid down; its text counts as injected.
+    pub fn of_laid_down(laid_down: &LaidDown) -> Self {
+        let passages = vec![fingerprint(&laid_down.text)];
+        Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
+    }
+
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
         Self::new(observation.to_string(), "file")
     }
 
-    /// A note that is always told.
+    /// A note that is always injected.
     pub fn of_note(note: &Noted) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
         Self { version: note.version.clone(), ..Self::new(id.to_string(), "note") }
     }
 }
 
-/// What an agent was told at one moment.
+/// One injection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Retrieval {
     #[serde(skip)]
@@ -99,13 +106,21 @@ pub struct Retrieval {
     pub at: Time,
 }
 
-/// What somebody knows already.
+/// Whose injections are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichRetrievals {
+    All,
+    OfProject(ProjectId),
+    OfSession(SessionId),
+}
+
+/// What was injected into a session before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     pub records: HashSet<RecordId>,
     /// The sessions whose observations those are.
     pub sessions: HashSet<SessionId>,
-    /// Notes that are always told, with their versions. A part of one that matters for a prompt is told beside that.
+    /// Notes that are always injected, with their versions. A part of such a note may also answer a prompt.
     pub notes: HashSet<(i64, String)>,
 }
 
@@ -121,7 +136,7 @@ pub struct RetrievalRow {
 }
 
 impl Store {
-    /// Writes down what was told, and counts it for those whose being told is a test of their use.
+    /// Logs an injection, and counts it for the observations whose use is measured.
     pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<(), StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let on_trial = feedback::on_trial(retrieval);
@@ -145,13 +160,13 @@ impl Store {
             ])?;
         ledger::write(&transaction, retrieval)?;
         if !on_trial.is_empty() {
-            feedback::count_told(&transaction, &on_trial)?;
+            feedback::count_injected(&transaction, &on_trial)?;
         }
         transaction.commit()?;
         Ok(())
     }
 
-    /// What a session was told of already.
+    /// What was injected into a session before.
     pub fn told(&self, session: SessionId) -> Result<Told, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
@@ -178,22 +193,33 @@ impl Store {
     }
 
     /// Whether an agent of a session was given a note about this file in the session's current epoch.
-    pub fn was_told_of_file(&self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
+    pub fn was_injected_before_file(
+        &self,
+        session: SessionId,
+        agent: &str,
+        path: &str,
+    ) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
                    AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
         Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
     }
 
     /// The latest first.
-    pub fn retrievals(&self, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+    pub fn retrievals(&self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+        let (project, session) = match which {
+            WhichRetrievals::All => (None, None),
+            WhichRetrievals::OfProject(project) => (Some(project.0), None),
+            WhichRetrievals::OfSession(session) => (None, Some(session.0)),
+        };
         let mut statement = self.db.prepare(
             "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
                  r.degraded, r.items, r.created_at, r.agent
              FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
              JOIN projects AS p ON p.id = s.project_id
+             WHERE (?2 IS NULL OR s.project_id = ?2) AND (?3 IS NULL OR r.session_id = ?3)
              ORDER BY r.id DESC LIMIT ?1",
         )?;
-        let rows = statement.query_map([most], read_row)?;
+        let rows = statement.query_map(params![most, project, session], read_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

@@ -3,7 +3,7 @@
 
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
-use remora_core::privacy::Note;
+use remora_core::privacy::SavedText;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
@@ -12,10 +12,32 @@ use crate::hex::hex;
 use crate::writing::{self, Origin};
 use crate::{Place, Store, StoreError, project, schema};
 
-/// Who made what was saved by hand, where for the rest a provider stands.
-pub(crate) const BY_HAND: &str = "user";
+/// Who saved something. Only what a person typed is laid down for every session; the rest is reference data, because an
+/// agent may save what a page says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SavedBy {
+    /// At a terminal.
+    Person,
+    /// An agent, a script, a program over the network; or an earlier version, which did not ask.
+    Program,
+}
+
+impl SavedBy {
+    /// Stands where other observations have the provider that made them.
+    pub(crate) fn provider(self) -> &'static str {
+        match self {
+            Self::Person => "user",
+            Self::Program => "program",
+        }
+    }
+
+    pub(crate) fn from_provider(provider: &str) -> Option<Self> {
+        [Self::Person, Self::Program].into_iter().find(|by| by.provider() == provider)
+    }
+}
+
 /// The session's name at its host begins so; the project's uuid follows.
-const SESSION: &str = "saved-";
+pub(crate) const SESSION: &str = "saved-";
 
 /// Which project something is saved for.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +64,15 @@ impl Saved {
 }
 
 impl Store {
-    /// Saves a note with its documents: when this returns, search finds it.
-    pub fn save(&mut self, target: &SaveFor, note: &Note, at: Time) -> Result<Saved, StoreError> {
+    /// Saves a text with its documents: when this returns, search finds it. A person who saves what a program saved before
+    /// makes it their own.
+    pub fn save(
+        &mut self,
+        target: &SaveFor,
+        text: &SavedText,
+        by: SavedBy,
+        at: Time,
+    ) -> Result<Saved, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let project = match target {
@@ -57,13 +86,18 @@ impl Store {
             project: project.0,
             prompt_number: 0,
             sources: "[]",
-            provider: BY_HAND,
+            provider: by.provider(),
             model: "",
         };
-        let observation = note.observation();
-        let saved = match writing::insert_observation(&transaction, &origin, observation, at)? {
-            Some(id) => Saved::New(id),
-            None => Saved::Known(known(&transaction, &origin, note)?),
+        let observation = text.observation();
+        let saved = if let Some(id) = writing::insert_observation(&transaction, &origin, observation, at)? {
+            Saved::New(id)
+        } else {
+            let id = known(&transaction, &origin, text)?;
+            if by == SavedBy::Person {
+                confirm(&transaction, session, id, at)?;
+            }
+            Saved::Known(id)
         };
         transaction.commit()?;
         Ok(saved)
@@ -88,9 +122,18 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
     Ok(db.query_row(sql, values, |row| Ok((SessionId(row.get(0)?), Uuid::from_bytes(row.get(1)?))))?)
 }
 
+/// What was saved is now said by a person.
+fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> Result<(), StoreError> {
+    db.execute(
+        "UPDATE observations SET provider = ?3, updated_at = ?4 WHERE id = ?1 AND session_id = ?2 AND provider <> ?3",
+        params![id.0, session.0, SavedBy::Person.provider(), at.0],
+    )?;
+    Ok(())
+}
+
 /// The observation that says the same: one saved before, or one that was just made.
-fn known(db: &Connection, origin: &Origin<'_>, note: &Note) -> Result<ObservationId, StoreError> {
-    let observation = note.observation();
+fn known(db: &Connection, origin: &Origin<'_>, text: &SavedText) -> Result<ObservationId, StoreError> {
+    let observation = text.observation();
     let hash = writing::content_hash(origin.session_uuid, &observation.title, &observation.narrative);
     let before =
         "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL";

@@ -26,7 +26,7 @@ pub struct Store {
 }
 
 /// How long opening may take longer because records from before have no documents yet. The rest is done in the
-/// background, or by whoever opens the store next.
+/// background, or by the next process that opens the store.
 const FILL_AT_OPENING: Duration = Duration::from_secs(2);
 
 /// What became of an event.

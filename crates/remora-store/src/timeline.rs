@@ -45,7 +45,7 @@ struct Place {
     number: i64,
 }
 
-/// What a timeline is told around.
+/// The center of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Anchor<'a> {
     Moment(&'a Moment),

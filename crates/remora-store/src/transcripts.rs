@@ -1,15 +1,18 @@
-//! The transcripts that hosts keep of their sessions: where they are and how far they were read. Their text is never
-//! stored; the observer reads it and keeps what is worth keeping.
+//! The transcripts that hosts keep of their sessions: where they are and how far they were read. The observer reads them and
+//! keeps what is worth keeping. What it read is stored only beside payloads that a model, or the rest of their turn, still
+//! needs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use remora_core::host::Host;
 use remora_core::ids::SessionId;
+use remora_core::memory::Memory;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Store, StoreError, writing};
 
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +37,27 @@ pub struct ReadTo {
     pub path: PathBuf,
     pub from: u64,
     pub to: u64,
-    /// The agent's closing message, if its hook did not bring it.
+}
+
+/// What a transcript has of a turn, fit to be stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// What the agent said between its tool calls.
+    pub said: Vec<Said>,
+    /// The agent's closing message, if no hook brought it.
     pub closing: Option<String>,
+    /// The host's own digest of the session, if no hook brought it.
+    pub digest: Option<String>,
+    /// The command at which the turn broke off.
+    pub running: Option<String>,
+}
+
+/// A text of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub text: String,
+    /// When, if the host says it.
+    pub at: Option<Time>,
 }
 
 impl Store {
@@ -65,6 +87,33 @@ impl Store {
             .optional()?;
         // A host that a newer Remora knows.
         Ok(found.and_then(|(host, transcript)| Some(Transcript { host: host.parse().ok()?, ..transcript })))
+    }
+
+    /// Stores what became of text that a host wrote after its turn was observed, beside the turn's memory. `false` if
+    /// somebody else read it before.
+    pub fn remember_late(
+        &mut self,
+        (session, prompt_number): (SessionId, i64),
+        read: &ReadTo,
+        memory: &Memory,
+        at: Time,
+    ) -> Result<bool, StoreError> {
+        let batch = Batch {
+            session,
+            prompt_number,
+            owner: String::new(),
+            events: Vec::new(),
+            earlier: Vec::new(),
+            heard: Heard::default(),
+            transcript: None,
+        };
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if !advance(&transaction, &batch, read)? {
+            return Ok(false);
+        }
+        writing::write(&transaction, &batch, memory, at)?;
+        transaction.commit()?;
+        Ok(true)
     }
 
     /// Sessions with a sign of life since then whose transcripts were read, and may have grown.
@@ -112,9 +161,22 @@ impl Store {
     }
 }
 
-/// Stores how far a transcript was read, unless somebody else read on or the host changed to another file. Says whether it
-/// was stored.
-pub(crate) fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreError> {
+/// Stores how far a transcript was read for a batch, and a closing message that only it had. If the host changed to another
+/// file meanwhile, or the batch was stored before, the position stays.
+pub(crate) fn record(db: &Connection, batch: &Batch, read: &ReadTo, at: Time) -> Result<(), StoreError> {
+    advance(db, batch, read)?;
+    if let Some(closing) = &batch.heard.closing {
+        db.execute(
+            "UPDATE user_prompts SET closing_message = ?3, updated_at = ?4
+             WHERE session_id = ?1 AND prompt_number = ?2 AND closing_message IS NULL AND deleted_at IS NULL",
+            params![batch.session.0, batch.prompt_number, closing, at.0],
+        )?;
+    }
+    Ok(())
+}
+
+/// Says whether the position was where the reading began.
+fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreError> {
     let position = |position: u64| i64::try_from(position).unwrap_or(i64::MAX);
     let advanced = db.execute(
         "UPDATE sessions SET transcript_offset = ?4, transcript_turn = ?5
@@ -130,12 +192,30 @@ pub(crate) fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<b
     Ok(advanced > 0)
 }
 
-/// Stores a closing message that only the transcript had. A hook's stays.
-pub(crate) fn add_closing(db: &Connection, batch: &Batch, closing: &str, at: Time) -> Result<(), StoreError> {
-    db.execute(
-        "UPDATE user_prompts SET closing_message = ?3, updated_at = ?4
-         WHERE session_id = ?1 AND prompt_number = ?2 AND closing_message IS NULL AND deleted_at IS NULL",
-        params![batch.session.0, batch.prompt_number, closing, at.0],
-    )?;
+/// What was read of a turn whose payloads are still there.
+pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> Result<Heard, StoreError> {
+    let kept: Option<String> = db
+        .prepare_cached(
+            "SELECT heard FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+             AND session_id = ?1 AND prompt_number = ?2 AND heard IS NOT NULL ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([session.0, prompt_number], |row| row.get(0))
+        .optional()?;
+    Ok(kept.map(|heard| serde_json::from_str(&heard)).transpose()?.unwrap_or_default())
+}
+
+/// Keeps what was read of a turn beside the payload of its last event. It includes what was read for earlier batches.
+pub(crate) fn keep_heard(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let Some(last) = batch.events.last().filter(|_| batch.heard != Heard::default()) else { return Ok(()) };
+    db.prepare_cached(
+        "UPDATE pending_messages SET heard = iif(id = ?3, ?4, NULL)
+         WHERE status = 'processing' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",
+    )?
+    .execute(params![
+        batch.session.0,
+        batch.prompt_number,
+        last.id.0,
+        serde_json::to_string(&batch.heard)?
+    ])?;
     Ok(())
 }

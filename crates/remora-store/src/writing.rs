@@ -1,9 +1,12 @@
-//! Writing memory, inside the transaction that removes its events.
+//! Writing memory, inside the transaction that removes its events or marks them as observed.
+//!
+//! Memory of a turn may come in several versions: of a part of it, of all of it, of a model. Each revises the one before, in
+//! place: the ids that agents have seen stay true. A version that says nothing changes nothing.
 
 use std::time::Duration;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::FactScope;
+use remora_core::fact::{FactKind, FactScope};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
@@ -14,6 +17,8 @@ use uuid::Uuid;
 use crate::hex::hex;
 use crate::search::documents;
 use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, transcripts};
+
+mod revise;
 
 /// The same observation again within this time is the same one, whatever session it comes from.
 const ECHO: Duration = Duration::from_secs(30);
@@ -30,28 +35,30 @@ pub(crate) struct Origin<'a> {
     pub(crate) model: &'a str,
 }
 
-pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time) -> Result<(), StoreError> {
-    let sql = "SELECT project_id, uuid FROM sessions WHERE id = ?1";
-    let (project, uuid): (i64, [u8; 16]) =
-        db.query_row(sql, [batch.session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+/// Stores what a batch became, in place of what was stored of its turn's queued events before. Returns the records.
+pub(crate) fn write(
+    db: &Connection,
+    batch: &Batch,
+    memory: &Memory,
+    at: Time,
+) -> Result<Vec<RecordId>, StoreError> {
+    if let Some(read) = &batch.transcript {
+        transcripts::record(db, batch, read, at)?;
+    }
+    let (project, session_uuid) = session(db, batch.session)?;
     let sources = sources(db, batch)?;
     let origin = Origin {
         session: batch.session,
-        session_uuid: Uuid::from_bytes(uuid),
+        session_uuid,
         project,
         prompt_number: batch.prompt_number,
         sources: &sources,
         provider: &memory.provider,
         model: &memory.model,
     };
-    for observation in &memory.observations {
-        insert_observation(db, &origin, observation, now)?;
-    }
+    let mut corrected: Option<Uuid> = None;
     if let Some(id) = &memory.session_id {
         db.execute("UPDATE sessions SET memory_session_id = ?2 WHERE id = ?1", params![batch.session.0, id])?;
-    }
-    if let Some(summary) = &memory.summary {
-        insert_summary(db, &origin, summary, now)?;
     }
     for learned in &memory.facts {
         let project = match learned.scope {
@@ -63,22 +70,94 @@ pub(crate) fn insert(db: &Connection, batch: &Batch, memory: &Memory, now: Time)
             project,
             session: Some(batch.session),
             prompt_number: Some(batch.prompt_number),
-            at: now,
+            at,
         };
-        facts::record(db, &new)?;
+        let id = facts::record(db, &new)?;
+        if corrected.is_none() && learned.fact.kind == FactKind::Correction {
+            corrected = Some(uuid_of(db, "facts", id.0)?);
+        }
     }
-    if let Some(closing) = batch.transcript.as_ref().and_then(|read| read.closing.as_deref()) {
-        transcripts::add_closing(db, batch, closing, now)?;
+    // What came after its turn adds to the turn's memory.
+    let known = if batch.events.is_empty() { Vec::new() } else { stored(db, batch)? };
+    let of_kind = |kind| known.iter().filter(move |record| record.kind == kind).map(|record| record.number);
+    let observations: Vec<i64> = of_kind(RecordKind::Observation).collect();
+    let records = match revise::observations(db, &origin, &observations, &memory.observations, at)? {
+        None => known,
+        Some(mut records) => {
+            let summary = of_kind(RecordKind::Summary).next();
+            let summary = match &memory.summary {
+                Some(new) => Some(revise::summary(db, &origin, summary, new, at)?),
+                None => summary,
+            };
+            records.extend(summary.map(|number| RecordId { kind: RecordKind::Summary, number }));
+            records
+        }
+    };
+    // Without an observation of its own, a turn replaces what it refutes by what the user said.
+    let own = records.iter().find(|record| record.kind == RecordKind::Observation);
+    let own = own.map(|record| uuid_of(db, "observations", record.number)).transpose()?;
+    if let Some(by) = own.or(corrected) {
+        supersede(db, batch.session, &memory.refutes, by, at)?;
     }
+    Ok(records)
+}
+
+/// What was said in the events of a batch counts once, when they are observed for the first time: what it cites, and the
+/// turn itself, which search finds from now on.
+pub(crate) fn count_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let (project, _) = session(db, batch.session)?;
     feedback::count_cited(db, batch, project)?;
     index_turn(db, batch.session, batch.prompt_number)
+}
+
+fn session(db: &Connection, session: SessionId) -> Result<(i64, Uuid), StoreError> {
+    let mut statement = db.prepare_cached("SELECT project_id, uuid FROM sessions WHERE id = ?1")?;
+    Ok(statement.query_row([session.0], |row| Ok((row.get(0)?, Uuid::from_bytes(row.get(1)?))))?)
+}
+
+/// The records in which the queued events of a batch's turn are stored.
+fn stored(db: &Connection, batch: &Batch) -> Result<Vec<RecordId>, StoreError> {
+    let mut known: Vec<RecordId> = Vec::new();
+    let mut lists = db.prepare_cached(
+        "SELECT DISTINCT records FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+         AND session_id = ?1 AND prompt_number = ?2 AND records IS NOT NULL",
+    )?;
+    for list in lists.query_map([batch.session.0, batch.prompt_number], |row| row.get::<_, String>(0))? {
+        known.extend(serde_json::from_str::<Vec<RecordId>>(&list?)?);
+    }
+    known.sort_unstable();
+    known.dedup();
+    Ok(known)
+}
+
+fn uuid_of(db: &Connection, table: &str, id: i64) -> Result<Uuid, StoreError> {
+    let sql = format!("SELECT uuid FROM {table} WHERE id = ?1");
+    Ok(db.prepare_cached(&sql)?.query_row([id], |row| row.get(0).map(Uuid::from_bytes))?)
+}
+
+/// Marks observations of a session as replaced. One that was replaced before stays as it is.
+fn supersede(
+    db: &Connection,
+    session: SessionId,
+    observations: &[ObservationId],
+    by: Uuid,
+    now: Time,
+) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "UPDATE observations SET superseded_by = ?3, updated_at = ?4
+         WHERE id = ?1 AND session_id = ?2 AND superseded_by IS NULL AND uuid <> ?3",
+    )?;
+    for id in observations {
+        statement.execute(params![id.0, session.0, by.as_bytes(), now.0])?;
+    }
+    Ok(())
 }
 
 /// The uuids of a batch's events, as JSON.
 fn sources(db: &Connection, batch: &Batch) -> Result<String, StoreError> {
     let mut uuid_of = db.prepare_cached("SELECT uuid FROM event_traces WHERE id = ?1")?;
     let mut uuids = Vec::with_capacity(batch.events.len());
-    for event in &batch.events {
+    for event in batch.earlier.iter().chain(&batch.events) {
         uuids.push(uuid_of.query_row([event.id.0], |row| row.get(0).map(Uuid::from_bytes))?);
     }
     Ok(serde_json::to_string(&uuids)?)
@@ -140,6 +219,12 @@ pub(crate) fn insert_observation(
         return Ok(None);
     }
     let number = db.last_insert_rowid();
+    insert_parts(db, number, observation)?;
+    Ok(Some(ObservationId(number)))
+}
+
+/// What belongs to an observation in other tables, search included.
+fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Result<(), StoreError> {
     insert_files(db, number, "read", &observation.files_read)?;
     insert_files(db, number, "modified", &observation.files_modified)?;
     let mut concepts = db.prepare_cached(
@@ -149,7 +234,7 @@ pub(crate) fn insert_observation(
         concepts.execute(params![number, position, concept])?;
     }
     documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
-    Ok(Some(ObservationId(number)))
+    Ok(())
 }
 
 fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) -> Result<(), StoreError> {
@@ -169,7 +254,7 @@ fn insert_summary(
     origin: &Origin<'_>,
     summary: &Summary,
     now: Time,
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     db.prepare_cached(
         "DELETE FROM documents WHERE kind = 'summary' AND record_id IN (
              SELECT id FROM session_summaries WHERE session_id = ?1 AND checkpoint = 0)",
@@ -205,7 +290,7 @@ fn insert_summary(
     ])?;
     let number = db.last_insert_rowid();
     documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
-    Ok(())
+    Ok(number)
 }
 
 pub(crate) fn content_hash(session: Uuid, title: &str, narrative: &str) -> String {

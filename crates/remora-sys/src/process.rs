@@ -1,5 +1,6 @@
 //! Processes: how the daemon leaves the one that started it, and how another is recognised later.
 
+mod command;
 mod descriptors;
 mod identity;
 
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::Mode;
 
+pub use command::command;
 pub use identity::Identity;
 
 /// Starts a program that outlives this process, with nothing on its standard streams. The program calls [`detach`]

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::command::{
     completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes, pause,
-    queue, retrievals, save, search, sessions, show, status, timeline,
+    queue, retrievals, save, search, sessions, show, status, timeline, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -43,6 +43,7 @@ enum Command {
     ContextFiles(context_files::ContextFiles),
     /// What was injected, when and why.
     Retrievals(retrievals::Retrievals),
+    Why(why::Why),
     Save(save::Save),
     Feedback(feedback::Given),
     /// Queued events: list, drain, retry or drop them.
@@ -107,6 +108,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Context(context) => context::run(&app, context),
         Command::ContextFiles(files) => context_files::run(&app, files).map(done),
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
+        Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),

@@ -24,6 +24,36 @@ pub(crate) fn disabled() -> bool {
     std::env::var_os(DISABLED).is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
+/// By these, agents say to the commands they run that no person typed them. A terminal alone proves nothing: some agents
+/// give their commands one.
+const AGENTS: &[&str] = &[
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "QWEN_CODE",
+    "COPILOT_CLI",
+];
+/// Variables that begin with one of these belong to an agent.
+const AGENT_PREFIXES: &[&str] = &["CODEX_SANDBOX", "CODEX_THREAD", "CLINE_"];
+
+/// Whether an agent runs this command.
+pub(crate) fn is_agent() -> bool {
+    std::env::vars_os().any(|(name, value)| {
+        let name = name.to_string_lossy();
+        let is_known =
+            AGENTS.contains(&&*name) || AGENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        is_known && !matches!(value.to_str(), Some("" | "0" | "false"))
+    })
+}
+
+/// How an agent that runs where this process runs calls Remora.
+pub(crate) fn command() -> String {
+    remora_sys::process::command("remora")
+}
+
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

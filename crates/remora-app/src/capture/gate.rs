@@ -88,7 +88,7 @@ fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
         }
         // They say nothing of what was said.
         Body::SessionStarted { .. } | Body::SessionEnded { .. } => Ok(false),
-        // A digest of the whole session tells of its private turns too.
+        // A digest of the whole session includes its private turns.
         Body::Compacted { .. } => private_turns::had_any(dir, session),
         Body::ToolUsed(_) | Body::TurnEnded { .. } | Body::SubagentEnded { .. } => {
             private_turns::contains(dir, session, origin)

@@ -11,7 +11,7 @@ use remora_store::retrievals::{Item, Told};
 use remora_store::{Ledger, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::passages::{self, Gate, Passage};
+use super::passages::{self, Evidence, Passage};
 use super::prompt::PromptRequest;
 
 /// About this much of a note is injected, around what fits, in characters.
@@ -105,7 +105,7 @@ impl<'a> Judge<'a> {
         store: &Store,
         candidates: &mut [Candidate],
         terms: &Terms,
-    ) -> Result<Vec<Passage>, StoreError> {
+    ) -> Result<(Vec<Passage>, Evidence), StoreError> {
         let eligible = || {
             let of_memory = |candidate: &Candidate| candidate.hit.kind != RecordKind::Note;
             let may = move |candidate: &Candidate| candidate.fate == Fate::Injected && of_memory(candidate);
@@ -114,8 +114,8 @@ impl<'a> Judge<'a> {
         let most = usize::from(self.memory.auto_retrieve_max_results);
         let choice = passages::choose(store, eligible(), terms, most, &self.ledger.passages)?;
         let hits: Vec<&Hit> = eligible().map(|(_, hit)| hit).collect();
-        let gate = Gate { least_score: self.memory.auto_retrieve_min_score };
-        let is_open = gate.opens(&hits, &choice.passages, terms);
+        let evidence = Evidence::of(&hits, &choice.passages, terms);
+        let is_open = evidence.opens(self.memory.auto_retrieve_min_score);
         let chosen = if is_open { choice.passages } else { Vec::new() };
         for (place, candidate) in candidates.iter_mut().enumerate() {
             let is_note = candidate.hit.kind == RecordKind::Note;
@@ -135,7 +135,7 @@ impl<'a> Judge<'a> {
                 Fate::NoPassage
             };
         }
-        Ok(chosen)
+        Ok((chosen, evidence))
     }
 
     /// Why a hit is not injected whatever else is.
@@ -196,11 +196,24 @@ pub(super) fn text_of(
     // A turn and a summary are called by their prompt, which is no answer.
     let is_repeated = passages.iter().any(|passage| passages::repeats(passage, &hit.title));
     let title = match hit.kind {
-        RecordKind::Observation | RecordKind::Fact if !is_repeated => hit.title.clone(),
+        RecordKind::Observation if !is_repeated => hit.title.clone(),
+        RecordKind::Fact if !is_made_of(&hit.title, &text) => hit.title.clone(),
         _ => String::new(),
     };
     let longest = usize::MAX;
-    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host }))
+    let since = match (hit.kind, hit.project_id) {
+        (RecordKind::Observation, Some(project)) => {
+            store.files_since(project, [hit.id.number])?.remove(&hit.id.number)
+        }
+        _ => None,
+    };
+    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host, since }))
+}
+
+/// Whether a key is made of the words of its own value. It says nothing more then.
+fn is_made_of(key: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    key.split(' ').filter(|word| *word != "asked").all(|word| value.contains(word))
 }
 
 fn ended(sentence: &str) -> String {
@@ -222,6 +235,7 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
         longest: NOTE_TEXT + 20,
         at: hit.created_at,
         host: format!("note {}", note.path),
+        since: None,
     }))
 }
 

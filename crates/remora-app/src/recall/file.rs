@@ -34,7 +34,7 @@ pub fn before(
     let path = Path::new(&ahead.cwd).join(&ahead.path);
     let Some(file) = store.project_file(session.project, &path)? else { return Ok(None) };
     let agent = ahead.agent.as_ref().map_or("", |agent| agent.id.as_str());
-    if store.was_told_of_file(session.id, agent, &file.path)? {
+    if store.was_injected_before_file(session.id, agent, &file.path)? {
         return Ok(None);
     }
     let mut observations = store.about_file(&session, &file)?;
@@ -45,7 +45,7 @@ pub fn before(
         !about.passages.is_empty()
     });
     let Some(rendered) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
-    let items = rendered.shown.iter().map(|id| item(*id, &observations)).collect();
+    let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
     store.log_retrieval(&retrieval)?;

@@ -15,10 +15,13 @@ use remora_core::context;
 use remora_core::ids::SessionId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_search::EmbedError;
+use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
+use remora_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
+pub use passages::Evidence;
 
 /// How much of a prompt is logged beside what was injected with it.
 const PREVIEW: usize = 120;
@@ -34,6 +37,19 @@ pub struct Injection {
     /// What could not be asked, and so is missing.
     #[serde(default)]
     pub degraded: Option<String>,
+}
+
+/// How many of the latest injections with a prompt are looked at, and how few say nothing yet.
+const LATELY: u32 = 50;
+const TOO_FEW: usize = 5;
+
+/// How many prompts in a row the embedder was too late for, if it was for all of the latest.
+pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
+    let latest = store.retrievals(WhichRetrievals::All, LATELY)?;
+    let with_prompt = latest.iter().map(|row| &row.retrieval).filter(|row| row.moment == Moment::Prompt);
+    let reasons: Vec<Option<&str>> = with_prompt.map(|row| row.degraded.as_deref()).collect();
+    let is_always = reasons.iter().all(|reason| reason.is_some_and(EmbedError::is_late));
+    Ok((reasons.len() >= TOO_FEW && is_always).then_some(reasons.len()))
 }
 
 impl Injection {

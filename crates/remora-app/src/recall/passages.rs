@@ -2,7 +2,7 @@
 //!
 //! A passage is chosen by three things: the words of the prompt it has, how well its record fits, and whether it names
 //! a cause, a decision or a trap. Two gates keep strangers out. The prompt must ask about something of its own, and the
-//! best record must fit well; see [`Gate`].
+//! best record must fit well; see [`Evidence`].
 
 use std::collections::HashSet;
 
@@ -10,14 +10,15 @@ use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
 use remora_core::prose::{Role, fingerprint, sentences};
+use remora_core::text::is_unspaced;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
 
+use super::prompt::MOST_TOKENS;
+
 /// Records that are searched for passages, the best ones.
 const RECORDS: usize = 8;
-/// Limit for what is injected with one prompt, beside the number of passages in the settings.
-const MOST_TOKENS: u64 = 260;
-/// What a line costs beside its passages: id, host and date.
+/// What a line costs beside its passages and its title: id, host and date.
 const TOKENS_A_RECORD: u64 = 14;
 /// Longer sentences are cut, in characters: a table row or a log line, not prose.
 const LONGEST: usize = 400;
@@ -39,10 +40,10 @@ const LARGEST_WEIGHT: f64 = 6.0;
 /// Two passages that share this much of their word pairs say the same.
 const SAME: f64 = 0.75;
 
-/// Where the gates stand. Chosen by the curve of answered against falsely injected; `docs/recall.md` has it.
-const RARE: f64 = 0.45;
-const NEAR: f32 = 0.62;
-const SAYS_ENOUGH: f64 = 4.5;
+/// Where the first step of the gate stands. Chosen by the curve of answered against falsely injected; `docs/recall.md` has
+/// it.
+const RARE: f64 = 1.0;
+const NEAR: f64 = 0.5;
 
 /// A sentence of a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +55,9 @@ pub(super) struct Passage {
     position: usize,
     pub(super) text: String,
     pub(super) score: f64,
+    role: Role,
+    /// What its record's line costs beside its passages.
+    tokens_of_line: u64,
     /// Terms of the prompt it has, with its title.
     terms: Vec<usize>,
     pairs: HashSet<u64>,
@@ -96,25 +100,63 @@ pub(super) fn choose<'a>(
     }
     pool.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut choice = Choice::default();
-    let mut used = 0;
-    for passage in pool.into_iter().take_while(|passage| passage.score >= LEAST) {
-        if injected.contains(&passage.hash()) {
-            choice.injected_before.insert(passage.place);
-            continue;
-        }
-        let chosen = &mut choice.passages;
-        if chosen.iter().any(|other| says_the_same(other, &passage)) {
-            choice.duplicates.insert(passage.place);
-            continue;
-        }
-        let is_new = !chosen.iter().any(|other| other.record == passage.record);
-        let cost = tokens(&passage.text) + if is_new { TOKENS_A_RECORD } else { 1 };
-        if chosen.len() < most && used + cost <= MOST_TOKENS {
-            used += cost;
-            chosen.push(passage);
+    for passage in pool.iter().take_while(|passage| passage.score >= LEAST) {
+        // A cause without its change is half an answer, and so is the reverse.
+        if choice.take(passage, most, injected)
+            && let Some(partner) = passage.partner(&pool)
+        {
+            choice.take(partner, most, injected);
         }
     }
     Ok(choice)
+}
+
+impl Choice {
+    /// Adds a passage if it says something new and there is room. Says whether it did.
+    fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
+        if injected.contains(&passage.hash()) {
+            self.injected_before.insert(passage.place);
+        } else if let Some(same) = self.passages.iter().find(|other| says_the_same(other, passage)) {
+            if same.position != passage.position || same.record != passage.record {
+                self.duplicates.insert(passage.place);
+            }
+        } else if self.passages.len() < most && self.tokens() + self.cost(passage) <= MOST_TOKENS {
+            self.passages.push(passage.clone());
+            return true;
+        }
+        false
+    }
+
+    fn cost(&self, passage: &Passage) -> u64 {
+        let has_line = self.passages.iter().any(|other| other.record == passage.record);
+        tokens(&passage.text) + 1 + if has_line { 0 } else { passage.tokens_of_line }
+    }
+
+    fn tokens(&self) -> u64 {
+        let texts = self.passages.iter().map(|passage| tokens(&passage.text) + 1).sum::<u64>();
+        let mut records = HashSet::new();
+        let lines = self.passages.iter().filter(|passage| records.insert(passage.record));
+        texts + lines.map(|passage| passage.tokens_of_line).sum::<u64>()
+    }
+}
+
+impl Passage {
+    /// The change that follows a cause, or the cause that a change follows; in doubt, the other neighbour.
+    fn partner<'a>(&self, pool: &'a [Self]) -> Option<&'a Self> {
+        let partners = pool.iter().filter(|other| other.completes(self));
+        match self.role {
+            Role::Cause => partners.max_by_key(|other| other.position),
+            _ => partners.min_by_key(|other| other.position),
+        }
+    }
+
+    /// Whether it stands beside another passage of its record, and one of both is the cause of the other.
+    fn completes(&self, other: &Self) -> bool {
+        self.record == other.record
+            && self.position.abs_diff(other.position) == 1
+            && (self.role == Role::Cause) != (other.role == Role::Cause)
+            && ![self.role, other.role].contains(&Role::Next)
+    }
 }
 
 fn of_record(
@@ -127,11 +169,13 @@ fn of_record(
     let capped = |places: &[usize]| -> f64 {
         places.iter().map(|place| terms.weight([*place]).min(LARGEST_WEIGHT)).sum()
     };
-    let all = (0..).take_while(|term| terms.rarity(*term) > 0.0).map(|term| terms.weight([term]));
-    let total = all.map(|weight| weight.min(LARGEST_WEIGHT)).sum::<f64>().max(f64::EPSILON);
+    let total = capped(&terms.all().collect::<Vec<_>>()).max(f64::EPSILON);
     let in_title = terms.within(&hit.title);
     #[expect(clippy::cast_precision_loss, reason = "a handful of records")]
     let base = RECORD_WEIGHT * hit.score - RANK_PENALTY * rank as f64;
+    // A turn and a summary are called by their prompt, which is not injected.
+    let has_title = matches!(hit.kind, RecordKind::Observation | RecordKind::Fact);
+    let tokens_of_line = TOKENS_A_RECORD + if has_title { tokens(&hit.title) } else { 0 };
     let mut passages = Vec::new();
     for (position, (text, role)) in texts(store, hit)?.into_iter().enumerate() {
         let own = terms.within(&text);
@@ -149,7 +193,17 @@ fn of_record(
         if hit.kind == RecordKind::Observation {
             evidence.extend(only_in_title);
         }
-        passages.push(Passage { record: hit.id, place, position, text, score, terms: evidence, pairs });
+        passages.push(Passage {
+            record: hit.id,
+            place,
+            position,
+            text,
+            score,
+            role,
+            tokens_of_line,
+            terms: evidence,
+            pairs,
+        });
     }
     Ok(passages)
 }
@@ -187,8 +241,16 @@ fn texts(store: &Store, hit: &Hit) -> Result<Vec<(String, Role)>, StoreError> {
     Ok(texts)
 }
 
+/// The pairs of words of a text, or of characters in a script without spaces.
 fn pairs(text: &str) -> HashSet<u64> {
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let mut words: Vec<&str> = Vec::new();
+    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
+        if run.contains(is_unspaced) {
+            words.extend(run.char_indices().map(|(at, c)| &run[at..at + c.len_utf8()]));
+        } else {
+            words.push(run);
+        }
+    }
     words.windows(2).map(|pair| fingerprint(&pair.join(" "))).collect()
 }
 
@@ -208,27 +270,36 @@ pub(super) fn repeats(passage: &Passage, title: &str) -> bool {
     overlap(&passage.pairs, &pairs(title)) > SAME
 }
 
-/// Whether a prompt gets anything at all.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Gate {
-    /// How well the best record must fit, from 0 to 1: the user's setting.
-    pub(super) least_score: f64,
+/// What speaks for injecting anything with a prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// How well the best record fits, from 0 to 1.
+    pub score: f64,
+    /// How many rare terms of the prompt one passage has, with its title: one that nobody else uses counts as 1.
+    pub rare: f64,
+    /// How near in meaning the nearest record is, from 0 to 1.
+    pub meaning: f64,
+    /// The passages with their records, injected or not.
+    pub passages: Vec<(RecordId, String)>,
 }
 
-impl Gate {
-    /// The best record fits, and the prompt asks about something of its own: a word that is rare here and that the
-    /// passages have, something very near in meaning, or several words that say much together.
-    pub(super) fn opens(self, hits: &[&Hit], chosen: &[Passage], terms: &Terms) -> bool {
-        let best = hits.iter().map(|hit| hit.score).fold(0.0, f64::max);
-        if chosen.is_empty() || best < self.least_score {
-            return false;
+impl Evidence {
+    pub(super) fn of(hits: &[&Hit], chosen: &[Passage], terms: &Terms) -> Self {
+        let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let rare = |passage: &Passage| terms.rare(passage.terms.iter().copied());
+        Self {
+            score: most(&mut hits.iter().map(|hit| hit.score)),
+            rare: most(&mut chosen.iter().map(rare)),
+            meaning: most(&mut hits.iter().filter_map(|hit| hit.why.meaning)),
+            passages: chosen.iter().map(|passage| (passage.record, passage.text.clone())).collect(),
         }
-        let covered: HashSet<usize> =
-            chosen.iter().flat_map(|passage| passage.terms.iter().copied()).collect();
-        let has_rare = covered.iter().any(|term| terms.rarity(*term) >= RARE);
-        let is_near = hits.iter().filter_map(|hit| hit.why.cosine).any(|cosine| cosine >= NEAR);
-        let says_much =
-            chosen.iter().any(|passage| terms.weight(passage.terms.iter().copied()) >= SAYS_ENOUGH);
-        has_rare || is_near || says_much
+    }
+
+    /// Whether a prompt gets anything at all. First, it must ask about something of its own: words that are rare here and
+    /// that stand in one passage, or something near in meaning. Second, the best record must fit; the user's setting says
+    /// how well.
+    pub(super) fn opens(&self, least_score: f64) -> bool {
+        let has_own = self.rare >= RARE || self.meaning >= NEAR;
+        !self.passages.is_empty() && has_own && self.score >= least_score
     }
 }

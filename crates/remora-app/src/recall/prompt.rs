@@ -12,6 +12,7 @@ use remora_core::document::ProjectScope;
 use remora_core::event::SessionRef;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::settings::{Memory, Settings};
+use remora_core::text::is_unspaced;
 use remora_core::time::Time;
 use remora_search::{Mode, SearchQuery, Searcher};
 use remora_store::retrievals::{Item, Moment};
@@ -20,21 +21,47 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
 use super::passages::{self, Passage};
-use super::{Fate, Injection};
+use super::{Evidence, Fate, Injection};
 use crate::Engine;
 
-/// After this long without an answer of the daemon, search by words begins in this process.
+/// After this long without an answer of the daemon, search by words begins in this process, too.
 const HEDGE: Duration = Duration::from_millis(40);
-/// After this long, the answer of the daemon is given up. The whole hook has 100 ms.
-const PATIENCE: Duration = Duration::from_millis(60);
+/// What a scan for candidates takes at most, and so do logging and printing afterwards.
+const STEP: Duration = Duration::from_millis(20);
+/// No setting makes a hook wait longer: it ends by itself shortly after.
+const LONGEST: Duration = Duration::from_millis(200);
 
 /// Candidates examined for each memory that may be injected.
 const CANDIDATES_EACH: usize = 8;
 /// A prompt with fewer words or characters than this is a nod, not a question.
 const FEWEST_WORDS: usize = 3;
 const FEWEST_CHARACTERS: usize = 12;
-/// Limit for memories with a prompt, in tokens.
-const MOST_TOKENS: u64 = 800;
+/// A character of a script without spaces says as much as this many letters.
+const LETTERS_A_CHARACTER: usize = 3;
+/// Limit for memories with a prompt, in tokens, without the frame around them.
+pub(super) const MOST_TOKENS: u64 = 300;
+/// What the frame and its heading take.
+const FRAME_TOKENS: u64 = 60;
+
+/// How `memory.auto_retrieve_ms` is shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// An embedder over the network gets everything but the scan and the rest of the hook.
+    pub embedder: Duration,
+    /// After this long, search by words begins in the hook.
+    hedge: Duration,
+    /// After this long, the answer of the daemon is given up.
+    daemon: Duration,
+}
+
+impl Limits {
+    pub fn of(memory: &Memory) -> Self {
+        let all = Duration::from_millis(memory.auto_retrieve_ms.into()).min(LONGEST);
+        let step = STEP.min(all / 4);
+        let without = |steps: u32| all.saturating_sub(steps * step);
+        Self { embedder: without(2), hedge: HEDGE.min(all / 2), daemon: without(1) }
+    }
+}
 
 /// A session that has not begun: nothing was injected into it. Ids count from 1.
 pub const NEW_SESSION: SessionId = SessionId(0);
@@ -75,6 +102,9 @@ pub struct Explanation {
     pub ms: u64,
     /// The best first.
     pub candidates: Vec<Candidate>,
+    /// What the gate was decided by, for those who measure it.
+    #[serde(skip)]
+    pub evidence: Evidence,
 }
 
 /// What a prompt of a captured session gets, logged.
@@ -124,23 +154,24 @@ fn ask(
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
+    let limits = Limits::of(&settings.memory);
     let (sender, answers) = mpsc::channel();
     let question = request.clone();
     // Without a thread there is no answer, and words have to do.
     let _ = thread::Builder::new().spawn(move || {
         // The hook may have ended.
-        let _ = sender.send(daemon.recall(&question, PATIENCE));
+        let _ = sender.send(daemon.recall(&question, limits.daemon));
     });
     let answer = |within: Duration| {
         let left = within.saturating_sub(started.elapsed());
         answers.recv_timeout(left).ok().flatten()
     };
-    if let Some(answer) = answer(HEDGE) {
+    if let Some(answer) = answer(limits.hedge) {
         return Ok(answer);
     }
     let engine = Engine { searcher: &Searcher::new(), embedder: None };
     let by_words = recall(store, engine, request, settings, now)?.injection;
-    Ok(answer(PATIENCE).unwrap_or(by_words))
+    Ok(answer(limits.daemon).unwrap_or(by_words))
 }
 
 /// What to inject with a prompt, and everything that was considered. Not logged. Without an embedder it goes by words
@@ -167,13 +198,14 @@ pub fn recall(
         most: usize::from(memory.auto_retrieve_max_results),
         ms: 0,
         candidates: Vec::new(),
+        evidence: Evidence::default(),
     };
     if explanation.skipped.is_none() {
         let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
         explanation.candidates = judge.judge(found.hits, |id| store.retells_wrong(id))?;
-        chosen = judge.choose(store, &mut explanation.candidates, &found.terms)?;
+        (chosen, explanation.evidence) = judge.choose(store, &mut explanation.candidates, &found.terms)?;
     }
     let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, now)?;
     let injection =
@@ -221,7 +253,8 @@ fn inject(
             None => candidate.fate = Fate::Gone,
         }
     }
-    let rendered = context::recalled(&memories, notes, MOST_TOKENS, request.room, now);
+    let most = MOST_TOKENS + FRAME_TOKENS;
+    let rendered = context::recalled(&memories, notes, most, request.room, now);
     for (number, place) in (0..).zip(places) {
         if !rendered.as_ref().is_some_and(|rendered| rendered.shown.contains(&number)) {
             candidates[place].fate = Fate::OverBudget;
@@ -242,9 +275,10 @@ fn inject(
 /// `yes`, `go on`, `/compact`: nothing to search for.
 pub fn is_trivial(prompt: &str) -> bool {
     let text = prompt.trim();
+    let letters = |character| if is_unspaced(character) { LETTERS_A_CHARACTER } else { 1 };
     text.starts_with('/')
-        || text.chars().count() < FEWEST_CHARACTERS
-        || (text.is_ascii() && text.split_whitespace().count() < FEWEST_WORDS)
+        || text.chars().map(letters).sum::<usize>() < FEWEST_CHARACTERS
+        || (!text.contains(is_unspaced) && text.split_whitespace().count() < FEWEST_WORDS)
 }
 
 #[cfg(test)]
@@ -253,13 +287,44 @@ mod tests {
 
     #[test]
     fn a_nod_is_no_question() {
-        for nod in ["", "yes", "ok do it", "continue please", "/compact now and then go on", "  \n "] {
+        for nod in [
+            "",
+            "yes",
+            "ok do it",
+            "continue please",
+            "/compact now and then go on",
+            "  \n ",
+            "très bien",
+            "好的",
+            "继续吧",
+        ] {
             assert!(is_trivial(nod), "{nod}");
         }
-        for question in
-            ["why does the parser loop", "翻訳キャッシュが古い値を返すのはなぜですか", "fix the flaky test"]
-        {
+        for question in [
+            "why does the parser loop",
+            "翻訳キャッシュが古い値を返すのはなぜですか",
+            "fix the flaky test",
+            "汇率从哪里取",
+        ] {
             assert!(!is_trivial(question), "{question}");
         }
+    }
+
+    #[test]
+    fn an_embedder_gets_the_time_of_the_setting_less_the_scan() {
+        let limits = |ms| {
+            let limits = Limits::of(&Memory { auto_retrieve_ms: ms, ..Memory::default() });
+            [limits.embedder, limits.hedge, limits.daemon].map(|limit| limit.as_millis())
+        };
+        assert_eq!(limits(80), [40, 40, 60]);
+        assert_eq!(limits(150), [110, 40, 130]);
+        assert_eq!(limits(1_000), [160, 40, 180], "a hook ends after 200 ms, whatever is set");
+        assert_eq!(limits(20), [10, 10, 15], "little time is shared, too");
+    }
+
+    #[test]
+    fn the_frame_leaves_room_for_what_it_frames() {
+        let empty = context::tokens(&context::framed("Known about this (`remora show ID` has more):\n"));
+        assert!((FRAME_TOKENS - 10..=FRAME_TOKENS).contains(&empty), "{empty}");
     }
 }

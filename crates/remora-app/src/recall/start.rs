@@ -1,11 +1,11 @@
 //! The start of a session.
 
+use std::iter;
 use std::time::Instant;
 
-use remora_core::context::{self, LONGEST_SUBSTANCE, Material};
+use remora_core::context::{self, LaidDown, Material, substance};
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId};
-use remora_core::prose::substance;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment};
@@ -13,14 +13,25 @@ use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
 
-/// What a session gets at its start, logged. `source` says how it starts, in the host's word; `room` is the host's
-/// limit in tokens.
+/// Characters of a text that are considered. More than a few sentences of it are never shown.
+const MOST_READ: usize = 2_000;
+
+/// The agent that reads the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader<'a> {
+    /// Its limit in tokens.
+    pub limit: u64,
+    /// How it calls Remora: a name on its PATH, or a path.
+    pub command: &'a str,
+}
+
+/// What a session gets at its start, logged. `source` says how it starts, in the host's word.
 pub fn begin(
     store: &mut Store,
     session: &SessionRef,
     source: &str,
     settings: &Settings,
-    room: u64,
+    reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
@@ -30,8 +41,8 @@ pub fn begin(
         store.begin_epoch(session.id, now)?;
     }
     let Some(part) = part(source, session) else { return Ok(None) };
-    let budget = u64::from(settings.context.tokens).min(room);
-    let Some(injection) = context(store, session.project, part, settings, budget, now)? else {
+    let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
+    let Some(injection) = context(store, session.project, part, settings, reader, now)? else {
         return Ok(None);
     };
     store.log_retrieval(&injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
@@ -43,10 +54,10 @@ pub fn preview(
     store: &Store,
     project: ProjectId,
     settings: &Settings,
-    budget: u64,
+    reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
-    context(store, project, Recall::Everything, settings, budget, now)
+    context(store, project, Recall::Everything, settings, reader, now)
 }
 
 /// A session that goes on remembers itself, unless its host has just shortened it.
@@ -63,32 +74,34 @@ fn context(
     project: ProjectId,
     part: Recall,
     settings: &Settings,
-    budget: u64,
+    reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let mut material = store.material(project, part, settings.context.summaries)?;
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
-            Recall::Everything | Recall::OfSession(_) => store.always_told()?,
+            Recall::Everything | Recall::OfSession(_) => store.always_injected()?,
             Recall::Since { session, .. } => store.untold_notes(session)?,
         };
     }
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
+    material.files_since = store.files_since(project, valuable.iter().map(|id| id.0))?;
     for row in store.observations(&valuable)? {
         let observation = &row.observation;
-        let mut sentences = substance(&observation.narrative, LONGEST_SUBSTANCE);
-        if sentences.is_empty() {
-            sentences =
-                observation.facts.iter().flat_map(|fact| substance(fact, LONGEST_SUBSTANCE)).collect();
-        }
-        material.substance.insert(row.id.0, sentences.join(" "));
+        let text = iter::once(&observation.narrative).chain(&observation.facts);
+        let sentences = text.flat_map(|text| substance(text, MOST_READ)).collect();
+        material.substance.insert(row.id.0, sentences);
     }
-    Ok(context::render(&material, budget, now).map(|rendered| injection(rendered, &material)))
+    let rendered = context::render(&material, reader.command, reader.limit, now);
+    Ok(rendered.map(|rendered| injection(rendered, &material)))
 }
 
 fn injection(rendered: context::Context, material: &Material) -> Injection {
     let notes = rendered.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
-    let items = notes.chain(rendered.shown.iter().map(|id| Item::of_timeline(*id))).collect();
+    let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
+    let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
+    let timeline = rendered.observations.iter().map(|id| Item::of_timeline(*id));
+    let items = laid_down.chain(notes).chain(timeline).collect();
     Injection::new(rendered.text, items)
 }

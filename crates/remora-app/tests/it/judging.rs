@@ -28,7 +28,7 @@ fn a_wrong_observation_is_found_below_the_rest_and_never_injected() {
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {
-        let injection = world.recall(&request, &settings, false, at);
+        let injection = world.recall(&request, &settings, false, at).injection;
         injection.map_or_else(Vec::new, |found| found.items.into_iter().map(|item| item.id).collect())
     };
     assert_eq!(injected(&mut world), ["1"]);
@@ -65,7 +65,7 @@ fn a_replaced_observation_is_not_injected_and_found_lower_than_before() {
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {
-        let injection = world.recall(&request, &settings, false, now).unwrap();
+        let injection = world.recall(&request, &settings, false, now).injection.unwrap();
         injection.items.into_iter().map(|item| item.id).collect()
     };
     let found = |world: &World| {

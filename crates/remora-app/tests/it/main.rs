@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 
+mod curve;
 mod gate;
 mod judging;
+mod languages;
 mod memory;
+mod passages;
 mod story;

@@ -2,8 +2,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use remora_app::Engine;
-use remora_app::recall::Injection;
-use remora_app::recall::prompt::{PromptRequest, recall};
+use remora_app::recall::prompt::{Explained, PromptRequest, recall};
+use remora_app::recall::start;
 use remora_core::event::{Body, Event, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -80,6 +80,33 @@ impl World {
         SearchQuery::new(ProjectScope::One(self.project(project)), text)
     }
 
+    /// What comes with the first prompt of a new session, after its start; by words alone, or by meaning too.
+    pub(crate) fn first_prompt(
+        &mut self,
+        project: &str,
+        text: &str,
+        settings: &Settings,
+        by_meaning: bool,
+        now: Time,
+    ) -> Explained {
+        let name = format!("asks-{}", self.turns);
+        self.hook(project, &name, Body::SessionStarted { source: "startup".into() }, now);
+        let session = SessionRef { host: Host::ClaudeCode, id: name };
+        start::begin(
+            &mut self.store,
+            &session,
+            "startup",
+            settings,
+            start::Reader { command: "remora", limit: 2_000 },
+            now,
+        )
+        .unwrap();
+        let known = self.store.known_session(&session).unwrap().unwrap();
+        let request =
+            PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room: 2_000 };
+        self.recall(&request, settings, by_meaning, now)
+    }
+
     /// What is injected with a prompt, by words alone or by meaning too.
     pub(crate) fn recall(
         &mut self,
@@ -87,10 +114,10 @@ impl World {
         settings: &Settings,
         by_meaning: bool,
         now: Time,
-    ) -> Option<Injection> {
+    ) -> Explained {
         let embedder = by_meaning.then_some(&mut self.embedder as &mut dyn Embed);
         let engine = Engine { searcher: &self.searcher, embedder };
-        recall(&self.store, engine, request, settings, now).unwrap().injection
+        recall(&self.store, engine, request, settings, now).unwrap()
     }
 }
 

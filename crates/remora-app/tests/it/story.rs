@@ -7,16 +7,17 @@
 
 use std::fmt::Write as _;
 
-use remora_app::recall::prompt::PromptRequest;
+use remora_app::recall::Evidence;
 use remora_core::event::Body;
 use remora_core::host::Host;
-use remora_core::ids::{ObservationId, SessionId};
+use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::{Embed, SearchQuery};
 use serde::Deserialize;
 
+use crate::curve::Measured;
 use crate::memory::World;
 
 /// Each session's line is followed by what was learned in it.
@@ -55,6 +56,8 @@ struct Golden {
 struct Outcome {
     golden: Golden,
     told: Vec<(String, f64)>,
+    tokens: u64,
+    evidence: Evidence,
     /// Where what was expected stands among all that was found.
     place: String,
 }
@@ -96,28 +99,43 @@ fn live_through_the_story() -> World {
     world
 }
 
-/// A session that knows nothing yet.
-fn fresh_session(world: &mut World, now: Time) -> SessionId {
-    world.hook(PROJECT, "fresh", Body::SessionStarted { source: "startup".into() }, now);
-    let named = world.store.sessions_named("fresh").unwrap();
-    named.first().unwrap().id
-}
-
+/// Each prompt is the first of a new session, after its start.
 fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
     let now = Time::from_iso("2025-08-01T09:00:00Z").unwrap();
-    let session = fresh_session(world, now);
-    let project = world.project(PROJECT);
     let mut outcomes = Vec::new();
     for golden in lines::<Golden>(PROMPTS) {
-        let request = PromptRequest { text: golden.prompt.clone(), project, session, room: 2_000 };
-        let injection = world.recall(&request, &Settings::default(), by_meaning, now);
-        let items = injection.map(|injection| injection.items).unwrap_or_default();
+        let explained = world.first_prompt(PROJECT, &golden.prompt, &Settings::default(), by_meaning, now);
+        let tokens = explained.injection.as_ref().map_or(0, |injection| injection.tokens);
+        let items = explained.injection.map(|injection| injection.items).unwrap_or_default();
         let told = items.into_iter().map(|item| (title(world, &item.id), item.score.unwrap_or_default()));
         let told = told.collect();
         let place = place(world, &golden, by_meaning, now);
-        outcomes.push(Outcome { golden, told, place });
+        outcomes.push(Outcome { golden, told, tokens, place, evidence: explained.explanation.evidence });
     }
     outcomes
+}
+
+/// What speaks for injecting something with each prompt that is measured or tuned by.
+pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
+    let mut world = live_through_the_story();
+    if by_meaning {
+        world.index();
+    }
+    let outcomes = ask(&mut world, by_meaning);
+    let outcomes = outcomes.into_iter().filter(|outcome| outcome.golden.half != "across");
+    let of = |outcome: Outcome| Measured {
+        set: "en",
+        is_question: !outcome.golden.expected.is_empty(),
+        is_answer: outcome
+            .evidence
+            .passages
+            .iter()
+            .any(|(record, _)| outcome.golden.expected.contains(&title(&world, &record.to_string()))),
+        is_injected: !outcome.told.is_empty(),
+        evidence: outcome.evidence,
+        tokens: outcome.tokens,
+    };
+    outcomes.map(of).collect()
 }
 
 /// The title of an observation; anything else by its id.

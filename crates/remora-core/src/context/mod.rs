@@ -9,11 +9,14 @@ mod files;
 mod frame;
 mod noted;
 mod recalled;
+mod since;
+mod standing;
 mod timeline;
+mod valuable;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::{BTreeMap, HashSet};
 
+use crate::document::{RecordId, RecordKind};
 use crate::feedback::Feedback;
 use crate::memory::ObservationType;
 use crate::time::Time;
@@ -23,20 +26,25 @@ pub use files::{folder_section, project_section};
 pub use frame::framed;
 use frame::safe;
 pub use noted::Noted;
-pub use recalled::{LONGEST_TEXT, Recalled, recalled};
+pub use recalled::{LONGEST_TEXT, PromptContext, Recalled, recalled};
+pub use since::FileSince;
+pub use valuable::{most_valuable, substance};
 
-/// The most characters of one line of a summary, and of one fact.
-const LONGEST_LINE: usize = 400;
+/// The most characters of one fact, of a project's name, and of the command that reaches Remora.
 const LONGEST_FACT: usize = 200;
+const LONGEST_NAME: usize = 80;
+const LONGEST_COMMAND: usize = 400;
 
 /// What is known of a project.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Material {
     pub project: String,
     /// Preferences, conventions and corrections in the user's own words, the most important first.
-    pub laid_down: Vec<String>,
-    /// What the most valuable observations say, in a sentence or two, by their ids.
-    pub substance: BTreeMap<i64, String>,
+    pub laid_down: Vec<LaidDown>,
+    /// Sentences of the most valuable observations by their ids: what [`substance`] returns.
+    pub substance: BTreeMap<i64, Vec<String>>,
+    /// Observations among those whose file is not what it was.
+    pub files_since: BTreeMap<i64, FileSince>,
     /// What always holds, most important first.
     pub facts: Vec<String>,
     /// The user's own notes, the most important first.
@@ -46,6 +54,16 @@ pub struct Material {
     pub observations: Vec<Known>,
     /// Files that were worked on lately, or that git calls changed.
     pub hot_files: Vec<String>,
+    /// Files that git called changed when it was last asked.
+    pub uncommitted: Vec<String>,
+}
+
+/// Something the user laid down, in their own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaidDown {
+    /// A fact, or an observation that the user saved.
+    pub id: RecordId,
+    pub text: String,
 }
 
 /// A session by its summary.
@@ -56,6 +74,15 @@ pub struct PastSession {
     pub learned: String,
     pub completed: String,
     pub next_steps: String,
+    /// What the commands of the session prove: which checks pass or fail.
+    pub notes: String,
+}
+
+impl PastSession {
+    /// Whether more is known of it than what was wanted.
+    pub fn is_substantial(&self) -> bool {
+        [&self.completed, &self.learned, &self.next_steps].iter().any(|part| !part.trim().is_empty())
+    }
 }
 
 /// An observation as the timeline shows it.
@@ -76,46 +103,37 @@ pub struct Known {
     pub feedback: Feedback,
 }
 
-/// What was made of the material.
+/// Text to inject, and the records it is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     pub text: String,
-    /// The observations it shows.
-    pub shown: Vec<i64>,
-    /// Which of the notes it shows, counted.
+    /// The observations in it, by their ids.
+    pub observations: Vec<i64>,
+    /// The notes in it, by their places in the material.
     pub notes: Vec<usize>,
+    /// What it shows of the user's own words.
+    pub laid_down: Vec<RecordId>,
 }
 
 /// Estimated tokens of a text.
 pub fn tokens(text: &str) -> u64 {
     let (mut spaced, mut unspaced) = (0_u64, 0_u64);
     for character in text.chars() {
-        match u32::from(character) {
-            0x0E00..=0x0EFF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => {
-                unspaced += 1;
-            }
-            _ => spaced += 1,
+        if crate::text::is_unspaced(character) {
+            unspaced += 1;
+        } else {
+            spaced += 1;
         }
     }
     spaced.div_ceil(4) + unspaced
 }
 
-/// How many observations get a sentence of substance at the start of a session.
-const WITH_SUBSTANCE: usize = 8;
-/// The most characters of that.
-pub const LONGEST_SUBSTANCE: usize = 260;
-
-/// The observations whose substance is worth reading at the start of a session, the most valuable first.
-pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
-    let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
-    by_worth.into_iter().take(WITH_SUBSTANCE).map(|known| known.id).collect()
-}
-
-/// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing.
+/// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing. `command` is how
+/// the agent reaches Remora.
 ///
 /// First comes what the user laid down, in a block of its own that does not say "reference data". Then where things
-/// stand, what is most valuable with its substance, and the titles of the rest.
-pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
+/// stand, what is most valuable with its substance, the titles of the rest, and how to ask for more.
+pub fn render(material: &Material, command: &str, budget: u64, now: Time) -> Option<Context> {
     let is_empty = material.facts.is_empty()
         && material.summaries.is_empty()
         && material.observations.is_empty()
@@ -123,13 +141,11 @@ pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
     if is_empty && material.notes.is_empty() {
         return None;
     }
-    let header = format!(
-        "# Memory of {}\nMore: `remora search WORDS`, `remora show ID`, `remora timeline ID`.\n",
-        safe(&material.project, 80)
-    );
-    let mut left = budget.checked_sub(tokens(&framed(&header)))?;
-    let laid_down = laid_down(&material.laid_down, left * 20 / 100);
-    left = left.saturating_sub(tokens(&laid_down));
+    let header = format!("# Memory of {}\n", safe(&material.project, LONGEST_NAME));
+    let more = more(command);
+    let mut left = budget.checked_sub(tokens(&framed(&format!("{header}{more}"))))?;
+    let (own_words, laid_down) = laid_down(&material.laid_down, left * 20 / 100);
+    left = left.saturating_sub(tokens(&own_words));
     let mut body = header;
     let mut add = |part: String, left: &mut u64| {
         *left = left.saturating_sub(tokens(&part));
@@ -138,47 +154,39 @@ pub fn render(material: &Material, budget: u64, now: Time) -> Option<Context> {
     add(facts(&material.facts, left * 15 / 100), &mut left);
     let (noted, notes) = noted::render(&material.notes, left * 30 / 100);
     add(noted, &mut left);
-    add(sessions(&material.summaries, left * 40 / 100), &mut left);
-    let (known, mut shown) = valuable(material, left * 70 / 100, now);
-    add(known, &mut left);
-    let rest: Vec<Known> =
-        material.observations.iter().filter(|known| !shown.contains(&known.id)).cloned().collect();
-    let (timeline, titles) = timeline::render(&rest, &material.hot_files, left, now);
-    add(timeline, &mut left);
-    shown.extend(titles);
+    // A sentence that one part has is left out of the parts after it.
+    let mut said = HashSet::new();
+    add(standing::render(material, left * 40 / 100, &mut said), &mut left);
+    // What stands above in the user's words is not repeated here.
+    let own: Vec<i64> =
+        laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
+    let (valuable, mut observations) = valuable::render(material, &own, left, &mut said, now);
+    add(valuable, &mut left);
+    let rest: Vec<&Known> = timeline::by_start_worth(&material.observations, &material.hot_files, now)
+        .into_iter()
+        .filter(|known| !observations.contains(&known.id) && !own.contains(&known.id))
+        .collect();
+    let (index, titles) = timeline::render(&rest, left);
+    body.push_str(&index);
+    body.push_str(&more);
+    observations.extend(titles);
     let is_more = !is_empty || !notes.is_empty();
-    is_more.then(|| Context { text: format!("{laid_down}{}", framed(&body)), shown, notes })
+    is_more.then(|| Context { text: format!("{own_words}{}", framed(&body)), observations, notes, laid_down })
 }
 
 /// The user's own words stand apart: they are what an agent should go by.
-fn laid_down(words: &[String], budget: u64) -> String {
+fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
-    let lines = words.iter().map(|words| format!("- {}\n", safe(words, LONGEST_FACT)));
-    let list = part("", lines, budget.saturating_sub(tokens(OPENING) + 20));
-    if list.is_empty() { list } else { frame::own_words(OPENING, &list) + "\n" }
-}
-
-/// The most valuable observations, with what they say.
-fn valuable(material: &Material, budget: u64, now: Time) -> (String, Vec<i64>) {
-    let mut text = "\n## Worth knowing\n".to_owned();
-    let mut shown = Vec::new();
-    let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
-    for known in by_worth.into_iter().take(WITH_SUBSTANCE) {
-        let Some(substance) = material.substance.get(&known.id) else { continue };
-        let title = safe(&known.title, 120);
-        let substance = safe(substance, LONGEST_SUBSTANCE + 20);
-        let says = if substance.starts_with(title.trim_end_matches(['.', '…'])) {
-            substance
-        } else {
-            format!("{title}: {substance}")
-        };
-        let line = format!("- #{} {} {says}\n", known.id, known.kind.emoji());
-        if tokens(&text) + tokens(&line) <= budget {
-            text.push_str(&line);
-            shown.push(known.id);
+    let budget = budget.saturating_sub(tokens(OPENING) + 20);
+    let (mut list, mut shown) = (String::new(), Vec::new());
+    for LaidDown { id, text } in words {
+        let line = format!("- {}\n", safe(text, LONGEST_FACT));
+        if tokens(&list) + tokens(&line) <= budget {
+            list.push_str(&line);
+            shown.push(*id);
         }
     }
-    if shown.is_empty() { (String::new(), shown) } else { (text, shown) }
+    if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
 fn facts(facts: &[String], budget: u64) -> String {
@@ -186,34 +194,13 @@ fn facts(facts: &[String], budget: u64) -> String {
     part("\n## Standing facts\n", lines, budget)
 }
 
-/// Where things stand: what the last sessions were asked for, what came of it, what is open.
-fn sessions(sessions: &[PastSession], budget: u64) -> String {
-    let Some((last, earlier)) = sessions.split_first() else { return String::new() };
-    let lines = [
-        ("Asked", &last.request),
-        ("Done", &last.completed),
-        ("Open", &last.next_steps),
-        ("Learned", &last.learned),
-    ];
-    let lines = lines
-        .into_iter()
-        .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(name, text)| format!("- {name}: {}\n", safe(text, LONGEST_LINE)));
-    let mut text = part(&format!("\n## Where things stand ({})\n", day(last.at)), lines, budget);
-    let left = budget.saturating_sub(tokens(&text));
-    let lines = earlier.iter().map(|session| {
-        let outcome = if session.completed.is_empty() { &session.learned } else { &session.completed };
-        let mut line = format!("- {}: {}", day(session.at), safe(&session.request, 120));
-        if !outcome.trim().is_empty() {
-            let _ = write!(line, " → {}", safe(outcome, 160));
-        }
-        if !session.next_steps.trim().is_empty() {
-            let _ = write!(line, " (open: {})", safe(&session.next_steps, 120));
-        }
-        line + "\n"
-    });
-    text.push_str(&part("\n## Earlier sessions\n", lines, left));
-    text
+/// How an agent asks for more.
+fn more(command: &str) -> String {
+    let command = safe(command, LONGEST_COMMAND);
+    format!(
+        "\nMore: `{command} show ID` has the whole of an entry, `{command} search WORDS` finds others, \
+         `{command} timeline ID` shows what came before and after.\n"
+    )
 }
 
 /// A heading with as many lines as fit; nothing at all without a line.

@@ -1,46 +1,167 @@
-//! The index: one dense line an observation, by day, the most valuable where not all fit.
+//! The index: one dense line an observation, the most valuable where not all fit.
+//!
+//! A day with several lines has a heading of its own. Days with few lines share one, because a heading for every line
+//! would cost a quarter of the text.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::frame::safe;
-use super::{Known, day, tokens};
-use crate::memory::ObservationType;
+use super::{Known, tokens};
 use crate::time::Time;
 
-const LONGEST_TITLE: usize = 100;
+pub(super) const LONGEST_TITLE: usize = 100;
 const HEADING: &str = "\n## Index\n| id | time | type | title | tokens to read |\n";
-/// Work that took this many tokens is dear to do again.
-const DEAR: u64 = 5_000;
-/// After so many days, being recent counts half as much.
+/// With this many lines, a day has a heading of its own.
+const DENSE: usize = 3;
+/// The most tokens of a heading: `### Dec 28, 2025 to Feb 10, 2026`.
+const HEADING_TOKENS: u64 = 9;
+/// Work that took this many tokens is expensive to do again.
+const EXPENSIVE: u64 = 5_000;
+/// After this many days, being recent counts half as much.
 const HALF_LIFE_DAYS: f64 = 14.0;
 
-/// What use adds at most, beside being recent, and what being told in vain takes at most.
+/// The most that use adds, and the most that unused injections take away.
 const USED: f64 = 0.6;
 const NEGLECTED: f64 = 0.2;
 
-/// The least a line takes, in tokens: with less left there is no use in looking further.
+/// The least tokens of a line. With less left, no further line is tried.
 const SHORTEST_LINE: u64 = 8;
 
-/// An observation as it is shown.
-struct Item<'a> {
-    known: &'a Known,
-    day: String,
-    line: String,
+/// The clock that dates are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The user's.
+    Local,
+    /// For files, which must read the same on every machine.
+    Utc,
 }
 
-/// The lines, and the ids they show.
-pub(super) fn render(known: &[Known], hot: &[String], budget: u64, now: Time) -> (String, Vec<i64>) {
-    let by_worth = by_start_worth(known, hot, now).into_iter();
-    let mut chosen = choose(by_worth, budget.saturating_sub(tokens(HEADING)));
-    if chosen.is_empty() {
-        return (String::new(), Vec::new());
+impl Clock {
+    /// `2026-03-10`, in the order of time.
+    pub(super) fn date(self, at: Time) -> String {
+        match self {
+            Self::Local => at.date(),
+            Self::Utc => at.iso().chars().take(10).collect(),
+        }
     }
-    let ids = chosen.iter().map(|item| item.known.id).collect();
-    chosen.sort_by(|a, b| b.known.at.cmp(&a.known.at).then(b.known.id.cmp(&a.known.id)));
-    (lay_out(&chosen), ids)
+
+    fn format(self, at: Time, format: &str) -> String {
+        match self {
+            Self::Local => at.format(format),
+            Self::Utc => at.format_utc(format),
+        }
+    }
 }
 
-/// By what they are worth at the start of a session.
+/// Lines of an index that fit into a limit, in the order they were added.
+#[derive(Debug)]
+pub(super) struct Index<'a> {
+    clock: Clock,
+    rows: Vec<Row<'a>>,
+    days: BTreeMap<String, usize>,
+    cost: u64,
+}
+
+#[derive(Debug)]
+struct Row<'a> {
+    known: &'a Known,
+    date: String,
+    /// `| 🐛 | title | ~45 |`
+    rest: String,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, rows: Vec::new(), days: BTreeMap::new(), cost: 0 }
+    }
+
+    /// Adds as many as fit, whole. A shorter one may fit where a longer one does not.
+    pub(super) fn fill(
+        &mut self,
+        known: impl Iterator<Item = &'a Known>,
+        limit: u64,
+        title: impl Fn(&str) -> String,
+    ) {
+        for known in known {
+            if self.cost() + SHORTEST_LINE > limit {
+                return;
+            }
+            let row = Row { known, date: self.clock.date(known.at), rest: rest(known, &title) };
+            // The column of the time has at most six characters: `14:30`, `Mar 10`.
+            let cost = tokens(&format!("| #{} | ------ {}", known.id, row.rest));
+            *self.days.entry(row.date.clone()).or_default() += 1;
+            self.cost += cost;
+            if self.cost() > limit {
+                self.cost -= cost;
+                self.take_back(&row.date);
+            } else {
+                self.rows.push(row);
+            }
+        }
+    }
+
+    fn take_back(&mut self, date: &str) {
+        if let Some(count) = self.days.get_mut(date) {
+            *count -= 1;
+            if *count == 0 {
+                self.days.remove(date);
+            }
+        }
+    }
+
+    /// Tokens of its lines and headings, or a little more.
+    fn cost(&self) -> u64 {
+        let mut headings = 0;
+        let mut is_shared = false;
+        for lines in self.days.values() {
+            let is_sparse = *lines < DENSE;
+            headings += u64::from(!(is_sparse && is_shared));
+            is_shared = is_sparse;
+        }
+        self.cost + headings * HEADING_TOKENS
+    }
+
+    pub(super) fn ids(&self) -> Vec<i64> {
+        self.rows.iter().map(|row| row.known.id).collect()
+    }
+
+    /// The newest first.
+    pub(super) fn text(mut self) -> String {
+        self.rows.sort_by(|a, b| b.known.at.cmp(&a.known.at).then(b.known.id.cmp(&a.known.id)));
+        let is_sparse = |row: &Row<'_>| self.days.get(&row.date).is_some_and(|lines| *lines < DENSE);
+        let mut text = String::new();
+        for group in self.rows.chunk_by(|a, b| a.date == b.date || (is_sparse(a) && is_sparse(b))) {
+            let (newest, oldest) = (&group[0], &group[group.len() - 1]);
+            let is_one_day = newest.date == oldest.date;
+            let day = |row: &Row<'_>| self.clock.format(row.known.at, "%b %-d, %Y");
+            let span = if is_one_day { day(newest) } else { format!("{} to {}", day(oldest), day(newest)) };
+            let _ = writeln!(text, "### {span}");
+            let format = if is_one_day { "%H:%M" } else { "%b %-d" };
+            for row in group {
+                let time = self.clock.format(row.known.at, format);
+                let _ = write!(text, "| #{} | {time} {}", row.known.id, row.rest);
+            }
+        }
+        text
+    }
+}
+
+fn rest(known: &Known, title: impl Fn(&str) -> String) -> String {
+    let title = title(&known.title).replace('|', "¦");
+    format!("| {} | {title} | ~{} |\n", known.kind.emoji(), known.tokens)
+}
+
+/// The index at the start of a session, and the observations in it.
+pub(super) fn render(known: &[&Known], limit: u64) -> (String, Vec<i64>) {
+    let mut index = Index::new(Clock::Local);
+    let title = |title: &str| safe(title, LONGEST_TITLE);
+    index.fill(known.iter().copied(), limit.saturating_sub(tokens(HEADING)), title);
+    let ids = index.ids();
+    if ids.is_empty() { (String::new(), ids) } else { (format!("{HEADING}{}", index.text()), ids) }
+}
+
+/// By their worth at the start of a session, the most valuable first.
 pub(super) fn by_start_worth<'a>(known: &'a [Known], hot: &[String], now: Time) -> Vec<&'a Known> {
     by_worth(known, |known| worth(known, hot, now) + use_worth(known, now))
 }
@@ -56,77 +177,84 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
     by_worth.into_iter().map(|(_, known)| known).collect()
 }
 
-/// Takes what is worth most and fits, with the headings it needs. Whole items only; a shorter one may still fit.
-fn choose<'a>(by_worth: impl Iterator<Item = &'a Known>, mut left: u64) -> Vec<Item<'a>> {
-    let mut days: HashSet<String> = HashSet::new();
-    let mut chosen = Vec::new();
-    for known in by_worth {
-        if left < SHORTEST_LINE {
-            break;
-        }
-        let item = Item { known, day: day(known.at), line: line(known) };
-        let mut cost = tokens(&item.line);
-        if !days.contains(&item.day) {
-            cost += tokens(&day_heading(&item.day));
-        }
-        if cost <= left {
-            left -= cost;
-            days.insert(item.day.clone());
-            chosen.push(item);
-        }
-    }
-    chosen
-}
-
-/// The latest day first.
-fn lay_out(items: &[Item<'_>]) -> String {
-    let mut text = HEADING.to_owned();
-    for of_day in items.chunk_by(|a, b| a.day == b.day) {
-        text.push_str(&day_heading(&of_day[0].day));
-        for item in of_day {
-            text.push_str(&item.line);
-        }
-    }
-    text
-}
-
-fn day_heading(day: &str) -> String {
-    format!("### {day}\n")
-}
-
-fn line(known: &Known) -> String {
-    format!(
-        "| #{} | {} | {} | {} | ~{} |\n",
-        known.id,
-        known.at.format("%H:%M"),
-        known.kind.emoji(),
-        safe(&known.title, LONGEST_TITLE).replace('|', "¦"),
-        known.tokens
-    )
-}
-
-/// What is worth knowing first: decisions, bugs, what was dear to find out, what the work is about at the moment, and
-/// what is recent.
+/// Decisions and bugs are worth most, and so is what was expensive to find out, concerns a file in work, or is recent.
 pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
-    let kind = match known.kind {
-        ObservationType::Decision => 1.0,
-        ObservationType::Bugfix => 0.8,
-        ObservationType::Feature => 0.6,
-        ObservationType::Discovery => 0.5,
-        ObservationType::Refactor => 0.4,
-        ObservationType::Change => 0.3,
-    };
-    let dear = if known.discovery_tokens >= DEAR { 0.3 } else { 0.0 };
+    let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
     // A folder that is new as a whole ends with a slash.
     let is_hot =
         |file: &String| hot.iter().any(|hot| hot == file || (hot.ends_with('/') && file.starts_with(hot)));
     let is_hot = known.file.as_ref().is_some_and(is_hot);
     let days = now.since(known.at).as_secs_f64() / 86_400.0;
     let recent = 1.5 * 0.5_f64.powf(days / HALF_LIFE_DAYS);
-    kind + dear + if is_hot { 0.5 } else { 0.0 } + recent
+    known.kind.worth() + expensive + if is_hot { 0.5 } else { 0.0 } + recent
 }
 
-/// What its use adds to that; nothing where nothing became of it.
+/// Bonus for past use, penalty for unused injections; zero if the observation was never injected.
 fn use_worth(known: &Known, now: Time) -> f64 {
     USED * known.feedback.use_made(now) - NEGLECTED * known.feedback.neglect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Feedback;
+    use crate::memory::ObservationType;
+
+    fn known(id: i64, days_ago: i64) -> Known {
+        Known {
+            id,
+            at: Time(1_773_144_000_000 - days_ago * 86_400_000),
+            kind: ObservationType::Bugfix,
+            title: format!("Bug {id}"),
+            tokens: 45,
+            discovery_tokens: 0,
+            file: None,
+            pinned: false,
+            feedback: Feedback::default(),
+        }
+    }
+
+    fn index(known: &[Known], limit: u64) -> String {
+        let mut index = Index::new(Clock::Utc);
+        index.fill(known.iter(), limit, str::to_owned);
+        index.text()
+    }
+
+    #[test]
+    fn days_with_few_lines_share_a_heading() {
+        let all =
+            [known(7, 0), known(6, 0), known(5, 0), known(4, 1), known(3, 9), known(2, 80), known(1, 80)];
+        assert_eq!(
+            index(&all, 500),
+            "### Mar 10, 2026\n\
+             | #7 | 12:00 | 🐛 | Bug 7 | ~45 |\n\
+             | #6 | 12:00 | 🐛 | Bug 6 | ~45 |\n\
+             | #5 | 12:00 | 🐛 | Bug 5 | ~45 |\n\
+             ### Dec 20, 2025 to Mar 9, 2026\n\
+             | #4 | Mar 9 | 🐛 | Bug 4 | ~45 |\n\
+             | #3 | Mar 1 | 🐛 | Bug 3 | ~45 |\n\
+             | #2 | Dec 20 | 🐛 | Bug 2 | ~45 |\n\
+             | #1 | Dec 20 | 🐛 | Bug 1 | ~45 |\n"
+        );
+        assert_eq!(index(&all[3..4], 500), "### Mar 9, 2026\n| #4 | 12:00 | 🐛 | Bug 4 | ~45 |\n");
+        assert_eq!(index(&[], 500), "");
+    }
+
+    #[test]
+    fn lines_and_headings_stay_within_the_limit_and_use_it() {
+        let sparse: Vec<Known> = (0..60).map(|day| known(100 - day, day)).collect();
+        let dense: Vec<Known> = (0..60).map(|n| known(100 - n, n / 5)).collect();
+        for (known, headings) in [(&sparse, 1), (&dense, 12)] {
+            for limit in [0, 10, 20, 57, 100, 300, 2_000] {
+                let text = index(known, limit);
+                assert!(tokens(&text) <= limit, "{limit}: {text}");
+                if (100..2_000).contains(&limit) {
+                    assert!(tokens(&text) * 10 > limit * 7, "{limit}: {}", tokens(&text));
+                }
+            }
+            let text = index(known, 2_000);
+            assert_eq!(text.lines().filter(|line| line.starts_with("###")).count(), headings);
+            assert_eq!(text.lines().filter(|line| line.starts_with('|')).count(), 60);
+        }
+    }
 }

@@ -61,8 +61,8 @@ impl PrivateTags {
     fn decide(&mut self, more: More, out: &mut impl PublicText) {
         loop {
             match classify(&self.pending, more) {
-                Verdict::Undecided => return,
-                Verdict::Text => {
+                Reading::Undecided => return,
+                Reading::Text => {
                     let held = std::mem::take(&mut self.pending);
                     self.emit(&held[..1], out);
                     // Another tag may begin inside what was held back.
@@ -71,7 +71,7 @@ impl PrivateTags {
                     self.emit(&rest[..start], out);
                     self.pending.extend_from_slice(&rest[start..]);
                 }
-                Verdict::Tag(tag, length) => {
+                Reading::Tag(tag, length) => {
                     let held = std::mem::take(&mut self.pending);
                     self.apply(tag, out);
                     self.push(&held[length..], out);
@@ -120,20 +120,20 @@ enum Tag {
     Empty,
 }
 
-enum Verdict {
+enum Reading {
     Undecided,
     Text,
     Tag(Tag, usize),
 }
 
 /// Whether `held` begins with a tag. Needs to see one character behind the name to know that the name ended.
-fn classify(held: &[u8], more: More) -> Verdict {
+fn classify(held: &[u8], more: More) -> Reading {
     let undecided =
-        if more == More::Never || held.len() > LONGEST_TAG { Verdict::Text } else { Verdict::Undecided };
+        if more == More::Never || held.len() > LONGEST_TAG { Reading::Text } else { Reading::Undecided };
     let mut cursor = Cursor { bytes: held, at: 0 };
     match cursor.one_of(&[b"<", b"\\u003c", b"&lt;"]) {
         Step::Matched => {}
-        Step::Differs => return Verdict::Text,
+        Step::Differs => return Reading::Text,
         Step::Short => return undecided,
     }
     cursor.skip_blanks();
@@ -145,7 +145,7 @@ fn classify(held: &[u8], more: More) -> Verdict {
     cursor.skip_blanks();
     match cursor.one_of(&[NAME]) {
         Step::Matched => {}
-        Step::Differs => return Verdict::Text,
+        Step::Differs => return Reading::Text,
         Step::Short => return undecided,
     }
     let after_name = cursor.at;
@@ -155,17 +155,17 @@ fn classify(held: &[u8], more: More) -> Verdict {
     let blanks = cursor.at > after_name;
     if !closing {
         match cursor.one_of(&[b"/>", b"/\\u003e", b"/&gt;"]) {
-            Step::Matched => return Verdict::Tag(Tag::Empty, cursor.at),
-            Step::Short if may_wait => return Verdict::Undecided,
+            Step::Matched => return Reading::Tag(Tag::Empty, cursor.at),
+            Step::Short if may_wait => return Reading::Undecided,
             Step::Short | Step::Differs => {}
         }
     }
     match cursor.one_of(&[b">", b"\\u003e", b"&gt;"]) {
-        Step::Matched => Verdict::Tag(tag, cursor.at),
-        Step::Short if may_wait => Verdict::Undecided,
-        Step::Short => Verdict::Tag(tag, after_name),
-        Step::Differs if blanks || cursor.peek() == Some(b'/') => Verdict::Tag(tag, after_name),
-        Step::Differs => Verdict::Text,
+        Step::Matched => Reading::Tag(tag, cursor.at),
+        Step::Short if may_wait => Reading::Undecided,
+        Step::Short => Reading::Tag(tag, after_name),
+        Step::Differs if blanks || cursor.peek() == Some(b'/') => Reading::Tag(tag, after_name),
+        Step::Differs => Reading::Text,
     }
 }
 

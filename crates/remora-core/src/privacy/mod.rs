@@ -3,14 +3,14 @@
 //! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
 //! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`remora_redact`]), and only then is
 //! the event cut to size, so that no cut can split a secret and hide it from the rules. What a person types to be
-//! remembered goes the same way and becomes a [`Note`]; a note of their own becomes a [`VaultNote`].
+//! remembered goes the same way and becomes a [`SavedText`]; a note of their own becomes a [`VaultNote`].
 
 mod fit;
-mod note;
+mod saved_text;
 pub mod tags;
 mod vault_note;
 
-pub use note::{Draft, LONGEST_TITLE, Note};
+pub use saved_text::{Draft, LONGEST_TITLE, SavedText};
 pub use vault_note::{MOST_READ, VaultNote};
 
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@ pub const MOST_READ: usize = 256 << 10;
 const MOST_KEPT: usize = 64 << 10;
 /// At the end of what was read a secret may have been cut in half, and then no rule knows it.
 const UNSURE: usize = 4 << 10;
-/// About as much of a note is told.
+/// About this much of a note is injected.
 const EXCERPT: usize = 500;
 const LONGEST_PATH: usize = 1024;
 

@@ -37,10 +37,21 @@ pub enum Role {
     Account,
 }
 
+/// Where a sentence stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    Prose,
+    /// In a list.
+    Item,
+    /// A row of a table.
+    Row,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     pub text: String,
     pub role: Role,
+    pub form: Form,
 }
 
 /// The sentences of a Markdown text with the role of each. Headings, and sentences that introduce a list, colour what
@@ -58,23 +69,23 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
             Block::Rule => section = Section::None,
             Block::Intro(text) => {
                 list = Some(section.introduced(&text));
-                found.extend(in_section(section, &text));
+                found.extend(in_section(section, Form::Prose, &text));
             }
-            Block::Paragraph(text) => found.extend(in_section(section, &text)),
-            Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, &text)),
-            Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), &text)),
+            Block::Paragraph(text) => found.extend(in_section(section, Form::Prose, &text)),
+            Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, Form::Item, &text)),
+            Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), Form::Item, &text)),
             // A row is one statement, whatever marks are in it.
             Block::Row(text) => {
                 let role = list.unwrap_or(section).role(&text);
-                found.push(Sentence { text, role });
+                found.push(Sentence { text, role, form: Form::Row });
             }
         }
     }
     found
 }
 
-fn in_section(section: Section, text: &str) -> Vec<Sentence> {
-    let sentence = |text: String| Sentence { role: section.role(&text), text };
+fn in_section(section: Section, form: Form, text: &str) -> Vec<Sentence> {
+    let sentence = |text: String| Sentence { role: section.role(&text), text, form };
     split(text).into_iter().map(sentence).collect()
 }
 
@@ -88,25 +99,6 @@ impl Role {
     pub fn is_idle(self) -> bool {
         matches!(self, Self::Courtesy | Self::Offer | Self::Intent | Self::Lead | Self::Status)
     }
-}
-
-/// The sentences of a text that say most, in their order, up to this many characters: knowledge first, then the rest.
-pub fn substance(text: &str, most: usize) -> Vec<String> {
-    let all: Vec<Sentence> =
-        sentences(text).into_iter().filter(|sentence| !sentence.role.is_idle()).collect();
-    let (knowledge, rest): (Vec<usize>, Vec<usize>) =
-        (0..all.len()).partition(|place| all[*place].role.is_knowledge());
-    let mut chosen = Vec::new();
-    let mut length = 0;
-    for place in knowledge.into_iter().chain(rest) {
-        let cost = all[place].text.chars().count() + 1;
-        if length + cost <= most {
-            length += cost;
-            chosen.push(place);
-        }
-    }
-    chosen.sort_unstable();
-    chosen.into_iter().map(|place| all[place].text.clone()).collect()
 }
 
 /// Names what a text says: case, marks and spaces make no difference. FNV-1a, because it is stored.

@@ -66,6 +66,8 @@ pub(super) fn role(sentence: &str) -> Role {
         Role::Offer
     } else if normal.count() <= 6 && normal.starts(words::COURTESY) {
         Role::Courtesy
+    } else if ends(&[':', '：']) && normal.starts(words::HERE) {
+        Role::Lead
     } else if normal.starts(words::INTENT) {
         Role::Intent
     } else if is_without_subject(&normal) {

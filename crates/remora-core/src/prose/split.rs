@@ -1,10 +1,21 @@
 //! Where a sentence ends.
 
+use crate::text::is_unspaced;
+
+/// Dots that end no sentence, in English, German, French and Spanish.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "z.B.", "bzw.", "d.h.", "ca.", "Nr.", "u.a.",
+    "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.",
+];
+/// Marks that close what a sentence stands in. They belong to the sentence before them.
+const CLOSING: &[char] = &['"', '\'', '”', '’', '»', ')', ']', '」', '』', '）', '】', '》'];
+/// The lead-in to code, such as "When you're ready:", is at most this long: in words, or in letters of a script without
+/// spaces.
+const LEAD_IN_WORDS: usize = 4;
+const LEAD_IN_LETTERS: usize = 8;
+
 /// Splits at the ends of sentences, not at the dots of `main.rs`, `3.5` or `e.g.`.
 pub(super) fn split(text: &str) -> Vec<String> {
-    const ABBREVIATIONS: &[&str] = &[
-        "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "z.B.", "bzw.", "d.h.", "ca.", "Nr.", "p.ex.",
-    ];
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut in_code = false;
@@ -12,24 +23,94 @@ pub(super) fn split(text: &str) -> Vec<String> {
         if c == '`' {
             in_code = !in_code;
         }
-        if in_code || !matches!(c, '.' | '!' | '?') {
+        // A mark that closes the sentence before was taken with it.
+        if in_code || at < start {
             continue;
         }
         let after = &text[at + c.len_utf8()..];
-        let ends = after.is_empty()
-            || (after.starts_with(' ') && !after.trim_start().starts_with(|c: char| c.is_lowercase()));
-        let word = text[start..=at].rsplit(' ').next().unwrap_or_default();
-        if ends && !ABBREVIATIONS.contains(&word) {
-            sentences.push(text[start..=at].trim().to_owned());
-            start = at + 1;
+        let is_end = match c {
+            '.' | '!' | '?' => ends_here(after) && !is_abbreviation(&text[start..=at]),
+            // Written without a space after them. An ellipsis of such a script comes in pairs.
+            '。' | '｡' | '！' | '？' | '；' | '．' | '।' | '॥' | '؟' | '۔' => {
+                !after.starts_with(['。', '！', '？', '.', '!', '?'])
+            }
+            _ => false,
+        };
+        if is_end {
+            let end = text.len() - after_closing(after).len();
+            sentences.push(text[start..end].trim().to_owned());
+            start = end;
         }
     }
     sentences.push(text[start..].trim().to_owned());
-    // "When you're ready:" only leads to code that is not told.
-    sentences.retain(|sentence| {
-        let words = sentence.split_whitespace().count();
-        sentence.chars().filter(|c| c.is_alphanumeric()).count() > 2
-            && !(sentence.ends_with(':') && words <= 4)
-    });
+    sentences.retain(|sentence| says_something(sentence));
     sentences
+}
+
+/// Whether a full stop, which `after` follows, ends a sentence: a space and no small letter come next.
+fn ends_here(after: &str) -> bool {
+    let after = after_closing(after);
+    let next = after.trim_start();
+    next.is_empty()
+        || (after.len() > next.len() && !next.starts_with(char::is_lowercase))
+        || next.starts_with(is_unspaced)
+}
+
+/// What follows the marks that close a sentence. In French a space stands before `»`.
+fn after_closing(after: &str) -> &str {
+    let after = after.trim_start_matches(CLOSING);
+    after.trim_start_matches([' ', '\u{a0}', '\u{202f}']).strip_prefix('»').unwrap_or(after)
+}
+
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.rsplit(' ').next().unwrap_or_default();
+    ABBREVIATIONS.contains(&word.trim_start_matches(['(', '«', '"', '„', '“']))
+}
+
+fn says_something(sentence: &str) -> bool {
+    let letters = sentence.chars().filter(|c| c.is_alphanumeric()).count();
+    let is_unspaced = sentence.contains(is_unspaced);
+    let is_short = if is_unspaced {
+        letters <= LEAD_IN_LETTERS
+    } else {
+        sentence.split_whitespace().count() <= LEAD_IN_WORDS
+    };
+    letters > 2 && !(sentence.ends_with([':', '：']) && is_short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn dots_of_names_numbers_and_abbreviations_end_nothing() {
+        assert_eq!(
+            split("See main.rs, e.g. v2.5. It works, z.B. Redis. Ready to go:"),
+            ["See main.rs, e.g. v2.5.", "It works, z.B. Redis."]
+        );
+        assert_eq!(
+            split("Il a dit « c'est lent. » Le cache (p.ex. Redis) était vide."),
+            ["Il a dit « c'est lent. »", "Le cache (p.ex. Redis) était vide."]
+        );
+        assert_eq!(split("(It was slow.) The cache was cold."), ["(It was slow.)", "The cache was cold."]);
+    }
+
+    #[test]
+    fn other_scripts_end_sentences_by_their_own_marks() {
+        assert_eq!(
+            split("缓存没有过期时间。所以返回旧值！“真的吗？”现在好了；请运行以下命令："),
+            ["缓存没有过期时间。", "所以返回旧值！", "“真的吗？”", "现在好了；"]
+        );
+        assert_eq!(
+            split("根本原因是连接池太小，所以请求排队等待：详见 `db.rs`。把 `a。b` 改了。"),
+            ["根本原因是连接池太小，所以请求排队等待：详见 `db.rs`。", "把 `a。b` 改了。"]
+        );
+        assert_eq!(split("原因是时区. 现在用 UTC."), ["原因是时区.", "现在用 UTC."]);
+        assert_eq!(split("キャッシュが古い。直した。"), ["キャッシュが古い。", "直した。"]);
+        assert_eq!(
+            split("لماذا فشل الاختبار؟ لأن الساعة متأخرة."),
+            ["لماذا فشل الاختبار؟", "لأن الساعة متأخرة."]
+        );
+        assert_eq!(split("कैश पुराना था। अब ठीक है।"), ["कैश पुराना था।", "अब ठीक है।"]);
+    }
 }

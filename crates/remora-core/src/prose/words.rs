@@ -18,6 +18,10 @@ pub(super) const COURTESY: &[&str] = &[
     "hecho", "perfecto", "claro", "gracias", "de acuerdo",
 ];
 
+/// How a sentence begins that only leads to a list.
+pub(super) const HERE: &[&str] =
+    &["here's", "here is", "here are", "hier ist", "hier sind", "voici", "aquí está", "estos son"];
+
 /// An agent that says what it is about to do. What it then found out comes later.
 #[rustfmt::skip]
 pub(super) const INTENT: &[&str] = &[
@@ -49,7 +53,7 @@ pub(super) const DECISION: &[&str] = &[
 pub(super) const NEXT_START: &[&str] = &[
     "next up", "next steps", "next step", "next :", "next ,", "remaining", "still to do", "still open",
     "still pending", "follow-up", "to do :", "to-do", "pending", "needs", "ready to commit", "ready for",
-    "waiting for", "try running", "als nächstes", "nächste schritte", "nächster schritt", "offen :", "offen ist",
+    "waiting for", "try", "now try", "you can now", "you can verify", "als nächstes", "nächste schritte", "nächster schritt", "offen :", "offen ist",
     "ensuite", "reste à", "à faire", "prochaine étape", "prochaines étapes", "próximo paso", "próximos pasos",
     "pendiente", "falta", "queda por",
 ];
@@ -162,7 +166,7 @@ pub(super) const FILLER: &[&str] = &[
     "here", "here's", "i", "i've", "we", "we've", "you", "your", "our", "my", "what", "what's", "how", "which",
     "now", "already", "just", "still", "so", "also", "again", "then", "up", "back", "out", "one", "two", "three",
     "four", "five", "should", "will", "can", "do", "does", "did", "go", "going", "next", "first", "last", "same",
-    "other", "some", "more", "below", "above", "after", "before", "exactly", "only", "of", "our", "exist",
+    "other", "some", "more", "below", "above", "likely", "yeah", "yes", "nope", "probably", "maybe", "right", "most", "well", "really", "okay", "ok", "sure", "where", "when", "why", "after", "before", "exactly", "only", "of", "our", "exist",
     "exists", "found", "find", "me", "alle", "alles", "die", "der", "das", "und", "ist", "sind", "jetzt", "nun",
     "wurde", "wurden", "hier", "ich", "habe", "es", "keine", "tous", "toutes", "tout", "les", "le", "la", "sont",
     "est", "et", "maintenant", "voici", "j'ai", "c'est", "ce", "aucune", "todos", "todas", "todo", "los", "las",

@@ -50,7 +50,7 @@ pub struct Observer {
     pub timeout: Duration,
     /// From 1 to 8.
     pub parallel_sessions: u8,
-    /// How much of a session's earlier observations a model is told again.
+    /// Token limit for a session's earlier observations in the prompt of a model.
     pub history_tokens: u32,
     pub over_budget: OverBudget,
     /// US dollars for a million tokens sent; 0 is unknown.
@@ -135,12 +135,12 @@ pub struct ClaudeCli {
     pub program: String,
 }
 
-/// What an agent is told at the start of a session.
+/// Injection at the start of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// Estimated; 0 tells nothing.
+    /// Token limit, estimated; 0 injects nothing.
     pub tokens: u32,
-    /// How many earlier sessions it is told of.
+    /// Limit for summaries of earlier sessions.
     pub summaries: u32,
 }
 
@@ -150,7 +150,7 @@ impl Default for Context {
     }
 }
 
-/// What an agent is told with a prompt, before it opens a file, and of the user's own notes.
+/// Injection with a prompt, before a file is opened, and of the user's own notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     pub auto_retrieve_enabled: bool,
@@ -160,7 +160,7 @@ pub struct Memory {
     pub auto_retrieve_min_score: f64,
     pub file_context_enabled: bool,
     pub obsidian_context_enabled: bool,
-    /// Notes that are always told: by path in the vault, or by name.
+    /// Notes that are always injected: by path in the vault, or by name.
     pub obsidian_context_notes: Vec<String>,
     /// Without `#`; empty: none.
     pub obsidian_context_tag: String,
@@ -475,7 +475,7 @@ impl Settings {
     }
 }
 
-/// Resolves, and tells `note` about every value that is used and not the default, the last word last.
+/// Resolves, and calls `note` with every value that is not the default, the one that wins last.
 fn resolve(
     file: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,

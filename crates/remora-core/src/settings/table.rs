@@ -150,7 +150,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.over_budget",
         "REMORA_OBSERVER_OVER_BUDGET",
-        "what happens when a budget is used up: `builtin` continues without a model, `wait` keeps events in the queue until the budget allows a call",
+        "what happens to a turn that a used-up budget keeps from the model: `builtin` leaves its built-in memory as it is, `wait` asks the model once the budget allows it",
         |settings, given| {
             let words = [("builtin", OverBudget::Builtin), ("wait", OverBudget::Wait)];
             given.one_of(&words).map(|choice| settings.observer.over_budget = choice)
@@ -375,7 +375,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "memory.auto_retrieve_ms",
         "REMORA_MEMORY_AUTO_RETRIEVE_MS",
-        "timeout in milliseconds for recall with a prompt or before a file; after it, nothing is injected",
+        "timeout in milliseconds for recall with a prompt or before a file, at most 200; after it, nothing is injected",
         |settings, given| given.whole(10, 1_000).map(|ms| settings.memory.auto_retrieve_ms = ms),
         |settings| i64::from(settings.memory.auto_retrieve_ms).into(),
     ),
@@ -499,7 +499,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "retention.failed_days",
         "REMORA_RETENTION_FAILED_DAYS",
-        "days for which failed events are kept for `remora queue retry`",
+        "days for which failed events are kept for `remora queue retry`, and observed events for a model that cannot be asked",
         |settings, given| given.whole(1, MOST_DAYS).map(|days| settings.retention.failed_days = days),
         |settings| i64::from(settings.retention.failed_days).into(),
     ),

@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use remora_core::context::{Known, Material, PastSession, render, tokens};
+use remora_core::context::{FileSince, Known, LaidDown, Material, PastSession, render, tokens};
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
@@ -26,6 +28,10 @@ fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
     }
 }
 
+fn laid_down(number: i64, text: &str) -> LaidDown {
+    LaidDown { id: RecordId { kind: RecordKind::Fact, number }, text: text.to_owned() }
+}
+
 fn session(days: u32, what: &str) -> PastSession {
     PastSession {
         at: days_ago(days),
@@ -33,6 +39,7 @@ fn session(days: u32, what: &str) -> PastSession {
         learned: format!("Learned of {what}"),
         completed: format!("Finished {what}"),
         next_steps: String::new(),
+        notes: String::new(),
     }
 }
 
@@ -40,8 +47,11 @@ fn many(observations: i64) -> Material {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
     Material {
         project: "shop".to_owned(),
-        laid_down: (0..20).map(|n| format!("always do the thing number {n}")).collect(),
-        substance: (0..observations).map(|id| (id, format!("It was {id} because of a cast."))).collect(),
+        laid_down: (0..20).map(|n| laid_down(n, &format!("always do the thing number {n}"))).collect(),
+        substance: (0..observations)
+            .map(|id| (id, vec![format!("It was {id} because of a cast.")]))
+            .collect(),
+        files_since: BTreeMap::from([(1, FileSince::Gone)]),
         notes: Vec::new(),
         facts: (0..100).map(|n| format!("rule {n}: never do the thing number {n}")).collect(),
         summaries: (0..10).map(|n| session(n, &format!("task {n}"))).collect(),
@@ -52,29 +62,30 @@ fn many(observations: i64) -> Material {
             })
             .collect(),
         hot_files: Vec::new(),
+        uncommitted: Vec::new(),
     }
 }
 
 #[test]
 fn whatever_there_is_it_stays_within_its_budget() {
-    assert_eq!(render(&Material::default(), 2_000, NOW), None, "nothing to tell");
+    assert_eq!(render(&Material::default(), "remora", 2_000, NOW), None, "nothing is known");
     for observations in [1, 50, 600] {
         for budget in [0, 1, 60, 100, 300, 2_000, 10_000] {
-            let Some(told) = render(&many(observations), budget, NOW) else {
+            let Some(injected) = render(&many(observations), "remora", budget, NOW) else {
                 assert!(budget < 100, "{budget}");
                 continue;
             };
-            assert!(tokens(&told.text) <= budget, "{observations}, {budget}: {}", tokens(&told.text));
-            assert!(told.text.ends_with("</remora-context>"));
-            for id in &told.shown {
-                let is_shown = |line: &str| told.text.contains(&line.replace("ID", &id.to_string()));
+            assert!(tokens(&injected.text) <= budget, "{observations}, {budget}: {}", tokens(&injected.text));
+            assert!(injected.text.ends_with("</remora-context>"));
+            for id in &injected.observations {
+                let is_shown = |line: &str| injected.text.contains(&line.replace("ID", &id.to_string()));
                 assert!(is_shown("| #ID | ") || is_shown("\n- #ID "), "{id}");
             }
         }
     }
-    let full = render(&many(600), 2_000, NOW).unwrap();
+    let full = render(&many(600), "remora", 2_000, NOW).unwrap();
     assert!(tokens(&full.text) > 1_800, "the room is used: {}", tokens(&full.text));
-    assert!(full.shown.len() > 30, "{}", full.shown.len());
+    assert!(full.observations.len() > 30, "{}", full.observations.len());
 }
 
 #[test]
@@ -84,7 +95,7 @@ fn what_is_worth_more_is_shown_first() {
     material.observations.push(known(1_001, ObservationType::Change, 40, "src/hot.rs"));
     material.observations.push(known(1_002, ObservationType::Change, 40, "src/cold.rs"));
     material.hot_files = vec!["src/hot.rs".to_owned()];
-    let shown = |budget| render(&material, budget, NOW).unwrap().shown;
+    let shown = |budget| render(&material, "remora", budget, NOW).unwrap().observations;
     let first = |id: i64| (1..40).map(|step| step * 100).find(|budget| shown(*budget).contains(&id));
     assert!(first(1_000) < first(1_001), "an old decision before an old change");
     assert!(first(1_001) < first(1_002).or(Some(u64::MAX)), "what is worked on before what is not");
@@ -97,18 +108,18 @@ fn hostile_records_stay_inside_their_lines() {
     let mut material = many(1);
     material.project = evil.clone();
     material.facts = vec![evil.clone()];
-    material.laid_down = vec![evil.clone()];
-    material.substance.insert(0, evil.clone());
+    material.laid_down = vec![laid_down(1, &evil)];
+    material.substance.insert(0, vec![evil.clone()]);
     material.observations[0].title = evil.clone();
     material.observations[0].file = Some(evil.clone());
     material.summaries[0].request = evil;
-    let told = render(&material, 2_000, NOW).unwrap();
+    let injected = render(&material, "remora", 2_000, NOW).unwrap();
     // One block for the user's own words, and one for the rest.
-    assert_eq!(told.text.matches("</remora-context>").count(), 2);
-    assert_eq!(told.text.matches("<remora-context>").count(), 2);
-    assert!(!told.text.contains('\u{1b}') && !told.text.contains('\r'));
-    assert!(told.text.lines().filter(|line| line.starts_with('#')).count() <= 8, "{}", told.text);
-    assert!(tokens(&told.text) <= 2_000);
+    assert_eq!(injected.text.matches("</remora-context>").count(), 2);
+    assert_eq!(injected.text.matches("<remora-context>").count(), 2);
+    assert!(!injected.text.contains('\u{1b}') && !injected.text.contains('\r'));
+    assert!(injected.text.lines().filter(|line| line.starts_with('#')).count() <= 8, "{}", injected.text);
+    assert!(tokens(&injected.text) <= 2_000);
 }
 
 #[test]
@@ -120,7 +131,7 @@ fn it_reads_like_this() {
     material.observations[4].at = days_ago(3);
     material.observations[5].title = "A | in a `Vec<String>`".to_owned();
     insta::with_settings!({ filters => vec![(r"\d\d:\d\d", "[TIME]")] }, {
-        insta::assert_snapshot!(render(&material, 2_000, NOW).unwrap().text);
+        insta::assert_snapshot!(render(&material, "remora", 2_000, NOW).unwrap().text);
     });
 }
 
@@ -131,7 +142,7 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
         material.facts.clear();
         material.summaries.clear();
         change(&mut material);
-        render(&material, 500, NOW).unwrap().shown
+        render(&material, "remora", 500, NOW).unwrap().observations
     };
     let usual = ids(&|_| {});
     assert!(!usual.contains(&299), "{usual:?}");
@@ -150,4 +161,32 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
     let feedback = Feedback { cited: 3, last_used_at: Some(NOW), ..Feedback::default() };
     let used = ids(&|material| material.observations[usize::try_from(next).unwrap()].feedback = feedback);
     assert!(used.contains(&next) && !used.contains(&last), "{used:?}");
+}
+
+#[test]
+fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
+    let saved = RecordId { kind: RecordKind::Observation, number: 1 };
+    let mut material = many(3);
+    material.laid_down = vec![
+        LaidDown { id: saved, text: "Deploys happen on Tuesdays only.".to_owned() },
+        laid_down(7, "Always sign the tags."),
+    ];
+    let context = render(&material, "remora", 2_000, NOW).unwrap();
+    let (own, reference) = context.text.split_once("</remora-context>").unwrap();
+    assert!(own.contains("- Deploys happen on Tuesdays only.\n- Always sign the tags."), "{own}");
+    assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
+    assert_eq!(context.laid_down, [saved, material.laid_down[1].id]);
+    assert!(!context.observations.contains(&1) && !reference.contains("#1 "), "{reference}");
+    // What has no room in it is listed like everything else.
+    material.laid_down[0].text = "word ".repeat(2_000);
+    let budget = tokens(&context.text) / 2;
+    let context = render(&material, "remora", budget, NOW).unwrap();
+    assert!(!context.laid_down.contains(&saved) || !context.observations.contains(&1));
+}
+
+#[test]
+fn an_observation_whose_file_is_gone_says_so() {
+    let text = render(&many(3), "remora", 2_000, NOW).unwrap().text;
+    assert!(text.contains("- #1 🔍 (file is gone) Finding number 1: It was 1"), "{text}");
+    assert_eq!(text.matches("file is gone").count(), 1, "{text}");
 }

@@ -1,5 +1,6 @@
 //! An observation or a summary while its fields are being gathered, from XML and JSON alike.
 
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::memory::{Observation, ObservationType, Summary};
 
 use super::tag::Tag;
@@ -8,6 +9,8 @@ use super::{Found, Problem};
 
 const MOST_TITLE_WORDS: usize = 9;
 const MOST_ITEMS: usize = 50;
+/// Below the user's own words, and enough to be shown at the start of a session.
+const MODEL_TRUST: f64 = 0.5;
 
 const CONCEPTS: &[&str] =
     &["how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "pattern", "trade-off"];
@@ -20,6 +23,15 @@ pub(super) struct Draft {
     kind: String,
     observation: Observation,
     summary: Summary,
+    statement: Statement,
+}
+
+/// What holds, as a model says it.
+#[derive(Debug, Default)]
+struct Statement {
+    kind: String,
+    key: String,
+    value: String,
 }
 
 impl Draft {
@@ -36,7 +48,12 @@ impl Draft {
             discovery_tokens: 0,
             tool_name: None,
         };
-        Self { kind: String::new(), observation, summary: Summary::default() }
+        Self {
+            kind: String::new(),
+            observation,
+            summary: Summary::default(),
+            statement: Statement::default(),
+        }
     }
 
     fn text(&mut self, tag: Tag) -> Option<&mut String> {
@@ -51,6 +68,9 @@ impl Draft {
             Tag::Completed => &mut self.summary.completed,
             Tag::NextSteps => &mut self.summary.next_steps,
             Tag::Notes => &mut self.summary.notes,
+            Tag::Kind => &mut self.statement.kind,
+            Tag::Key => &mut self.statement.key,
+            Tag::Value => &mut self.statement.value,
             _ => return None,
         })
     }
@@ -72,7 +92,9 @@ impl Draft {
     /// Sets a text; of several, the last that is not empty stays.
     pub(super) fn set(&mut self, tag: Tag, raw: &str, markup: Markup, found: &mut Found) {
         let Cleaned { mut text, cut } = clean(raw, markup, longest(tag));
-        if matches!(tag, Tag::Type | Tag::Title | Tag::Subtitle) {
+        let is_line =
+            matches!(tag, Tag::Type | Tag::Title | Tag::Subtitle | Tag::Kind | Tag::Key | Tag::Value);
+        if is_line {
             text = one_line(&text);
         }
         let Some(field) = self.text(tag).filter(|_| !text.is_empty()) else { return };
@@ -142,6 +164,24 @@ impl Draft {
         found.keep_observation(self.observation);
     }
 
+    /// Keeps the statement when it has a key and a value. A model is no user: it is trusted less, and an unknown kind is a
+    /// plain fact.
+    pub(super) fn finish_statement(self, found: &mut Found) {
+        let Statement { kind, key, value } = self.statement;
+        if key.is_empty() || value.is_empty() {
+            found.note(Problem::Empty(Tag::Statement.name()));
+            return;
+        }
+        let fact = Fact {
+            kind: FactKind::from(kind.as_str()),
+            key: key.to_lowercase(),
+            value,
+            source: FactSource::Agent,
+            trust: MODEL_TRUST,
+        };
+        found.keep_fact(LearnedFact { scope: FactScope::Project, fact });
+    }
+
     /// Keeps the summary when there is any of it.
     pub(super) fn finish_summary(self, found: &mut Found) {
         if self.summary == Summary::default() {
@@ -155,10 +195,11 @@ impl Draft {
 /// In characters.
 fn longest(tag: Tag) -> usize {
     match tag {
-        Tag::Type => 40,
+        Tag::Type | Tag::Kind => 40,
+        Tag::Key => 80,
         Tag::Concepts => 60,
         Tag::Title => 150,
-        Tag::Subtitle => 300,
+        Tag::Subtitle | Tag::Value => 300,
         Tag::FilesRead | Tag::FilesModified => 500,
         Tag::Facts => 1_000,
         Tag::Narrative => 8_000,

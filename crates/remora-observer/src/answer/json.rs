@@ -72,6 +72,16 @@ fn take_object(map: &Map<String, Value>, depth: usize, found: &mut Found) {
                 wrapper = true;
                 take_summary(map, found);
             }
+            (Some(Tag::Statement), Value::Object(map)) => {
+                wrapper = true;
+                take_statement(map, found);
+            }
+            (Some(Tag::Statement), Value::Array(values)) => {
+                wrapper = true;
+                for map in values.iter().filter_map(Value::as_object) {
+                    take_statement(map, found);
+                }
+            }
             (Some(Tag::Skip), Value::Bool(true)) => found.skip = true,
             (Some(Tag::Title | Tag::Narrative), Value::String(_)) => observation_fields += 1,
             (Some(tag), Value::String(_)) if tag.container() == Some(Tag::Summary) => summary_fields += 1,
@@ -102,6 +112,12 @@ fn take_summary(map: &Map<String, Value>, found: &mut Found) {
     let mut draft = Draft::new();
     fill(&mut draft, map, Tag::Summary, found);
     draft.finish_summary(found);
+}
+
+fn take_statement(map: &Map<String, Value>, found: &mut Found) {
+    let mut draft = Draft::new();
+    fill(&mut draft, map, Tag::Statement, found);
+    draft.finish_statement(found);
 }
 
 fn fill(draft: &mut Draft, map: &Map<String, Value>, container: Tag, found: &mut Found) {

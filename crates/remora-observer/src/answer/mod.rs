@@ -1,6 +1,6 @@
 //! What an LLM observer answered, read with patience.
 //!
-//! By contract an answer is XML: `<observation>` and `<summary>` elements, or `<skip/>`. What models really send
+//! By contract an answer is XML: `<observation>`, `<statement>` and `<summary>` elements, or `<skip/>`. What models really send
 //! is fenced, wrapped in prose, cut off, half closed, or JSON. [`parse`] takes whatever it understands, says what
 //! was odd, and never fails: an answer it can make nothing of is an outcome too, with its beginning kept for
 //! inspection. Time is linear in the answer and everything kept is capped.
@@ -13,9 +13,11 @@ mod xml;
 
 use std::fmt;
 
+use remora_core::fact::LearnedFact;
 use remora_core::memory::{Observation, Summary};
 
 const MOST_OBSERVATIONS: usize = 50;
+const MOST_STATEMENTS: usize = 10;
 const MOST_PROBLEMS: usize = 30;
 /// How much of an unreadable answer is kept, in characters.
 const BEGINNING: usize = 500;
@@ -29,9 +31,10 @@ pub struct Answer {
 }
 
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Outcome {
-    /// At least one observation, or a summary.
-    Memory { observations: Vec<Observation>, summary: Option<Summary> },
+    /// At least one observation, a statement, or a summary.
+    Memory { observations: Vec<Observation>, facts: Vec<LearnedFact>, summary: Option<Summary> },
     /// Nothing was worth keeping: an explicit `<skip/>`, or an empty answer.
     Nothing,
     /// Neither memory nor a skip could be found in it.
@@ -51,6 +54,7 @@ pub enum Problem {
     Json,
     TooManyTags,
     TooManyObservations,
+    TooManyStatements,
     /// At most the first 40 characters of the word that was no type.
     UnknownType(String),
     MissingType,
@@ -85,6 +89,7 @@ impl fmt::Display for Problem {
             Self::Json => f.write_str("the answer was JSON instead of XML"),
             Self::TooManyTags => f.write_str("too many tags; the rest was not read"),
             Self::TooManyObservations => f.write_str("too many observations; the rest was dropped"),
+            Self::TooManyStatements => f.write_str("too many statements; the rest was dropped"),
             Self::UnknownType(word) => write!(f, "unknown type `{word}`, taken as discovery"),
             Self::MissingType => f.write_str("no type, taken as discovery"),
             Self::MissingTitle => f.write_str("no title, made of the narrative"),
@@ -108,6 +113,7 @@ impl fmt::Display for Problem {
 #[derive(Debug, Default)]
 struct Found {
     observations: Vec<Observation>,
+    facts: Vec<LearnedFact>,
     summary: Option<Summary>,
     skip: bool,
     /// A list of observations with none in it says as much as a skip.
@@ -131,6 +137,17 @@ impl Found {
         }
     }
 
+    /// Of two statements about one key, the first counts.
+    fn keep_fact(&mut self, learned: LearnedFact) {
+        if self.facts.iter().any(|known| known.fact.key == learned.fact.key) {
+            self.note(Problem::Repeated("statement"));
+        } else if self.facts.len() < MOST_STATEMENTS {
+            self.facts.push(learned);
+        } else {
+            self.note(Problem::TooManyStatements);
+        }
+    }
+
     fn keep_summary(&mut self, summary: Summary) {
         if self.summary.replace(summary).is_some() {
             self.note(Problem::SeveralSummaries);
@@ -138,7 +155,7 @@ impl Found {
     }
 
     fn has_memory(&self) -> bool {
-        !self.observations.is_empty() || self.summary.is_some()
+        !self.observations.is_empty() || !self.facts.is_empty() || self.summary.is_some()
     }
 
     fn is_answer(&self) -> bool {
@@ -150,7 +167,7 @@ impl Found {
             if self.skip {
                 self.note(Problem::SkipWithMemory);
             }
-            Outcome::Memory { observations: self.observations, summary: self.summary }
+            Outcome::Memory { observations: self.observations, facts: self.facts, summary: self.summary }
         } else if self.skip {
             Outcome::Nothing
         } else if self.empty_list {

@@ -17,6 +17,8 @@ pub(super) enum Tag {
     Observations,
     Observation,
     Summary,
+    /// What holds: kind, key and value.
+    Statement,
     Skip,
     Think,
     Type,
@@ -37,6 +39,9 @@ pub(super) enum Tag {
     Completed,
     NextSteps,
     Notes,
+    Kind,
+    Key,
+    Value,
 }
 
 /// Names without case, `_` and `-`; the first of a tag is the one of the contract.
@@ -45,6 +50,8 @@ const NAMES: &[(&str, Tag)] = &[
     ("observation", Tag::Observation),
     ("summary", Tag::Summary),
     ("sessionsummary", Tag::Summary),
+    ("statement", Tag::Statement),
+    ("factstatement", Tag::Statement),
     ("skip", Tag::Skip),
     ("think", Tag::Think),
     ("thinking", Tag::Think),
@@ -70,6 +77,9 @@ const NAMES: &[(&str, Tag)] = &[
     ("completed", Tag::Completed),
     ("nextsteps", Tag::NextSteps),
     ("notes", Tag::Notes),
+    ("kind", Tag::Kind),
+    ("key", Tag::Key),
+    ("value", Tag::Value),
 ];
 
 const LONGEST_NAME: usize = 20;
@@ -100,7 +110,7 @@ impl Tag {
     }
 
     pub(super) fn is_container(self) -> bool {
-        matches!(self, Self::Observation | Self::Summary)
+        matches!(self, Self::Observation | Self::Summary | Self::Statement)
     }
 
     /// The element a field belongs into.
@@ -110,6 +120,9 @@ impl Tag {
             || matches!(self, Self::Completed | Self::NextSteps | Self::Notes);
         if of_summary {
             return Some(Self::Summary);
+        }
+        if matches!(self, Self::Kind | Self::Key | Self::Value) {
+            return Some(Self::Statement);
         }
         (of_observation || self.is_list()).then_some(Self::Observation)
     }

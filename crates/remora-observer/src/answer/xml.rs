@@ -64,11 +64,11 @@ impl Reader<'_> {
                 continue;
             }
             match (token.tag, token.form) {
-                (Tag::Observation | Tag::Summary, Form::Open) => {
+                (Tag::Observation | Tag::Summary | Tag::Statement, Form::Open) => {
                     self.at += 1;
                     self.container(&token);
                 }
-                (Tag::Observation | Tag::Summary, Form::Empty) => {
+                (Tag::Observation | Tag::Summary | Tag::Statement, Form::Empty) => {
                     self.at += 1;
                     self.found.note(Problem::Empty(token.tag.name()));
                 }
@@ -134,7 +134,8 @@ impl Reader<'_> {
                     self.at += 1;
                     break tag == open.tag;
                 }
-                (Tag::Observation | Tag::Summary | Tag::Observations, _) | (Tag::Think, Form::Close) => {
+                (Tag::Observation | Tag::Summary | Tag::Statement | Tag::Observations, _)
+                | (Tag::Think, Form::Close) => {
                     break false;
                 }
                 (Tag::Think, _) => self.thought(&token),
@@ -158,6 +159,8 @@ impl Reader<'_> {
         self.found.skip |= skip;
         if open.tag == Tag::Summary {
             draft.finish_summary(&mut self.found);
+        } else if open.tag == Tag::Statement {
+            draft.finish_statement(&mut self.found);
         } else if !skip || draft.has(Tag::Title) || draft.has(Tag::Narrative) {
             draft.finish_observation(&mut self.found);
         }
@@ -185,6 +188,8 @@ impl Reader<'_> {
         } else if container == Tag::Summary && fields.len() > 1 {
             self.found.note(Problem::Unwrapped(container.name()));
             draft.finish_summary(&mut self.found);
+        } else if container == Tag::Statement {
+            // `key` and `value` are words of many formats; without the element they are no statement.
         } else if draft.has(Tag::Title) && draft.has(Tag::Narrative) {
             self.found.note(Problem::Unwrapped(container.name()));
             draft.finish_observation(&mut self.found);

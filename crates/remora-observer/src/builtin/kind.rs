@@ -8,6 +8,7 @@ use remora_core::prose::{Normal, Role, Sentence};
 
 use super::checks::Verdict;
 use super::commit::Commit;
+use super::plan_heading;
 use crate::turn::Turn;
 
 /// By what was committed, what was done and what was asked.
@@ -17,7 +18,7 @@ pub(super) fn kind(
     verdict: Option<&Verdict>,
     commits: &[Commit],
 ) -> ObservationType {
-    let asked = Normal::new(&turn.prompt);
+    let asked = asked(&turn.prompt);
     let is_settled = closing.iter().any(|sentence| sentence.role == Role::Decision);
     let is_headed = turn.closing.iter().any(|message| Normal::new(message).starts(DECIDES));
     if is_settled && (asked.has(CHOICE) || is_headed) {
@@ -35,7 +36,7 @@ pub(super) fn kind(
     if files.iter().all(|file| is_document(file)) {
         return ObservationType::Change;
     }
-    if asked.has(REFACTOR) {
+    if asked.has(REFACTOR) && !asked.has(MEND) {
         return ObservationType::Refactor;
     }
     let mended = closing.iter().any(|sentence| Normal::new(&sentence.text).has(MENDED));
@@ -51,6 +52,12 @@ pub(super) fn kind(
     }
 }
 
+/// The heading of a plan, or how the prompt begins: a long one speaks of everything somewhere.
+fn asked(prompt: &str) -> Normal {
+    let beginning: Vec<&str> = prompt.split_whitespace().take(BEGINNING).collect();
+    Normal::new(&plan_heading(prompt).map_or_else(|| beginning.join(" "), str::to_owned))
+}
+
 /// "I was not able to fix this."
 pub(super) fn is_given_up(sentence: &Sentence) -> bool {
     Normal::new(&sentence.text).has(GAVE_UP)
@@ -61,6 +68,9 @@ pub(super) fn is_document(path: &str) -> bool {
         .extension()
         .is_some_and(|extension| ["md", "txt", "rst", "adoc"].iter().any(|e| extension == *e))
 }
+
+/// In words.
+const BEGINNING: usize = 60;
 
 #[rustfmt::skip]
 const CHOICE: &[&str] = &[
@@ -87,6 +97,8 @@ const FIX: &[&str] = &[
     "geht nicht", "corrige*", "corriger", "bogue", "erreur", "plante", "cassé", "ne marche pas", "arregla*", "corrig*",
     "falla", "fallo", "no funciona",
 ];
+const MEND: &[&str] =
+    &["fix", "fixes", "bug", "bugs", "broken", "crash", "crashes", "reparier*", "corrige*", "arregla*"];
 const MENDED: &[&str] = &["no longer", "nicht mehr", "ne plus", "ya no"];
 #[rustfmt::skip]
 const ADD: &[&str] = &[

@@ -11,6 +11,7 @@ mod summary;
 mod text;
 mod title;
 mod traps;
+mod user;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
@@ -25,6 +26,7 @@ use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
 use traps::Trap;
+pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
 
@@ -37,8 +39,11 @@ const FEWEST_NAMES: usize = 3;
 /// Makes memory of one turn. No observation is a valid outcome.
 pub fn observe(turn: &Turn) -> Memory {
     let account = Account::new(turn);
-    let observations = account.observation().into_iter().collect();
-    Memory { observations, summary: account.summary(), provider: NAME.to_owned(), ..Memory::default() }
+    let observation = account.observation();
+    let summary = account.summary(observation.as_ref());
+    let observations = observation.into_iter().collect();
+    let user::Words { facts, refutes } = user::words(turn);
+    Memory { observations, summary, facts, refutes, provider: NAME.to_owned(), ..Memory::default() }
 }
 
 /// A turn, read.
@@ -81,12 +86,14 @@ impl<'a> Account<'a> {
             return None;
         }
         let title = self.title()?;
+        let substance = substance.without(&title);
         let narrative = self.narrative(&substance);
         let facts = self.facts(&substance);
         Some(Observation {
             kind: self.kind,
-            subtitle: self.subtitle(&title),
             title,
+            // The prompt is kept with the turn, and an observation is found by its words, too.
+            subtitle: String::new(),
             narrative,
             facts,
             concepts: self.concepts().into_iter().map(str::to_owned).collect(),
@@ -112,13 +119,20 @@ impl<'a> Account<'a> {
 
     fn title(&self) -> Option<String> {
         let commit = self.commits.first().map(|commit| Source::Commit(&commit.subject));
-        let plan = plan_heading(&self.turn.prompt).map(Source::Plan);
+        let plan = plan_heading(&self.turn.prompt).or_else(|| self.document_heading()).map(Source::Plan);
         let said = self.closing.iter().chain(&self.aside).map(Source::Sentence);
         let chosen = title::choose(commit.into_iter().chain(plan).chain(said), self.kind);
         chosen.or_else(|| self.title_of_traps()).or_else(|| self.title_of_request()).or_else(|| {
             let files = names(&self.turn.files_modified());
             (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
         })
+    }
+
+    /// The heading of a document, where nothing but documents was written.
+    fn document_heading(&self) -> Option<&str> {
+        let changes = &self.turn.changes;
+        let are_documents = changes.iter().all(|change| is_document(&change.path));
+        are_documents.then(|| changes.iter().find_map(|change| heading(&change.patch))).flatten()
     }
 
     fn title_of_traps(&self) -> Option<String> {
@@ -138,17 +152,6 @@ impl<'a> Account<'a> {
         is_request.then(|| title::of_sentence(request)).flatten()
     }
 
-    /// What was asked, for those who search by it.
-    fn subtitle(&self, title: &str) -> String {
-        let asked = self.asked();
-        let is_pasted = self.turn.prompt.lines().count() > 12 || plan_heading(&self.turn.prompt).is_some();
-        if asked.is_empty() || is_pasted || asked.contains(title) {
-            String::new()
-        } else {
-            one_line(&asked, 160)
-        }
-    }
-
     /// The first sentence of the prompt that says something.
     fn asked(&self) -> String {
         let mut prompt = sentences(&self.turn.prompt).into_iter().map(|sentence| sentence.text);
@@ -158,7 +161,7 @@ impl<'a> Account<'a> {
     fn narrative(&self, substance: &Substance) -> String {
         let mut parts: Vec<String> =
             substance.narrative.iter().map(|sentence| ended(&sentence.text)).collect();
-        if parts.is_empty() && substance.facts.is_empty() && self.traps.is_empty() {
+        if parts.is_empty() && self.facts(substance).is_empty() {
             parts.push(self.account_of_facts());
         }
         parts.join(" ")
@@ -203,7 +206,7 @@ impl<'a> Account<'a> {
 
     /// Statements that stand by themselves: what the narrative has no room for, what fails and what works, what is proven.
     fn facts(&self, substance: &Substance) -> Vec<String> {
-        let said = substance.facts.iter().map(|sentence| ended(&sentence.text));
+        let said = substance.facts.iter().chain(&substance.open).map(|sentence| ended(&sentence.text));
         said.chain(self.traps.iter().map(trap)).chain(self.proof()).collect()
     }
 
@@ -249,8 +252,12 @@ fn trap(Trap { fails, why, works }: &Trap) -> String {
 
 /// The first heading of a plan or a task that was pasted as the prompt.
 fn plan_heading(prompt: &str) -> Option<&str> {
-    let is_long = prompt.lines().count() > 8;
-    let heading = prompt.lines().find_map(|line| line.strip_prefix("# "))?.trim();
-    let heading = heading.strip_prefix("Plan: ").unwrap_or(heading);
-    (is_long && heading.split_whitespace().count() >= 3).then_some(heading)
+    (prompt.lines().count() > 8).then(|| heading(prompt)).flatten()
+}
+
+/// The first heading of a document, if it says something.
+fn heading(markdown: &str) -> Option<&str> {
+    let line = markdown.lines().find_map(|line| line.trim_start_matches('+').strip_prefix("# "))?.trim();
+    let heading = line.strip_prefix("Plan: ").unwrap_or(line);
+    (heading.split_whitespace().count() >= 3).then_some(heading)
 }

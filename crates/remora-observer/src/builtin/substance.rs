@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use remora_core::prose::{Role, Sentence, fingerprint};
 use remora_core::text::one_line;
 
-use super::title::is_name;
+use super::title::{self, is_name};
 
 /// Limits in characters: the narrative, one statement, and all statements beside the narrative.
-const NARRATIVE: usize = 900;
-const STATEMENT: usize = 320;
-const STATEMENTS: usize = 900;
+const NARRATIVE: usize = 400;
+const STATEMENT: usize = 280;
+const STATEMENTS: usize = 200;
+const OPEN_ENDS: usize = 220;
 /// Of what was said on the way, only the best is kept.
 const MOST_ASIDE: usize = 4;
 /// A shorter sentence seldom says anything alone.
@@ -25,10 +26,13 @@ pub(super) struct Substance {
     pub(super) narrative: Vec<Sentence>,
     /// Further statements, from the closing message and from what was said on the way.
     pub(super) facts: Vec<Sentence>,
+    /// What the closing message says is left to do.
+    pub(super) open: Vec<Sentence>,
 }
 
 impl Substance {
     pub(super) fn of(closing: &[Sentence], aside: &[Sentence]) -> Self {
+        let open: Vec<&Sentence> = closing.iter().filter(|sentence| sentence.role == Role::Next).collect();
         let mut seen = HashSet::new();
         let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
         let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
@@ -40,8 +44,19 @@ impl Substance {
         let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
         let room = STATEMENTS.saturating_sub(used);
         facts.extend(best(&aside, room, MOST_ASIDE, WORTH_ASIDE).0);
+        let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
         let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
-        Self { narrative: owned(narrative), facts: owned(facts) }
+        Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }
+    }
+
+    /// Without a sentence that is the title from end to end.
+    pub(super) fn without(mut self, title: &str) -> Self {
+        let is_title = |sentence: &Sentence| {
+            title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
+        };
+        self.narrative.retain(|sentence| !is_title(sentence));
+        self.facts.retain(|sentence| !is_title(sentence));
+        self
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Sentence> {
@@ -52,6 +67,12 @@ impl Substance {
     pub(super) fn length(&self) -> usize {
         self.all().map(|sentence| sentence.text.chars().count()).sum()
     }
+}
+
+/// Whether a title leaves out some of what its sentence says.
+fn is_cut(sentence: &Sentence, title: &str) -> bool {
+    let end = |text: &str| fingerprint(text.rsplit(' ').next().unwrap_or_default());
+    end(sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`')) != end(title)
 }
 
 /// Whether a sentence says something that stays true after the turn.
@@ -100,5 +121,5 @@ fn best<'a>(
 }
 
 fn shortened(sentence: &Sentence) -> Sentence {
-    Sentence { text: one_line(&sentence.text, STATEMENT), role: sentence.role }
+    Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() }
 }

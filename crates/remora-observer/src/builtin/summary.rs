@@ -1,6 +1,6 @@
 //! What a turn adds to the summary of its session.
 
-use remora_core::memory::Summary;
+use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Role, Sentence};
 use remora_core::text::one_line;
 
@@ -12,14 +12,15 @@ use super::text::{bounded, ended, list};
 use crate::session::OPEN_QUESTION;
 
 /// Limits of the fields, in characters.
-const REQUEST: usize = 300;
-const FIELD: usize = 600;
+const REQUEST: usize = 200;
+const FIELD: usize = 180;
+const NEXT_STEPS: usize = 500;
 /// A question with fewer words says what it asks about in the sentence before it.
 const SHORT_QUESTION: usize = 10;
 
 impl Account<'_> {
     /// Nothing for a turn that only nods, thanks or commits: "yes", "commit this", and a session that merely ends.
-    pub(super) fn summary(&self) -> Option<Summary> {
+    pub(super) fn summary(&self, observation: Option<&Observation>) -> Option<Summary> {
         let turn = self.turn;
         let is_idle = turn.changes.is_empty() && turn.runs.is_empty() && turn.files_read.is_empty();
         let is_mute = turn.closing.is_empty() && turn.said.is_empty() && turn.reports.is_empty();
@@ -29,16 +30,22 @@ impl Account<'_> {
         }
         let summary = Summary {
             request: one_line(&turn.prompt, REQUEST),
-            investigated: self.investigated(),
-            learned: self.best(&[Role::Cause, Role::Caveat]),
-            completed: self.completed(),
+            // The files it read are listed below.
+            investigated: String::new(),
+            // What an observation says need not be said twice: its title stands for it.
+            learned: if observation.is_none() {
+                self.best(&[Role::Cause, Role::Caveat])
+            } else {
+                String::new()
+            },
+            completed: observation.map_or_else(|| self.completed(), |known| ended(&known.title)),
             next_steps: self.next_steps(),
             notes: self.notes(),
             files_read: turn.files_only_read(),
             files_edited: turn.files_modified(),
         };
         let says = [&summary.learned, &summary.completed, &summary.next_steps, &summary.notes];
-        let is_empty = says.iter().all(|field| field.is_empty()) && summary.investigated.is_empty();
+        let is_empty = says.iter().all(|field| field.is_empty());
         (!is_empty).then_some(summary)
     }
 
@@ -88,7 +95,7 @@ impl Account<'_> {
         }
         steps.extend(self.question());
         steps.extend(self.interruption());
-        one_a_line(&steps, FIELD)
+        one_a_line(&steps, NEXT_STEPS)
     }
 
     /// The question the closing message ends with.
@@ -121,14 +128,6 @@ impl Account<'_> {
             text = format!("{text} (last command: `{}`)", one_line(&run.command, 80).replace('`', "'"));
         }
         Some(ended(&text))
-    }
-
-    fn investigated(&self) -> String {
-        let mut parts = Vec::new();
-        if !self.turn.files_read.is_empty() {
-            parts.push(format!("Read {}.", list(&self.turn.files_read, 5)));
-        }
-        parts.join(" ")
     }
 
     fn notes(&self) -> String {

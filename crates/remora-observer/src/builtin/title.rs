@@ -1,7 +1,7 @@
 //! A title that a stranger understands: a cause, a decision or a change, with its subject.
 
 use remora_core::memory::ObservationType;
-use remora_core::prose::{Normal, Role, Sentence};
+use remora_core::prose::{Form, Normal, Role, Sentence, is_subject};
 
 /// A title is cut at the last clause that ends before this, in characters.
 const LONGEST: usize = 90;
@@ -20,7 +20,9 @@ const LEADS: &[&str] = &[
     "the fix", "fix", "it turns out that", "it turns out", "turns out", "this means that", "this means", "i found that",
     "i found", "i see that", "i've", "i have", "we've", "we have", "so", "now", "also", "however", "actually",
     "basically", "decision", "recommendation", "verdict", "summary", "result", "conclusion", "note", "important",
-    "key change", "key changes", "key point", "changes made", "done", "fixed", "updated", "good news", "das problem ist",
+    "key change", "key changes", "the key change", "the answer is", "the simplest fix is to", "the simplest fix is", "bug",
+    "right", "yes", "no", "nope", "yeah", "you're right", "exactly", "correct", "good point", "good catch", "honestly", "current state",
+    "something like", "ja", "nein", "stimmt", "oui", "non", "sí", "key point", "changes made", "done", "fixed", "updated", "good news", "das problem ist",
     "das problem war", "die ursache ist", "die ursache war", "ich habe", "entscheidung", "ergebnis", "erledigt", "ursache",
     "le problème est que", "le problème était que", "le problème est", "le problème venait de", "la cause est",
     "i was not able to fix this", "i could not fix this", "i couldn't fix this", "unfortunately", "malheureusement",
@@ -31,12 +33,17 @@ const LEADS: &[&str] = &[
 /// Words that point to something said before. A title has nothing before it.
 #[rustfmt::skip]
 const POINTERS: &[&str] = &[
-    "it", "its", "this", "that", "these", "those", "they", "he", "she", "you", "your", "there", "here", "same", "both",
+    "it", "it's", "its", "this", "that", "that's", "these", "those", "they", "they're", "he", "she", "you", "you're", "your",
+    "i", "i'd", "i'm", "we", "there", "there's", "here", "here's", "same", "both",
     "either", "neither", "then", "yes", "no", "but", "and", "or", "if", "when", "which", "while", "since", "after",
-    "before", "once", "without", "with", "as", "to", "for", "in", "das", "dies", "diese", "dieser", "sie", "es", "dort",
+    "before", "once", "without", "line", "next", "option", "step", "with", "as", "to", "for", "in", "das", "dies", "diese", "dieser", "sie", "es", "dort",
     "wenn", "aber", "und", "cela", "ceci", "ce", "cette", "ces", "il", "elle", "ils", "si", "mais", "et", "esto", "eso",
     "este", "esta", "estos", "ellos", "pero", "y", "cuando",
 ];
+
+/// Words that point back from the end of a title.
+const TRAILING: &[&str] =
+    &["it", "this", "that", "these", "those", "them", "das", "dies", "cela", "ça", "esto", "eso"];
 
 /// What turns the meaning of the clause before it.
 #[rustfmt::skip]
@@ -50,7 +57,8 @@ const TURNS: &[&str] = &[
 const DANGLING: &[&str] = &[
     "a", "an", "the", "of", "to", "in", "on", "at", "for", "with", "by", "from", "and", "or", "but", "as", "that",
     "which", "is", "are", "was", "were", "its", "their", "this", "not", "no", "only", "than", "so", "if", "when", "into",
-    "be", "has", "have", "because", "der", "die", "das", "ein", "eine", "und", "oder", "mit", "von", "zu", "im", "le",
+    "be", "has", "have", "because", "like", "such", "any", "each", "every", "some", "where", "how", "what", "can", "will",
+    "would", "it", "we", "you", "our", "your", "der", "die", "das", "ein", "eine", "und", "oder", "mit", "von", "zu", "im", "le",
     "la", "les", "un", "une", "et", "de", "du", "que", "el", "los", "las", "y", "en", "con", "para", "por",
 ];
 
@@ -72,7 +80,8 @@ pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: Observ
     for (place, source) in sources.enumerate() {
         let Some((mut worth, title)) = candidate(source, place) else { continue };
         if matches!(source, Source::Sentence(_)) && is_headline {
-            worth += headline(kind);
+            let is_one = subjects(&title) >= 3 && !Normal::new(&title).starts(POINTERS);
+            worth += if is_one { headline(kind) } else { 0.0 };
             is_headline = false;
         }
         if best.as_ref().is_none_or(|(most, _)| worth > *most) {
@@ -92,8 +101,8 @@ fn headline(kind: ObservationType) -> f64 {
 
 fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
     let (worth, text) = match source {
-        Source::Commit(subject) => (3.3, subject),
-        Source::Plan(heading) => (2.8, heading),
+        Source::Commit(subject) => (4.5, subject),
+        Source::Plan(heading) => (4.3, heading),
         Source::Sentence(sentence) => {
             let by_role = match sentence.role {
                 Role::Cause => 2.8,
@@ -110,9 +119,19 @@ fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
     #[expect(clippy::cast_precision_loss, reason = "sentences of a message")]
     let late = 0.03 * place.min(30) as f64;
     let points = if normal.starts(POINTERS) { 1.6 } else { 0.0 };
-    // A title that had to be cut says less than one that is whole.
+    let form = match source {
+        Source::Sentence(Sentence { form: Form::Item, .. }) => 0.3,
+        Source::Sentence(Sentence { form: Form::Row, .. }) => 1.2,
+        _ => 0.0,
+    };
+    // A title that had to be cut says less than one that is whole, "supports this" says nothing of what, and a sentence
+    // with a colon only leads to what is said.
     let is_cut = title.ends_with('…');
-    Some((worth + names(&title) - points - late - if is_cut { 0.8 } else { 0.0 }, title))
+    let trails = normal.words().last().is_some_and(|word| TRAILING.contains(&word));
+    let introduces = text.trim_end().ends_with([':', '：']);
+    let flaws = [(is_cut, 0.8), (trails, 1.0), (introduces, 1.0)];
+    let flaws: f64 = flaws.into_iter().filter(|(is_so, _)| *is_so).map(|(_, cost)| cost).sum();
+    Some((worth + names(&title) - points - late - form - flaws, title))
 }
 
 /// Names make a title findable: code, paths, identifiers.
@@ -146,10 +165,16 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     is_telling.then(|| capitalised(&title))
 }
 
-/// One word, or nothing but names and marks.
+/// Too few words are about something, or all of them are names.
 fn is_bare(title: &str) -> bool {
     let has_wide = title.contains(|c: char| c >= '\u{2e80}');
-    !has_wide && Normal::new(title).words().filter(|word| *word != "`").count() < 2
+    let words = Normal::new(title).words().filter(|word| *word != "`").count();
+    !has_wide && (words < 2 || subjects(title) < 2)
+}
+
+/// How many words of a text are about something. Each name in code counts as one.
+fn subjects(text: &str) -> usize {
+    Normal::new(text).words().filter(|word| is_subject(word)).count()
 }
 
 /// The whole text, or as many of its clauses as fit. A text without a place to cut at ends with `…`.
@@ -158,42 +183,38 @@ pub(super) fn limit(text: &str) -> String {
     if text.chars().count() <= LONGEST {
         return balanced(text.trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
     }
-    let clause = clauses(text).into_iter().filter(|end| {
-        let head = &text[..*end];
-        (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
-    });
-    match clause.max() {
+    let last = |marks: &[&str]| {
+        let fits = |end: &usize| {
+            let head = &text[..*end];
+            (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
+        };
+        clauses(text, marks).into_iter().filter(fits).max()
+    };
+    let is_nearly_short = text.chars().count() <= LONGEST_WHOLE;
+    match last(CLAUSES).or_else(|| if is_nearly_short { None } else { last(COMMAS) }) {
         Some(end) => balanced(text[..end].trim_end_matches([',', ';', ':', '-', '–', '—', ' '])),
-        None if text.chars().count() <= LONGEST_WHOLE => balanced(text),
+        None if is_nearly_short => balanced(text),
         None => cut_at_word(text),
     }
 }
 
+/// Where a sentence begins to explain itself.
+#[rustfmt::skip]
+const CLAUSES: &[&str] = &[
+    "; ", " — ", " – ", " - ", ": ", ", which ", ", so ", ", because ", " because ", ", since ", ", where ", ", even ",
+    ", rather ", ", not ", ", while ", " so that ", ", and ", "。", "；", ", weil ", " weil ", ", sodass ", ", denn ", ", da ",
+    ", und ", " parce que ", ", car ", ", donc ", ", et ", " porque ", ", ya que ", ", por lo que ", ", y ",
+];
+/// A list may be cut here, too, if nothing else helps.
+const COMMAS: &[&str] = &[", ", "，"];
+
 /// Where a clause ends outside of code and brackets, and what follows does not turn its meaning.
-fn clauses(text: &str) -> Vec<usize> {
-    const MARKS: &[&str] = &[
-        "; ",
-        " — ",
-        " – ",
-        " - ",
-        ": ",
-        ", ",
-        " because ",
-        " so that ",
-        " (",
-        "。",
-        "，",
-        "；",
-        " weil ",
-        " parce que ",
-        " porque ",
-    ];
+fn clauses(text: &str, marks: &[&str]) -> Vec<usize> {
     let mut ends = Vec::new();
     let (mut in_code, mut depth) = (false, 0_usize);
     for (at, c) in text.char_indices() {
-        if !in_code && depth == 0 && MARKS.iter().any(|mark| text[at..].starts_with(mark)) {
+        if !in_code && depth == 0 && marks.iter().any(|mark| text[at..].starts_with(mark)) {
             let rest = Normal::new(&text[at..]);
-            // ", which" and ", so" explain; a list goes on after ", and".
             if !rest.words().next().is_some_and(|word| TURNS.contains(&word)) {
                 ends.push(at);
             }

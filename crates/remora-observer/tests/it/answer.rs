@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+use remora_core::fact::{FactSource, LearnedFact};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_observer::answer::{Answer, Outcome, Problem, parse};
 
@@ -12,7 +13,7 @@ fn told(answer: &Answer) -> String {
     match &answer.outcome {
         Outcome::Nothing => lines.push("nothing".to_owned()),
         Outcome::Unparseable { .. } => lines.push("unparseable".to_owned()),
-        Outcome::Memory { observations, summary } => {
+        Outcome::Memory { observations, summary, .. } => {
             lines.extend(observations.iter().map(observation_line));
             lines.extend(summary.iter().map(summary_line));
         }
@@ -577,7 +578,7 @@ fn everything_kept_is_bounded() {
     let summary = format!("<summary><request>{long}</request></summary>");
     let answer =
         parse(&format!("{one}{}{summary}", "<observation><title>A</title></observation>".repeat(200)));
-    let Outcome::Memory { observations, summary: Some(summary) } = answer.outcome else { panic!() };
+    let Outcome::Memory { observations, summary: Some(summary), .. } = answer.outcome else { panic!() };
     assert_eq!(observations.len(), 50);
     let first = &observations[0];
     assert_eq!(first.title.chars().count(), 151);
@@ -765,13 +766,15 @@ fn expected(memory: &Memory) -> Outcome {
     if memory.observations.is_empty() && memory.summary.is_none() {
         return Outcome::Nothing;
     }
-    Outcome::Memory { observations: memory.observations.clone(), summary: memory.summary.clone() }
+    let (observations, facts) = (memory.observations.clone(), memory.facts.clone());
+    Outcome::Memory { observations, facts, summary: memory.summary.clone() }
 }
 
 /// Pieces that, thrown together, look like an answer from afar.
 #[rustfmt::skip]
 const SOUP: &[&str] = &[
     "<observation>", "</observation>", "<observation type='change'>", "<observation/>", "<summary>",
+    "<statement>", "</statement>", "<key>", "</key>", "<value>", "</value>",
     "</summary>", "<observations>", "</observations>", "<skip/>", "<think>", "</think>", "<type>",
     "</type>", "bugfix", "<title>", "</title>", "<title/>", "<subtitle>", "</subtitle>", "<narrative>",
     "</narrative>", "<facts>", "</facts>", "<fact>", "</fact>", "<concepts>", "</concepts>", "<concept>",
@@ -795,8 +798,8 @@ proptest! {
     fn no_soup_of_tags_makes_it_fail(pieces in proptest::collection::vec(proptest::sample::select(SOUP), 0..60)) {
         let text = pieces.concat();
         let answer = parse(&text);
-        if let Outcome::Memory { observations, summary } = &answer.outcome {
-            prop_assert!(!observations.is_empty() || summary.is_some());
+        if let Outcome::Memory { observations, facts, summary } = &answer.outcome {
+            prop_assert!(!observations.is_empty() || !facts.is_empty() || summary.is_some());
             prop_assert!(observations.iter().all(|one| !one.title.is_empty()));
             prop_assert!(observations.iter().all(|one| one.title.split_whitespace().count() < 10));
             let kept = format!("{observations:?}{summary:?}");
@@ -885,4 +888,56 @@ fn the_prompt_defines_every_type_and_concept() {
     ] {
         assert!(code.contains(&format!("| `{word}` |")), "{word}");
     }
+}
+
+/// Kind, key and value of the statements in an answer.
+fn stated(answer: &str) -> Vec<(String, String, String)> {
+    let Outcome::Memory { facts, .. } = parse(answer).outcome else { return Vec::new() };
+    let parts = |learned: LearnedFact| {
+        assert_eq!(learned.fact.source, FactSource::Agent, "a model is no user");
+        (learned.fact.kind.name().to_owned(), learned.fact.key, learned.fact.value)
+    };
+    facts.into_iter().map(parts).collect()
+}
+
+#[test]
+fn statements_are_read_however_they_are_written() {
+    let port = |kind: &str| vec![(kind.to_owned(), "port".to_owned(), "It is 8080.".to_owned())];
+    for (answer, kind) in [
+        (
+            "<statement><kind>convention</kind><key>Port</key><value>It is 8080.</value></statement>",
+            "convention",
+        ),
+        ("```xml\n<statement>\n<key>port</key>\n<value>It is 8080.</value>\n</statement>\n```", "fact"),
+        (
+            "<fact_statement><kind>hearsay</kind><key>port</key><value>It is 8080.</value></fact_statement>",
+            "fact",
+        ),
+        ("<statement><kind>preference</kind><key>port</key><value>It is 8080.", "preference"),
+        (r#"{"statement": [{"kind": "fact", "key": "port", "value": "It is 8080."}]}"#, "fact"),
+    ] {
+        assert_eq!(stated(answer), port(kind), "{answer}");
+    }
+    for answer in [
+        "<statement><key>port</key></statement>",
+        "<statement/>",
+        "<key>port</key><value>8080</value>",
+        r#"{"key": "port", "value": "8080"}"#,
+    ] {
+        assert_eq!(stated(answer), [], "{answer}");
+    }
+    let mut many = String::new();
+    for number in 0..60 {
+        write!(many, "<statement><key>k{number}</key><value>v</value></statement>").unwrap();
+    }
+    assert_eq!(stated(&many).len(), 10);
+}
+
+#[test]
+fn a_statement_stands_beside_observations_and_ends_none_of_them() {
+    let answer = "<observation><type>bugfix</type><title>Ports clash</title><narrative>Two servers took 8080.</narrative>\n\
+        <statement><key>port</key><value>It is 8081.</value></statement>\n<summary><request>Fix it</request></summary>";
+    let Outcome::Memory { observations, facts, summary } = parse(answer).outcome else { panic!() };
+    assert_eq!((observations.len(), facts.len(), summary.is_some()), (1, 1, true));
+    assert_eq!(observations[0].narrative, "Two servers took 8080.");
 }

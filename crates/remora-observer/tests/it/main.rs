@@ -9,3 +9,4 @@ mod mid_turn;
 mod pipeline;
 mod provider;
 mod transcripts;
+mod user;

@@ -117,14 +117,14 @@ async fn a_model_reads_what_was_said_where_it_was_said() {
     let order = ["I look at the tests first.", "make test", CAUSE, "make fix", CLOSING].map(at);
     assert!(order.is_sorted(), "{order:?}");
     assert_eq!(asked.matches(CLOSING).count(), 1, "the closing message is no text between");
-    assert_eq!(world.offset(), 0, "nothing is stored yet");
+    assert_eq!(world.offset(), world.length(), "the built-in memory is stored");
     let reflection = task.reflect(answer, Time::now());
     task.settle(&mut world.store, &reflection, Time::now()).unwrap();
     assert_eq!(world.offset(), world.length());
 }
 
 #[tokio::test]
-async fn a_crash_before_the_memory_is_stored_reads_the_transcript_again() {
+async fn a_question_that_is_asked_again_has_the_same_text() {
     let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
     let mut world = World::with_model(&fake);
     world.turn(CLOSING);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer};
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, Store, Which};
 use serde_json::{Value, json};
 
 use crate::claude_cli;
@@ -91,12 +91,35 @@ impl World {
         replay(&self.dir, &mut self.store, &lines.join("\n"));
     }
 
+    /// A turn in which a file is read and not much is said.
+    fn read(&mut self, session: &str, closing: &str) {
+        let event = |name: &str, more: Value| {
+            let mut stdin = json!({ "session_id": session, "cwd": "/home/dev/shop", "hook_event_name": name,
+                "prompt_id": session });
+            for (key, value) in more.as_object().unwrap() {
+                stdin[key] = value.clone();
+            }
+            json!({ "at": Time::now().iso(), "stdin": stdin }).to_string()
+        };
+        let path = "/home/dev/shop/src/total.rs";
+        let lines = [
+            event("UserPromptSubmit", json!({ "prompt": "Where are the totals added up?" })),
+            event(
+                "PostToolUse",
+                json!({ "tool_name": "Read", "tool_use_id": session, "tool_input": { "file_path": path },
+                "tool_response": { "type": "text", "file": { "filePath": path, "content": "fn total() {}" } } }),
+            ),
+            event("Stop", json!({ "last_assistant_message": closing })),
+        ];
+        replay(&self.dir, &mut self.store, &lines.join("\n"));
+    }
+
     /// Works off what is due, one call after the other.
     async fn work(&mut self, observer: &Observer) {
         loop {
             match observer.next(&mut self.store, self.now).unwrap() {
                 Next::Nothing => return,
-                Next::Settled(_) | Next::Waits => {}
+                Next::Settled(_) | Next::NotAsked => {}
                 Next::Ask(task) => {
                     let answer = task.ask().await;
                     let reflection = task.reflect(answer, self.now);
@@ -114,6 +137,25 @@ impl World {
     fn counts(&self) -> (i64, i64, i64, i64) {
         let counts = self.store.counts().unwrap();
         (counts.observations, counts.pending, counts.processing, counts.failed)
+    }
+
+    /// Events that are memory already, and about which the model cannot be asked now.
+    fn awaiting(&self) -> i64 {
+        self.store.counts().unwrap().awaiting_model
+    }
+
+    /// Who made the observations, in order of their ids.
+    fn providers(&self) -> Vec<(i64, String)> {
+        let sessions = self.store.sessions(None, 100).unwrap();
+        let rows = sessions.iter().flat_map(|session| self.store.session_observations(session.id).unwrap());
+        let mut rows: Vec<_> = rows.map(|row| (row.id.0, row.provider)).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    fn finds(&self, words: &str) -> bool {
+        let rows = self.store.session_observations(self.store.sessions(None, 1).unwrap()[0].id).unwrap();
+        rows.iter().any(|row| row.observation.title.contains(words))
     }
 }
 
@@ -229,7 +271,7 @@ fn failures(api: Api) -> Vec<(&'static str, Behaviour, bool)> {
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_nothing_is_lost_and_nothing_doubled() {
+async fn whatever_goes_wrong_the_built_in_memory_is_there_and_nothing_is_doubled() {
     for api in Api::ALL {
         for (name, behaviour, counts) in failures(api) {
             let fake = Fake::start([behaviour, Behaviour::json(200, &api.answer(ANSWER))]);
@@ -237,7 +279,13 @@ async fn whatever_goes_wrong_nothing_is_lost_and_nothing_doubled() {
             world.turn("one", 1);
             let observer = world.observer();
             world.work(&observer).await;
-            assert_eq!(world.counts(), (0, 5, 0, 0), "{api:?} {name}: everything waits");
+            assert_eq!(
+                (world.counts(), world.awaiting()),
+                ((1, 0, 0, 0), 5),
+                "{api:?} {name}: memory is there"
+            );
+            assert_eq!(world.providers(), [(1, "builtin".to_owned())], "{api:?} {name}");
+            let before = world.store.counts().unwrap().summaries;
             assert_eq!(fake.requests().len(), 1, "{api:?} {name}: and nobody is asked again at once");
             let event = world.store.queue(1).unwrap().remove(0);
             assert_eq!(event.attempts, i64::from(counts), "{api:?} {name}: {:?}", event.last_error);
@@ -245,7 +293,10 @@ async fn whatever_goes_wrong_nothing_is_lost_and_nothing_doubled() {
             assert_eq!(observer.health().unwrap().trouble.is_some(), !counts, "{api:?} {name}");
             world.later(Duration::from_hours(2));
             world.work(&observer).await;
-            assert_eq!(world.counts(), (1, 0, 0, 0), "{api:?} {name}");
+            assert_eq!((world.counts(), world.awaiting()), ((1, 0, 0, 0), 0), "{api:?} {name}");
+            let provider = world.settings.observer.provider.as_str().to_owned();
+            assert_eq!(world.providers(), [(1, provider)], "{api:?} {name}: the answer has the same id");
+            assert_eq!(world.store.counts().unwrap().summaries, before, "{api:?} {name}");
             assert_eq!(observer.health().unwrap().trouble, None, "{api:?} {name}");
         }
     }
@@ -269,9 +320,17 @@ async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_ke
         world.later(Duration::from_secs(1));
     }
     assert_eq!(fake.requests().len(), 4);
-    assert_eq!(world.counts(), (0, 0, 0, 5));
+    assert_eq!(world.counts(), (1, 0, 0, 5));
+    assert_eq!(world.providers(), [(1, "builtin".to_owned())], "the built-in memory stays");
     let reason = world.store.queue(1).unwrap().remove(0).last_error.unwrap();
     assert!(reason.contains("Dear user, the totals"), "{reason}");
+    // Tried again, the events that became memory still only revise it. One of them stands for its turn.
+    fake.set([Behaviour::json(200, &Api::Anthropic.answer(ANSWER))]);
+    let failed = world.store.queue(10).unwrap()[2].id;
+    assert_eq!(world.store.retry(Which::Events(&[failed])).unwrap(), 5);
+    world.work(&observer).await;
+    assert_eq!(world.counts(), (1, 0, 0, 0));
+    assert_eq!(world.providers(), [(1, "anthropic".to_owned())]);
 }
 
 #[tokio::test]
@@ -287,15 +346,16 @@ async fn an_outage_costs_one_probe_a_minute_however_many_wait() {
         world.later(Duration::from_secs(1));
     }
     assert!(fake.requests().len() <= 12, "{}", fake.requests().len());
-    assert_eq!(world.counts(), (0, 100, 0, 0));
+    assert_eq!((world.counts(), world.awaiting()), ((1, 0, 0, 0), 100), "memory does not wait");
     fake.set([Behaviour::json(200, &Api::Gemini.answer(ANSWER))]);
     world.later(Duration::from_mins(3));
     world.work(&observer).await;
     world.later(Duration::from_mins(3));
     world.work(&observer).await;
     let counts = world.store.counts().unwrap();
-    assert_eq!((counts.pending, counts.failed, counts.summaries), (0, 0, 20));
+    assert_eq!((counts.awaiting_model, counts.failed, counts.summaries), (0, 0, 20));
     assert_eq!(counts.observations, 1, "the same answer twenty times is one observation");
+    assert_eq!(world.providers(), [(1, "gemini".to_owned())]);
 }
 
 #[tokio::test]
@@ -319,7 +379,7 @@ async fn the_budget_holds_and_the_built_in_observer_takes_over() {
 }
 
 #[tokio::test]
-async fn over_budget_events_wait_if_the_user_wants_that() {
+async fn over_budget_the_model_is_asked_later_if_the_user_wants_that() {
     let fake = answers(Api::Openai, ANSWER);
     let mut world = World::new(Api::Openai, &fake.url());
     world.settings.budget.session_tokens = 100;
@@ -327,8 +387,9 @@ async fn over_budget_events_wait_if_the_user_wants_that() {
     world.turn("one", 1);
     let observer = world.observer();
     world.work(&observer).await;
-    assert_eq!((world.counts(), fake.requests().len()), ((0, 5, 0, 0), 0));
+    assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
     let event = world.store.queue(1).unwrap().remove(0);
+    assert_eq!(event.status, "awaiting_model");
     assert_eq!((event.attempts, event.last_error.unwrap().contains("budget.session_tokens")), (0, true));
     world.settings.budget.session_tokens = 0;
     let observer = world.observer();
@@ -347,7 +408,7 @@ async fn money_is_counted_by_the_prices_given_and_unknown_prices_stop_it() {
     world.work(&observer).await;
     let trouble = observer.health().unwrap().trouble.unwrap();
     assert!(trouble.reason.contains("observer.input_price"), "{}", trouble.reason);
-    assert_eq!((world.counts(), fake.requests().len()), ((0, 5, 0, 0), 0));
+    assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
     (world.settings.observer.input_price, world.settings.observer.output_price) = (3.0, 15.0);
     let observer = world.observer();
     world.store.retry_now().unwrap();
@@ -362,36 +423,136 @@ async fn changing_the_provider_loses_nothing() {
     let mut world = World::new(Api::Anthropic, "http://127.0.0.1:1");
     world.settings.anthropic.api_key = Secret::default();
     let (observer, problems) = Observer::new(&world.settings, &world.dir, "test");
-    assert!(problems[0].contains("needs an API key; events wait"), "{problems:?}");
+    assert!(problems[0].contains("needs an API key; the built-in observer works alone"), "{problems:?}");
     world.turn("one", 1);
     world.work(&observer).await;
-    assert_eq!(world.counts(), (0, 5, 0, 0));
+    assert_eq!((world.counts(), world.awaiting()), ((1, 0, 0, 0), 5));
     world.settings.observer.provider = Provider::Builtin;
     let observer = world.observer();
     world.store.retry_now().unwrap();
     world.turn("one", 2);
     world.work(&observer).await;
-    let (observations, pending, ..) = world.counts();
-    assert_eq!((observations, pending), (2, 0));
+    assert_eq!((world.counts(), world.awaiting()), ((2, 0, 0, 0), 0), "nobody is left to ask");
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_reads_and_skips_are_taken_at_their_word() {
+async fn a_model_is_asked_about_long_explanations_and_not_about_mere_reads() {
     let fake = answers(Api::Openai, "<skip/>");
     let mut world = World::new(Api::Openai, &fake.url());
-    let only_reads = include_str!("../transcripts/04-explain-only.jsonl");
-    replay(&world.dir, &mut world.store, only_reads);
+    // Two turns that read files and explain at length, and a word of thanks.
+    replay(&world.dir, &mut world.store, include_str!("../transcripts/04-explain-only.jsonl"));
+    let observer = world.observer();
+    world.work(&observer).await;
+    assert_eq!((fake.requests().len(), world.counts().1), (2, 0));
+    world.read("reads", "It is where you said it is.");
+    world.work(&observer).await;
+    assert_eq!((fake.requests().len(), world.counts().1), (2, 0));
+}
+
+#[tokio::test]
+async fn an_answer_that_finds_nothing_worth_keeping_leaves_the_built_in_memory() {
+    let fake = answers(Api::Openai, "<skip/>");
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.turn("one", 1);
+    let observer = world.observer();
+    world.work(&observer).await;
+    assert_eq!((fake.requests().len(), world.counts(), world.awaiting()), (1, (1, 0, 0, 0), 0));
+    assert_eq!(world.providers(), [(1, "builtin".to_owned())]);
+    assert_eq!(world.store.counts().unwrap().summaries, 1);
+}
+
+#[tokio::test]
+async fn memory_is_there_before_the_model_answers_and_the_next_turn_does_not_wait_for_it() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    let observer = world.observer();
+    world.turn("one", 1);
+    let Next::Ask(first) = observer.next(&mut world.store, world.now).unwrap() else { panic!("no question") };
+    assert!(world.finds("Totals are added before they are rounded now"));
+    assert_eq!(world.counts(), (1, 0, 5, 0));
+    world.turn("one", 2);
+    let second = observer.next(&mut world.store, world.now).unwrap();
+    assert!(matches!(second, Next::Settled(_)), "one question a session at a time: {second:?}");
+    assert_eq!((world.counts(), world.awaiting()), ((2, 0, 10, 0), 0), "it is next in line");
+    assert!(matches!(observer.next(&mut world.store, world.now).unwrap(), Next::Nothing));
+    let answer = first.ask().await;
+    let reflection = first.reflect(answer, world.now);
+    first.settle(&mut world.store, &reflection, world.now).unwrap();
+    let Next::Ask(second) = observer.next(&mut world.store, world.now).unwrap() else {
+        panic!("no question")
+    };
+    fake.set([Behaviour::json(200, &Api::Openai.answer("<observation><title>Second</title></observation>"))]);
+    let answer = second.ask().await;
+    let asked = fake.requests()[1].body.clone();
+    assert!(asked.contains("Totals were rounded too early"), "the answer about the first turn is known");
+    assert_eq!(asked.matches("case 2 wants").count(), 1, "and its own memory is not: {asked}");
+    let reflection = second.reflect(answer, world.now);
+    second.settle(&mut world.store, &reflection, world.now).unwrap();
+    assert_eq!((world.counts(), world.awaiting()), ((2, 0, 0, 0), 0));
+    assert!(world.finds("Second"));
+}
+
+#[tokio::test]
+async fn a_crash_between_memory_and_answer_leads_to_one_set_of_records() {
+    let fake = answers(Api::Openai, ANSWER);
+    let mut world = World::new(Api::Openai, &fake.url());
+    world.turn("one", 1);
+    let died = Observer::new(&world.settings, &world.dir, "died").0;
+    assert!(matches!(died.next(&mut world.store, world.now).unwrap(), Next::Ask(_)));
+    assert_eq!(world.counts(), (1, 0, 5, 0));
+    world.store.reclaim("test", world.now).unwrap();
     let observer = world.observer();
     world.work(&observer).await;
     let counts = world.store.counts().unwrap();
-    // What the agent explained is remembered without a model.
-    assert_eq!((fake.requests().len(), counts.observations, counts.pending), (0, 2, 0));
-    assert!(counts.summaries > 0);
-    world.turn("one", 1);
-    world.work(&observer).await;
-    let after = world.store.counts().unwrap();
-    assert_eq!((fake.requests().len(), after.observations, after.pending), (1, 2, 0));
-    assert_eq!(after.summaries, counts.summaries + 1, "there is a summary all the same");
+    assert_eq!(
+        (counts.observations, counts.summaries, counts.awaiting_model, counts.processing),
+        (1, 1, 0, 0)
+    );
+    assert_eq!(world.providers(), [(1, "openai".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a_whole() {
+    for with_model in [false, true] {
+        let fake = answers(Api::Openai, ANSWER);
+        let mut world = World::new(Api::Openai, &fake.url());
+        if !with_model {
+            world.settings.observer.provider = Provider::Builtin;
+        }
+        world.turn("whole", 1);
+        let whole = world.observer();
+        world.work(&whole).await;
+        world.turn("halved", 2);
+        // Twenty processes die with the turn in their hands, so it is handed out in quarters.
+        for _ in 0..20 {
+            let claimed = world.store.claim("died", 100, Duration::ZERO, world.now).unwrap().unwrap();
+            assert!(claimed.events.iter().any(|event| event.body.kind() == "prompt_submitted"));
+            world.store.reclaim("test", world.now).unwrap();
+        }
+        let observer = world.observer();
+        let first = observer.next(&mut world.store, world.now).unwrap();
+        assert!(matches!(first, Next::Settled(settled) if settled.events == 1), "{first:?}");
+        assert!(world.counts().1 > 0, "the rest is still to be observed");
+        world.work(&observer).await;
+        assert_eq!((world.counts().1, world.counts().2, world.awaiting()), (0, 0, 0));
+        let memory = |name: &str| {
+            let session = world.store.sessions_named(name).unwrap().remove(0).id;
+            let said = |text: String| text.replace(name, "NAME").replace("case 2", "case 1");
+            let rows = world.store.session_observations(session).unwrap().into_iter();
+            let rows: Vec<_> = rows.map(|row| (row.source_event_ids.len(), row.observation)).collect();
+            let summaries = world.store.session_summaries(session).unwrap().into_iter();
+            let summaries: Vec<_> = summaries.map(|row| said(format!("{:?}", row.summary))).collect();
+            (said(format!("{rows:?}")), summaries)
+        };
+        if with_model {
+            assert_eq!(fake.requests().len(), 2, "one question a turn");
+            let asked = &fake.requests()[1].body;
+            assert!(asked.contains("case 2 of halved") && asked.contains("case 2 wants"), "{asked}");
+        } else {
+            assert_eq!(memory("halved"), memory("whole"));
+        }
+        assert_eq!(memory("halved").1.len(), 1, "one summary");
+    }
 }
 
 #[tokio::test]
@@ -411,4 +572,29 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
     assert_eq!(session.memory_session_id.as_deref(), Some("5e55"));
     let spent = world.store.spent(Time(0), None).unwrap();
     assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
+}
+
+#[tokio::test]
+async fn answers_that_come_late_make_the_summary_of_the_session_all_the_same() {
+    let fake = Fake::start([Behaviour::json(503, &Api::Openai.error(503, "down"))]);
+    let mut world = World::new(Api::Openai, &fake.url());
+    let observer = world.observer();
+    for number in 1..=2 {
+        world.turn("one", number);
+        world.work(&observer).await;
+    }
+    let session = world.store.sessions(None, 1).unwrap().remove(0).id;
+    let last = |world: &World| world.store.session_summaries(session).unwrap().pop().unwrap();
+    let before = last(&world);
+    assert!(before.summary.completed.contains("case 1") && before.summary.completed.contains("case 2"));
+    let answer = |learned: &str| {
+        let text = format!("<summary><request>Fix totals</request><learned>{learned}</learned></summary>");
+        Behaviour::json(200, &Api::Openai.answer(&text))
+    };
+    fake.set([answer("Cents are added first."), answer("Euros are rounded last.")]);
+    world.later(Duration::from_hours(1));
+    world.work(&observer).await;
+    let after = last(&world);
+    assert_eq!((after.id, after.provider.as_str()), (before.id, "openai"));
+    assert_eq!(after.summary.learned, "Cents are added first. Euros are rounded last.");
 }

@@ -41,7 +41,7 @@ impl Api {
         }
     }
 
-    /// The address as it is meant: people know Ollama by that of its other interfaces.
+    /// The base URL of this interface. People often enter that of another one of Ollama's.
     pub(super) fn base_url(self, given: &str) -> &str {
         let url = given.trim_end_matches('/');
         match self {

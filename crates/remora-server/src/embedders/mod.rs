@@ -22,7 +22,7 @@ pub(crate) enum Chosen {
     Nobody,
     Builtin,
     Remote(Arc<Remote>),
-    /// Somebody who cannot be asked as the settings are.
+    /// An embedder that cannot be called with the present settings.
     Unusable(EmbedError, Time),
 }
 
@@ -37,7 +37,7 @@ impl Chosen {
     }
 }
 
-/// Holds on to whom the settings chose, until they choose another.
+/// Keeps the embedder that the settings chose, until they choose another.
 #[derive(Debug, Default)]
 pub(crate) struct Embedders {
     last: Mutex<Option<(Search, Chosen)>>,

@@ -22,11 +22,11 @@ const MOST_TEXTS: usize = 32;
 const MOST_BYTES: usize = 32_000;
 /// Of a longer text the beginning counts. A token has at least a byte, and no model here takes fewer than 8,191.
 const LONGEST_TEXT: usize = 8_000;
-/// Of a long prompt, too, the beginning says what it is about.
+/// The beginning of a long prompt says what it is about, too.
 const LONGEST_QUESTION: usize = 1_000;
 /// A text that is refused is tried down to this length.
 const SHORTEST_TEXT: usize = 500;
-/// For so long it is remembered that a question took too long for somebody in a hurry.
+/// After a query that was too slow for a prompt, the embedder is not called for prompts for this long.
 const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct Remote {
     patience: Mutex<Patience>,
     /// What the first answer showed. Locked while that request runs, so that only one is sent.
     acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
-    /// Whether a question that somebody gave up waiting for is still unanswered.
+    /// Whether a query whose caller gave up is still running.
     owes_answer: AtomicBool,
     /// How long the last question took, and when that was.
     pace: Mutex<Option<(Duration, Instant)>>,
@@ -52,7 +52,7 @@ struct Acquaintance {
     closeness: Closeness,
 }
 
-/// One that is under way. However it ends, also when nobody waits for it any more, the next may be tried.
+/// A call in flight. However it ends, also after its caller gave up, the next one may be tried.
 struct Exchange<'a>(&'a Remote);
 
 impl Drop for Exchange<'_> {
@@ -70,7 +70,7 @@ struct Failure {
 }
 
 impl Remote {
-    /// Nothing is sent before the first text. `None` where the settings ask nobody over the network.
+    /// Nothing is sent before the first text. `None` if the settings name no embedder over the network.
     pub(super) fn new(settings: &Search) -> Option<Result<Self, EmbedError>> {
         let api = Api::of(settings.embedder)?;
         Some(Self::of(api, settings))
@@ -92,7 +92,7 @@ impl Remote {
         let http = Http::new(url, key, LONGEST_EXCHANGE).map_err(|error| {
             EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
         })?;
-        // Servers of one's own often serve one model, whatever name they are asked for: there the address says more.
+        // A local server often serves one model under any name, so its address identifies it better.
         let place =
             if api == Api::OpenAi && url != api.own_url() { format!("@{url}") } else { String::new() };
         Ok(Self {
@@ -158,7 +158,7 @@ impl Remote {
         if let Some(trouble) = self.trouble() {
             return Err(self.error(&trouble.reason));
         }
-        let late = || self.error(&format!("it takes longer than {} ms", limit.as_millis()));
+        let late = || EmbedError::late(self.provider, limit);
         if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
             return Err(late());
         }
@@ -322,7 +322,7 @@ impl From<CallError> for Failure {
     }
 }
 
-/// As many texts together as may be sent at a time.
+/// Splits texts into groups that fit into one request.
 fn portions(texts: &[String]) -> Vec<&[String]> {
     let mut portions = Vec::new();
     let mut rest = texts;

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Query, Request, State};
 use remora_app::recall::Injection;
 use remora_app::recall::prompt::{self, Explained, Explanation, NEW_SESSION, PromptRequest};
-use remora_app::recall::start;
+use remora_app::recall::start::{self, Reader};
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
@@ -36,7 +36,7 @@ pub(super) fn router() -> Routes {
 
 /// An injection, where there may be none.
 #[derive(Debug, Default, Serialize)]
-struct Answer {
+struct Injected {
     /// Framed as it is to be handed on.
     context: Option<String>,
     tokens: u64,
@@ -47,7 +47,7 @@ struct Answer {
     explanation: Option<Explanation>,
 }
 
-impl From<Option<Injection>> for Answer {
+impl From<Option<Injection>> for Injected {
     fn from(injection: Option<Injection>) -> Self {
         injection.map_or_else(Self::default, |Injection { text, tokens, items, degraded }| Self {
             context: Some(text),
@@ -87,14 +87,14 @@ const HINT: &str = r#"send {"session_id": …, "host": …, "prompt": …}"#;
 const REQUEST_HINT: &str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
 
 /// What matters for a prompt of a captured session.
-async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Injected>, ApiError> {
     let question: Question = body(request, HINT).await?;
     let host = match question.host.as_deref() {
         None => Host::Generic,
         Some(name) => name.parse().map_err(|_| ApiError::invalid("there is no such host", HINT))?,
     };
     let Some((project, session)) = asker(&http, host, &question).await? else {
-        return Ok(Json(Answer::default()));
+        return Ok(Json(Injected::default()));
     };
     let request = PromptRequest {
         text: privacy::clean_text(&question.prompt),
@@ -109,7 +109,7 @@ async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Jso
         http.shared.writer.call(log).await?;
     }
     let explanation = question.explain.then_some(explanation);
-    Ok(Json(Answer { explanation, ..injection.into() }))
+    Ok(Json(Injected { explanation, ..injection.into() }))
 }
 
 /// The session that asks, or, to explain, one that might begin in a project. `None` for a session that was never
@@ -160,7 +160,7 @@ impl Http {
 }
 
 /// What a session gets at its start.
-async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Answer>, ApiError> {
+async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Injected>, ApiError> {
     let Query(pairs) = pairs?;
     http.shared.refresh_settings();
     let settings = http.shared.settings();
@@ -182,7 +182,8 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Answ
     let whose = project::whose(project, cwd)?;
     let preview = http.read(move |store| {
         let project = remora_app::project(store, &whose)?;
-        Ok(start::preview(store, project, &settings, budget, Time::now())?)
+        let reader = Reader { limit: budget, command: &remora_sys::process::command("remora") };
+        Ok(start::preview(store, project, &settings, reader, Time::now())?)
     });
     Ok(Json(preview.await?.into()))
 }

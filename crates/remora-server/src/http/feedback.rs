@@ -1,4 +1,4 @@
-//! What somebody says of an observation.
+//! Verdicts about observations.
 
 use std::sync::Arc;
 
@@ -42,8 +42,11 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<J
         JudgeError::OtherProject(row) => {
             ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
         }
+        JudgeError::FactOfOtherProject(row) => {
+            ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
+        }
     })?;
-    // Context files follow what somebody says.
+    // Context files follow verdicts.
     http.shared.announce_news();
     Ok(Json(judged))
 }

@@ -43,7 +43,7 @@ pub(super) fn router() -> Routes {
 
 /// What became of an event.
 #[derive(Debug, Default, Serialize)]
-struct Answer {
+struct Acknowledged {
     stored: bool,
     /// It had been stored before.
     duplicate: bool,
@@ -61,7 +61,11 @@ enum Absence {
     LeftOut(Reason),
 }
 
-async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Result<Json<Answer>, ApiError> {
+async fn take_in(
+    http: Arc<Http>,
+    kind: &'static str,
+    request: Request,
+) -> Result<Json<Acknowledged>, ApiError> {
     let _room = reserve(&http, request.headers())?;
     let body = tokio::time::timeout(PATIENCE, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
@@ -82,10 +86,10 @@ async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Resul
     }
 }
 
-async fn store(http: &Http, record: Record) -> Result<Answer, ApiError> {
+async fn store(http: &Http, record: Record) -> Result<Acknowledged, ApiError> {
     let is_tool = record.captured.event().body.tool().is_some();
     let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
-        return Ok(Answer { duplicate: true, ..Answer::default() });
+        return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });
     };
     // The use of a tool ends no turn, so there is no hurry to work on it.
     if is_tool {
@@ -93,11 +97,11 @@ async fn store(http: &Http, record: Record) -> Result<Answer, ApiError> {
     } else {
         http.shared.announce();
     }
-    Ok(Answer { stored: true, id: Some(id), ..Answer::default() })
+    Ok(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() })
 }
 
-fn left_out(reason: Absence) -> Json<Answer> {
-    Json(Answer { reason: Some(reason), ..Answer::default() })
+fn left_out(reason: Absence) -> Json<Acknowledged> {
+    Json(Acknowledged { reason: Some(reason), ..Acknowledged::default() })
 }
 
 /// A place among those on their way, by the size the body announces.

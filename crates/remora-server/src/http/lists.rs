@@ -29,7 +29,7 @@ pub(super) fn router() -> Routes {
         .get("/api/sessions", sessions)
 }
 
-/// A parameter nobody knows is refused: one mistyped would quietly show the memory of all projects.
+/// Refuses unknown parameters. A mistyped one would show the memory of all projects.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {

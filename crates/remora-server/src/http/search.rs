@@ -62,7 +62,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// A parameter nobody knows is refused: one mistyped would quietly find too much.
+    /// Refuses unknown parameters. A mistyped one would find too much.
     fn take(&mut self, name: &str, value: String) -> Result<(), ApiError> {
         let request = &mut self.request;
         match name {

@@ -31,7 +31,7 @@ pub(super) fn router() -> Routes {
 const MEMORY: &str = "memory";
 
 #[derive(Serialize)]
-struct Answer {
+struct ShownSettings {
     settings: Vec<Shown>,
 }
 
@@ -45,15 +45,15 @@ struct Shown {
     secret: bool,
 }
 
-async fn show(State(http): State<Arc<Http>>) -> Result<Json<Answer>, ApiError> {
-    Ok(Json(Answer { settings: list(&http.shared.dir).into_iter().map(shown).collect() }))
+async fn show(State(http): State<Arc<Http>>) -> Result<Json<ShownSettings>, ApiError> {
+    Ok(Json(ShownSettings { settings: list(&http.shared.dir).into_iter().map(shown).collect() }))
 }
 
-async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<ShownSettings>, ApiError> {
     let wanted = read(request, r#"send {"section.key": value}"#).await?;
     let listed = apply(&http, &wanted).await?;
     let listed = listed.into_iter().filter(|entry| wanted.contains_key(entry.setting.name));
-    Ok(Json(Answer { settings: listed.map(shown).collect() }))
+    Ok(Json(ShownSettings { settings: listed.map(shown).collect() }))
 }
 
 /// The settings of one section, by their keys, with nothing but their values.

@@ -30,8 +30,8 @@ struct Database {
 async fn stats(State(http): State<Arc<Http>>) -> Result<Json<Stats>, ApiError> {
     let stats = http.shared.reader.call(|store| {
         let counts = store.counts()?;
-        let queue =
-            QueueCounts { pending: counts.pending, processing: counts.processing, failed: counts.failed };
+        let Counts { pending, processing, awaiting_model, failed, .. } = counts;
+        let queue = QueueCounts { pending, processing, awaiting_model, failed };
         Ok(Stats { counts, queue, database: Database { bytes: store.bytes() } })
     });
     Ok(Json(stats.await?))

@@ -20,7 +20,7 @@ pub struct Place {
     pub identity: Option<Identity>,
 }
 
-/// Survives a rename, unlike a path; the time of birth tells a reused inode apart.
+/// Survives a rename, unlike a path; the time of birth distinguishes a reused inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pub device: i64,

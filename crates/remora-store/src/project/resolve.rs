@@ -31,7 +31,7 @@ pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Opt
 }
 
 #[derive(Default)]
-struct Found {
+struct Resolved {
     project: Option<ProjectId>,
     /// The directory is on record as this project's.
     is_known_here: bool,
@@ -43,11 +43,11 @@ struct Found {
 
 /// A known directory, a known directory that was moved here, a directory that became a repository, or a clone of a
 /// known origin.
-fn find(db: &Connection, place: &Place) -> rusqlite::Result<Found> {
-    let mut found = Found::default();
+fn find(db: &Connection, place: &Place) -> rusqlite::Result<Resolved> {
+    let mut found = Resolved::default();
     if let Some(alias) = living_alias(db, &place.path)? {
         if !is_another_directory(&alias, place) {
-            return Ok(Found { project: Some(alias.project), is_known_here: true, ..found });
+            return Ok(Resolved { project: Some(alias.project), is_known_here: true, ..found });
         }
         found.outdated = Some(alias);
     }

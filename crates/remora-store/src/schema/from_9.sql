@@ -42,7 +42,9 @@ INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type,
     tool_name, discovery_tokens, provider, model, source_event_ids, content_hash, superseded_by, pinned_at, created_at,
     updated_at)
 SELECT o.id, o.uuid, o.session_id, o.project_id, o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.facts,
-    o.tool_name, o.discovery_tokens, o.provider, o.model,
+    o.tool_name, o.discovery_tokens,
+    -- Version 9 did not ask who saved something, so nobody confirmed it.
+    iif(o.provider = 'user', 'program', o.provider), o.model,
     (SELECT json_group_array(n.name ORDER BY e.key) FROM json_each(o.source_event_ids) AS e
         JOIN event_names AS n ON n.id = e.value),
     o.content_hash, (SELECT next.uuid FROM old_observations AS next WHERE next.id = o.superseded_by),

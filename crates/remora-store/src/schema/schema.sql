@@ -119,7 +119,8 @@ CREATE TABLE event_traces (
     UNIQUE (session_id, idempotency_key)
 ) STRICT;
 
--- The queue: payloads of events that have not become memory yet. The id is the trace's.
+-- The queue: payloads of events that have not become memory yet, or about which a model is still to be asked. The id is
+-- the trace's.
 CREATE TABLE pending_messages (
     id            INTEGER PRIMARY KEY REFERENCES event_traces (id) ON DELETE CASCADE,
     session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -134,10 +135,17 @@ CREATE TABLE pending_messages (
     claimed_at    INTEGER,
     claimed_by    TEXT,
     retry_at      INTEGER,
-    last_error    TEXT
+    last_error    TEXT,
+    -- 1: its memory is stored, in these records (as people type them: `["123","s4"]`). The payload stays for the rest of its
+    -- turn and for a model.
+    observed      INTEGER NOT NULL DEFAULT 0,
+    records       TEXT,
+    -- Of one of a turn's observed events: what the host's transcript has of the turn, as JSON.
+    heard         TEXT
 ) STRICT;
 
-CREATE INDEX pending_messages_by_turn ON pending_messages (status, session_id, prompt_number, created_at, id);
+CREATE INDEX pending_messages_by_turn
+    ON pending_messages (status, observed, session_id, prompt_number, created_at, id);
 -- Finding the next turn must not cost more the more events wait. These two hold few rows, and a hook seldom writes them.
 CREATE INDEX pending_messages_by_end ON pending_messages (session_id, prompt_number) WHERE kind = 'turn_ended';
 CREATE INDEX pending_messages_by_retry ON pending_messages (session_id, retry_at) WHERE retry_at IS NOT NULL;
@@ -165,7 +173,7 @@ CREATE TABLE observations (
     source_event_ids TEXT NOT NULL,
     -- Of the session's uuid, title and narrative.
     content_hash     TEXT NOT NULL,
-    -- The uuid of the observation that replaces it. Later written by the observer.
+    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer.
     superseded_by    BLOB,
     -- Written by `remora feedback`: it comes first at the start of every session.
     pinned_at        INTEGER,

@@ -74,7 +74,7 @@ fn every_row_of_version_9_is_there_after_the_migration() {
             .collect();
         columns.retain(|column| !changed.contains(&column.as_str()));
         if table == "observations" {
-            columns.retain(|column| !column.starts_with("files_"));
+            columns.retain(|column| !column.starts_with("files_") && column != "provider");
         }
         let rows = kept(&old, &table, &columns);
         assert!(!rows.is_empty(), "the fixture has no row in {table}");
@@ -104,6 +104,8 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
     assert_eq!((tide.pinned_at, tide.feedback.injected), (None, 5));
     let utc = store.observation(ObservationId(8)).unwrap().unwrap();
     assert_eq!((utc.pinned_at, utc.feedback.useful), (Some(Time(5100)), 2));
+    let providers = (tide.provider.as_str(), utc.provider.as_str());
+    assert_eq!(providers, ("builtin", "program"), "nobody knows who saved it");
     let written =
         rows(&store.db, "SELECT path_reversed FROM observation_files ORDER BY observation_id, how, position");
     let files = tide.observation.files_modified.iter().chain(&tide.observation.files_read);
@@ -133,7 +135,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
     assert_eq!(store.note(NoteId(7)).unwrap().unwrap().title, "Harbour");
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
     assert_eq!(vault, "/home/dev/vault");
-    assert_eq!(store.always_told().unwrap()[0].text, "The harbour");
+    assert_eq!(store.always_injected().unwrap()[0].text, "The harbour");
     assert!(store.told(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
     assert_eq!(store.summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
     assert_eq!(store.context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
@@ -353,7 +355,7 @@ fn a_deleted_record_is_read_nowhere() {
 
     delete(&store, "notes", 7);
     assert_eq!((store.note(NoteId(7)).unwrap(), store.count_notes().unwrap()), (None, 0));
-    assert_eq!((store.known_notes().unwrap(), store.always_told().unwrap()), (vec![], vec![]));
+    assert_eq!((store.known_notes().unwrap(), store.always_injected().unwrap()), (vec![], vec![]));
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
 use crate::reading::{concepts, files};
-use crate::saving::BY_HAND;
+use crate::saving::SavedBy;
 
 /// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
 const SHORT_WORDS: usize = 60;
@@ -61,7 +61,7 @@ pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreErro
 
 /// Removes a record's documents, with their vectors and index entries.
 pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError> {
-    // Whoever holds their vectors in memory finds no document for them any more: ids are never used twice.
+    // Vectors in memory find no document any more, because ids are never used twice.
     db.prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
         .execute(params![record.kind.name(), record.number])?;
     Ok(())
@@ -107,7 +107,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     let row = db.prepare_cached(sql)?.query_row([record.number], |row| {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
-        let is_by_hand = row.get::<_, String>(11)? == BY_HAND;
+        let is_by_hand = SavedBy::from_provider(&row.get::<_, String>(11)?).is_some();
         let origin = Origin { observation_type: Some(row.get(12)?), ..origin(record, row)? };
         Ok((origin, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
     });
@@ -123,8 +123,8 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     let surroundings = if is_by_hand {
         Surroundings::default()
     } else {
-        let told = short(&joined(&[&title, &narrative]));
-        observation_surroundings(db, &origin, prompt_number, &told)?
+        let summary = short(&joined(&[&title, &narrative]));
+        observation_surroundings(db, &origin, prompt_number, &summary)?
     };
     let mut documents = vec![Document { part: "narrative".into(), title: title.clone(), body, surroundings }];
     for (number, fact) in (1..).zip(facts) {
@@ -134,19 +134,23 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-/// What stood around an observation; its neighbour learns of it, `told` in few words.
+/// The texts around an observation. Its neighbours get `summary` as theirs.
 fn observation_surroundings(
     db: &Connection,
     origin: &Origin,
     prompt_number: i64,
-    told: &str,
+    summary: &str,
 ) -> Result<Surroundings, StoreError> {
     let session = origin.session.unwrap_or_default();
     let prompt = prompt_text(db, session, prompt_number)?;
     let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", origin.record.number)?;
     let after = observation_beside(db, session, "id > ?2 ORDER BY id", origin.record.number)?;
     if let Some(neighbour) = &before {
-        set_after(db, neighbour.id, told)?;
+        set_after(db, neighbour.id, summary)?;
+    }
+    // A revised observation has neighbours on both sides.
+    if let Some(neighbour) = &after {
+        set_before(db, neighbour.id, summary)?;
     }
     Ok(Surroundings {
         prompt: short(&prompt),
@@ -198,7 +202,7 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     if let Some(neighbour) = &before {
         set_after_turn(db, neighbour.id, &short(&body))?;
     }
-    // A turn that was held back and is told later stands before one that is known already.
+    // A turn that waited in the queue may be stored after the turn that follows it.
     if let Some(neighbour) = &after {
         set_before_turn(db, neighbour.id, &short(&body))?;
     }
@@ -299,6 +303,13 @@ fn turn_beside(
 fn set_after(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
     let sql = "UPDATE documents SET after = ?2
                WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND after <> ?2";
+    db.prepare_cached(sql)?.execute(params![observation, text])?;
+    Ok(())
+}
+
+fn set_before(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE documents SET before = ?2
+               WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND before <> ?2";
     db.prepare_cached(sql)?.execute(params![observation, text])?;
     Ok(())
 }

@@ -77,7 +77,7 @@ fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
         )
     };
     let settled = "AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status IN ('pending', 'processing', 'failed')
-                       AND m.session_id = r.session_id AND m.prompt_number = r.prompt_number)";
+                       AND m.observed = 0 AND m.session_id = r.session_id AND m.prompt_number = r.prompt_number)";
     let all = [
         without(RecordKind::Observation, "observations", ""),
         without(RecordKind::Summary, "session_summaries", "AND r.checkpoint = 0"),

@@ -54,7 +54,35 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// How many documents there are, about: the largest id tells without counting them.
+    /// How many documents contain what a trigram expression says, counted up to `most`.
+    pub fn trigram_frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM documents_trigram WHERE documents_trigram MATCH ?1 LIMIT ?2)";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let count: i64 = self.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// Reads title and body of the newest documents that pass; the oldest of many are left out.
+    pub fn each_text(
+        &self,
+        filters: &Filters,
+        mut each: impl FnMut(DocumentId, &str, &str),
+    ) -> Result<(), StoreError> {
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, d.title, d.body FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST_SCANNED}",
+            conditions.sql()
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(&conditions.values))?;
+        while let Some(row) = rows.next()? {
+            let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+            each(DocumentId(row.get(0)?), text(1)?, text(2)?);
+        }
+        Ok(())
+    }
+
+    /// Approximate number of documents: the largest id, which needs no count.
     pub fn about_documents(&self) -> Result<usize, StoreError> {
         let sql = "SELECT ifnull(max(id), 0) FROM documents";
         let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;

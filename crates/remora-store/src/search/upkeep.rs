@@ -39,7 +39,8 @@ impl Store {
                  + (SELECT count(*) FROM notes WHERE deleted_at IS NULL AND ?1 IS NULL)
                  + (SELECT count(*) FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
                     WHERE r.deleted_at IS NULL AND (?1 IS NULL OR s.project_id = ?1) AND NOT EXISTS (SELECT 1 FROM pending_messages AS m
-                        WHERE m.status IN ('pending', 'processing', 'failed') AND m.session_id = r.session_id
+                        WHERE m.status IN ('pending', 'processing', 'failed') AND m.observed = 0
+                        AND m.session_id = r.session_id
                         AND m.prompt_number = r.prompt_number))";
         let documents = "SELECT count(*), ifnull(sum(embedded = 1), 0), ifnull(sum(embedded = 0), 0),
                                 ifnull(sum(lead), 0) FROM documents

@@ -1,4 +1,4 @@
-//! Vectors beside their documents. The work list of whoever makes them is the documents that have none.
+//! Vectors beside their documents. Documents without a vector are the work list of the indexer.
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
@@ -24,7 +24,7 @@ pub struct Embedded {
     pub values: Vec<u8>,
 }
 
-/// How far whoever makes vectors has come, over all projects.
+/// Progress of the indexer, over all projects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingProgress {
     pub documents: usize,
@@ -90,7 +90,7 @@ impl Store {
         if !self.db.prepare_cached(waiting)?.exists([])? {
             return Ok(());
         }
-        // First the note that there are some: whoever dies in between leaves it for the next to look.
+        // The mark is written first, so that a crash in between leaves it and the next process looks again.
         self.writable()?
             .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
         while self.mark_turns(WAITING, LEFT_OUT)? > 0 {}
@@ -209,7 +209,7 @@ impl Store {
         Ok(newest)
     }
 
-    /// How many documents of a project have a vector, at most: for whoever makes room for them.
+    /// Upper bound for the number of vectors of a project, to reserve memory for them.
     pub fn count_vectors(&self, project: Option<ProjectId>) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
         let count: i64 =

@@ -113,12 +113,13 @@ const PROMPTS: Source = Source {
     read: |row| Ok([row.get::<_, String>(6)?, row.get(7)?].join("\n")),
 };
 
-/// The prompt's own event says nothing that the prompt does not.
+/// The prompt's own event says nothing that the prompt does not. An observed event has memory to be found by.
 const EVENTS: Source = Source {
     kind: RecordKind::Event,
     rows: "SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at
            FROM (SELECT id, session_id, prompt_number, created_at
-                 FROM pending_messages INDEXED BY pending_messages_by_turn ORDER BY id DESC LIMIT 2000) AS m
+                 FROM pending_messages INDEXED BY pending_messages_by_turn WHERE observed = 0
+                 ORDER BY id DESC LIMIT 2000) AS m
            JOIN sessions AS s ON s.id = m.session_id JOIN projects AS p ON p.id = s.project_id
            WHERE (SELECT kind FROM pending_messages WHERE id = m.id)
                NOT IN ('prompt_submitted', 'session_started', 'session_ended')",

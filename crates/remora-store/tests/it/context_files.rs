@@ -1,8 +1,8 @@
 use remora_core::memory::ObservationType;
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::context_files::{FileProblem, FilesAt, Forms};
-use remora_store::{SaveFor, locate, worktree};
+use remora_store::{SaveFor, SavedBy, locate, worktree};
 
 use crate::support::World;
 
@@ -35,14 +35,14 @@ fn what_was_learned_changes_the_mark_and_tells_its_files() {
     let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
     let before = store.memory_mark(project).unwrap();
     assert_eq!(store.memory_mark(project).unwrap(), before);
-    let note = Note::new(&Draft {
+    let note = SavedText::new(&Draft {
         text: "Totals are cents.".to_owned(),
         title: None,
         kind: ObservationType::Discovery,
         facts: Vec::new(),
         files: vec!["src/total.rs".to_owned(), "src/tax.rs".to_owned()],
     });
-    store.save(&SaveFor::Project(project), &note.unwrap(), Time(3)).unwrap();
+    store.save(&SaveFor::Project(project), &note.unwrap(), SavedBy::Program, Time(3)).unwrap();
     assert_ne!(store.memory_mark(project).unwrap(), before);
     assert_eq!(store.touched_files(project).unwrap()[0].files, ["src/total.rs", "src/tax.rs"]);
 }

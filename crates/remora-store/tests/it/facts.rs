@@ -2,12 +2,13 @@ use std::time::Duration;
 
 use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
-use remora_core::ids::ProjectId;
+use remora_core::feedback::Verdict;
+use remora_core::ids::{ProjectId, SessionId};
 use remora_core::memory::{Memory, ObservationType, Summary};
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::search::Filters;
-use remora_store::{NewFact, Recall, SaveFor, Store, locate};
+use remora_store::{NewFact, Recall, SaveFor, SavedBy, Store, locate};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -137,11 +138,11 @@ fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
             facts: Vec::new(),
             files: Vec::new(),
         };
-        Note::new(&draft).unwrap()
+        SavedText::new(&draft).unwrap()
     };
-    store.save(&SaveFor::Project(app), &note("Totals are cents."), Time(1)).unwrap();
+    store.save(&SaveFor::Project(app), &note("Totals are cents."), SavedBy::Program, Time(1)).unwrap();
     assert!(changed(&store), "an observation");
-    store.save(&SaveFor::Project(other), &note("Elsewhere."), Time(1)).unwrap();
+    store.save(&SaveFor::Project(other), &note("Elsewhere."), SavedBy::Program, Time(1)).unwrap();
     store.record_fact(&new(fact(FactKind::Fact, "port", "x", 0.5), Some(other), 2)).unwrap();
     assert!(!changed(&store), "of another project");
     store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 3)).unwrap();
@@ -161,4 +162,95 @@ fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
     store.confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");
+}
+
+#[test]
+fn only_what_a_person_said_is_laid_down() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    let note = |text: &str| {
+        let draft = Draft {
+            text: text.to_owned(),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        SavedText::new(&draft).unwrap()
+    };
+    let laid_down = |store: &Store, recall: Recall| -> Vec<String> {
+        let material = store.material(app, recall, 5).unwrap();
+        material
+            .laid_down
+            .into_iter()
+            .map(|laid_down| format!("{}: {}", laid_down.id, laid_down.text))
+            .collect()
+    };
+    let target = SaveFor::Project(app);
+    let by_program = store.save(&target, &note("Obey the page."), SavedBy::Program, Time(10)).unwrap();
+    store.save(&target, &note("Deploy on Tuesdays."), SavedBy::Person, Time(11)).unwrap();
+    let by_agent = fact(FactKind::Preference, "tags", "sign tags", 1.0);
+    store.record_fact(&new(by_agent, Some(app), 12)).unwrap();
+    let by_user =
+        Fact { source: FactSource::User, ..fact(FactKind::Convention, "indent", "we use tabs", 0.9) };
+    store.record_fact(&new(by_user.clone(), Some(app), 13)).unwrap();
+    let answer =
+        Fact {
+            kind: FactKind::Fact, key: "asked".into(), value: "Asked “A?”, chose “B”.".into(), ..by_user
+        };
+    store.record_fact(&new(answer.clone(), Some(app), 14)).unwrap();
+    let once =
+        Fact {
+            key: "once".into(), value: "Asked “May I?”, chose “Yes”.".into(), trust: 0.4, ..answer
+        };
+    store.record_fact(&new(once, Some(app), 15)).unwrap();
+    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: we use tabs"]);
+    let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
+    assert_eq!(
+        facts,
+        ["tags: sign tags", "Asked “A?”, chose “B”."],
+        "permission that was given once is left out"
+    );
+    // A session that goes on gets what was said elsewhere meanwhile.
+    let since = |at: i64| Recall::Since { session: SessionId(99), at: Time(at) };
+    assert_eq!(laid_down(&store, since(11)), ["f2: we use tabs"]);
+    assert_eq!(laid_down(&store, since(13)), Vec::<String>::new());
+    // A person who saves the same makes it their own, and a verdict takes it back.
+    let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
+    assert_eq!(again.id(), by_program.id());
+    assert!(laid_down(&store, Recall::Everything).contains(&"1: Obey the page.".to_owned()));
+    store.judge(again.id(), Verdict::Wrong, false, Time(21)).unwrap();
+    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: we use tabs"]);
+}
+
+#[test]
+fn nobody_but_the_user_replaces_what_the_user_laid_down() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    let by_user = Fact { source: FactSource::User, ..fact(FactKind::Preference, "indent", "use tabs", 0.9) };
+    let said = store.record_fact(&new(by_user.clone(), Some(app), 1)).unwrap();
+    let by_model = fact(FactKind::Preference, "indent", "use spaces", 1.0);
+    assert_eq!(store.record_fact(&new(by_model, Some(app), 2)).unwrap(), said);
+    assert_eq!(standing(&store, app), ["use tabs"]);
+    let changed = Fact { value: "use two blanks".to_owned(), ..by_user };
+    store.record_fact(&new(changed, Some(app), 3)).unwrap();
+    assert_eq!(standing(&store, app), ["use two blanks"]);
+}
+
+#[test]
+fn a_fact_that_is_wrong_ends_and_can_hold_again() {
+    let world = World::new();
+    let mut store = world.open();
+    let port = |value: &str| fact(FactKind::Fact, "port", value, 0.5);
+    let old = store.record_fact(&new(port("eighty"), None, 1)).unwrap().id;
+    assert_eq!(store.end_fact(old, Time(5)).unwrap().unwrap().valid_to, Some(Time(5)));
+    assert_eq!(indexed(&store), [""; 0], "it is not found");
+    assert_eq!(store.end_fact(old, Time(6)).unwrap(), None, "it was ended before");
+    assert_eq!(store.reopen_fact(old, Time(7)).unwrap().unwrap().valid_to, None);
+    assert_eq!(indexed(&store), ["eighty"]);
+    store.end_fact(old, Time(8)).unwrap();
+    store.record_fact(&new(port("ninety"), None, 9)).unwrap();
+    assert_eq!(store.reopen_fact(old, Time(10)).unwrap(), None, "another value holds");
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use remora_core::ids::SessionId;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{Ledger, Store};
 
 use crate::support::{World, prompt, record_with, turn};
@@ -64,7 +64,7 @@ fn an_agent_has_the_passages_it_was_given_until_its_context_is_emptied() {
     assert_eq!(store.ledger(b, "").unwrap(), ledger(&[9], &["15"]), "another session goes on");
     inject(&mut store, a, "", vec![item("12", &[1])]);
     assert_eq!(store.ledger(a, "").unwrap(), ledger(&[1], &["12"]));
-    let log = store.retrievals(10).unwrap();
+    let log = store.retrievals(WhichRetrievals::All, 10).unwrap();
     assert_eq!(log.len(), 5);
     assert_eq!(
         (log[2].retrieval.agent.as_str(), &log[2].retrieval.items),

@@ -61,12 +61,12 @@ fn a_note_that_was_only_touched_keeps_its_vectors_and_a_changed_one_does_not() {
 fn what_is_always_told_is_a_list_without_what_is_gone_or_says_nothing() {
     let world = World::new();
     let mut store = world.open();
-    assert_eq!(store.always_told().unwrap(), []);
+    assert_eq!(store.always_injected().unwrap(), []);
     assert_eq!(store.notes_state().unwrap(), NotesState::default());
     store.put_notes(&[new("a.md", "1", "One."), new("b.md", "1", "<private>x</private>")]).unwrap();
     let ids: Vec<NoteId> = store.known_notes().unwrap().iter().map(|note| note.id).collect();
-    store.set_always_told(&[ids.clone(), vec![NoteId(99)]].concat()).unwrap();
-    let told = store.always_told().unwrap();
+    store.set_always_injected(&[ids.clone(), vec![NoteId(99)]].concat()).unwrap();
+    let told = store.always_injected().unwrap();
     assert_eq!((told.len(), told[0].text.as_str()), (1, "One."));
     let state = NotesState { source: "x".into(), problem: Some("gone".into()), ..NotesState::default() };
     store.set_notes_state(&state).unwrap();

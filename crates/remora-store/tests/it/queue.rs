@@ -46,10 +46,8 @@ fn memory(title: &str) -> Memory {
     Memory {
         observations: vec![observation],
         summary: Some(summary),
-        facts: vec![],
         provider: "test".into(),
-        model: String::new(),
-        session_id: None,
+        ..Memory::default()
     }
 }
 

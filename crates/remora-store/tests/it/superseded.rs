@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use remora_core::document::ProjectScope;
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
@@ -31,8 +32,10 @@ fn observation(title: &str) -> Observation {
 /// A turn of a session in a repository, and what was made of it.
 fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
     let root = world.make_repository("app", None);
+    let number = store.counts().unwrap().prompts;
     for body in [prompt("go on"), stop("done")] {
-        world.hook(&Record::new(clean(event(session, &root, turn(session), body)), Time::now()));
+        let origin = turn(&format!("{session}-{number}"));
+        world.hook(&Record::new(clean(event(session, &root, origin, body)), Time::now()));
     }
     let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     store.confirm(&batch, memory, None, Time::now()).unwrap();
@@ -80,6 +83,64 @@ fn what_was_replaced_is_not_offered_and_search_says_by_what() {
     world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 2");
     assert_eq!((start(&store), about_file(&world, &store)), (vec![], vec![]));
     assert_eq!(replaced(&store).last(), Some(&(1, true, None)));
+}
+
+fn correction(value: &str) -> LearnedFact {
+    let (kind, source) = (FactKind::Correction, FactSource::User);
+    let fact = Fact { kind, key: "totals".into(), value: value.into(), source, trust: 0.8 };
+    LearnedFact { scope: FactScope::Project, fact }
+}
+
+#[test]
+fn a_correction_replaces_what_it_refutes_in_its_own_session_only() {
+    let world = World::new();
+    let mut store = world.open();
+    let claim = |title: &str| Memory { observations: vec![observation(title)], ..Memory::default() };
+    learn(&world, &mut store, "a", &claim("Totals are floats"));
+    learn(&world, &mut store, "b", &claim("Totals are strings"));
+    learn(&world, &mut store, "b", &claim("Totals are numbers"));
+    // The turn that corrects has an observation, which replaces the claim; it has nothing to say about another session.
+    let refutes = vec![ObservationId(1), ObservationId(2)];
+    let mut corrected = Memory { refutes, ..claim("Totals are cents") };
+    corrected.facts.push(correction("no, totals are cents"));
+    learn(&world, &mut store, "b", &corrected);
+    assert_eq!(about_file(&world, &store), [4, 3, 1]);
+    let is_so = |condition: &str, from: &str| {
+        world.text(&format!("SELECT iif((SELECT {condition} FROM observations AS o, {from}), 'yes', 'no')"))
+    };
+    let same = "next.uuid = o.superseded_by";
+    assert_eq!(is_so(same, "observations AS next WHERE o.id = 2 AND next.id = 4"), "yes");
+    // Without an observation of its own, the turn replaces the claim by what the user said.
+    let facts = vec![correction("no, totals were never numbers")];
+    let said = Memory { facts, refutes: vec![ObservationId(3)], ..Memory::default() };
+    learn(&world, &mut store, "b", &said);
+    assert_eq!(about_file(&world, &store), [4, 1]);
+    assert_eq!(is_so(same, "facts AS next WHERE o.id = 3 AND next.valid_to IS NULL"), "yes");
+    // The words of a refuted turn are not retold; those of the turn that corrects are.
+    let retells = |name: &str| store.retells_wrong(name.parse().unwrap()).unwrap();
+    assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(retells), [false, true, true, false, false]);
+}
+
+#[test]
+fn a_summary_written_before_the_correction_retells_what_was_wrong() {
+    let world = World::new();
+    let mut store = world.open();
+    let summary = |request: &str| Some(Summary { request: request.into(), ..Summary::default() });
+    let claim = Memory {
+        observations: vec![observation("Totals are floats")],
+        summary: summary("first"),
+        ..Memory::default()
+    };
+    learn(&world, &mut store, "a", &claim);
+    let corrected = Memory {
+        observations: vec![observation("Totals are cents")],
+        refutes: vec![ObservationId(1)],
+        summary: summary("second"),
+        ..Memory::default()
+    };
+    learn(&world, &mut store, "a", &corrected);
+    let retells = |name: &str| store.retells_wrong(name.parse().unwrap()).unwrap();
+    assert_eq!(["s1", "s2"].map(retells), [true, false]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use remora_core::event::{Body, Origin};
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use remora_store::{Batch, ReadTo, Store, StoreError, Transcript};
+use remora_store::{Batch, ReadTo, Said, Store, StoreError, Transcript};
 
 use crate::support::{World, prompt, record_with, stop};
 
@@ -24,7 +24,7 @@ fn claim(store: &mut Store, read: ReadTo) -> Batch {
 }
 
 fn read(path: &str, from: u64, to: u64) -> ReadTo {
-    ReadTo { path: path.into(), from, to, closing: None }
+    ReadTo { path: path.into(), from, to }
 }
 
 fn place(store: &Store) -> (String, u64, Option<i64>) {
@@ -75,16 +75,12 @@ fn of_two_who_read_the_same_late_text_one_makes_memory_of_it() {
     let world = World::new();
     hook(&world, "/t/a.jsonl", prompt("task"));
     let mut store = world.open();
-    let late = |from, to| Batch {
-        session: SESSION,
-        prompt_number: 1,
-        owner: "me".into(),
-        events: Vec::new(),
-        transcript: Some(read("/t/a.jsonl", from, to)),
+    let mut late = |from, to| {
+        let read = read("/t/a.jsonl", from, to);
+        store.remember_late((SESSION, 1), &read, &Memory::default(), Time::now()).unwrap()
     };
-    store.confirm(&late(0, 70), &Memory::default(), None, Time::now()).unwrap();
-    let again = store.confirm(&late(0, 90), &Memory::default(), None, Time::now());
-    assert!(matches!(again, Err(StoreError::ClaimLost)));
+    assert!(late(0, 70));
+    assert!(!late(0, 90));
     assert_eq!(place(&store), ("/t/a.jsonl".into(), 70, Some(1)));
     assert_eq!(store.growing_transcripts(Time(0)).unwrap(), [SESSION]);
     assert_eq!(store.growing_transcripts(Time(i64::MAX)).unwrap(), []);
@@ -105,4 +101,30 @@ fn what_was_written_while_capture_was_paused_counts_as_read() {
     fs::remove_file(&path).unwrap();
     store.skip_transcripts(|_| true).unwrap();
     assert_eq!(place(&store).1, 11);
+}
+
+#[test]
+fn what_was_read_stays_with_the_payloads_until_the_model_has_answered() {
+    let world = World::new();
+    hook(&world, "/t/a.jsonl", prompt("task"));
+    hook(&world, "/t/a.jsonl", stop("done"));
+    let mut store = world.open();
+    let mut batch = claim(&mut store, read("/t/a.jsonl", 0, 70));
+    let said = |text: &str| Said { text: text.into(), at: None };
+    batch.heard.said.push(said("One."));
+    store.remember(&batch, &Memory::default(), Time::now()).unwrap();
+    assert_eq!(place(&store).1, 70);
+    store.give_back(&batch).unwrap();
+    // More events of the same turn are observed together with it.
+    hook(&world, "/t/a.jsonl", Body::SessionEnded { reason: "other".into() });
+    let mut rest = claim(&mut store, read("/t/a.jsonl", 70, 90));
+    assert_eq!(rest.heard.said, [said("One.")]);
+    rest.heard.said.push(said("Two."));
+    store.remember(&rest, &Memory::default(), Time::now()).unwrap();
+    store.give_back(&rest).unwrap();
+    let question = store.claim_for_model("me", 100, Time::now()).unwrap().unwrap();
+    assert_eq!(question.heard.said, [said("One."), said("Two.")]);
+    store.confirm(&question, &Memory::default(), None, Time::now()).unwrap();
+    assert_eq!(world.text("SELECT count(*) || '' FROM pending_messages"), "0");
+    assert_eq!(place(&store), ("/t/a.jsonl".into(), 90, Some(1)));
 }

@@ -2,12 +2,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::AppError;
-use remora_app::recall::{Injection, start};
+use remora_app::recall::Injection;
+use remora_app::recall::start::{self, Reader};
 use remora_core::time::Time;
 use serde_json::json;
 
 use super::explain::{self, Asker};
 use crate::app::{self, App};
+use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 
@@ -15,7 +17,8 @@ use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 ///
 /// `remora context --explain "why does the clock jump"` lists every candidate for the prompt: its score from 0 to 1 and what
 /// that is made of (the words it shares with the prompt, how near its meaning is, which part of it fits), and whether it
-/// would be injected or why not. Then comes the exact text. Nothing of it counts as injected. Too much is injected? Raise
+/// would be injected or why not. Then comes the exact text. Nothing of it counts as injected. It asks as the latest session
+/// here, with what that session has in its context; `--new` asks as one that begins now. Too much is injected? Raise
 /// `memory.auto_retrieve_min_score`. Too little? Lower it. Exit code 1 when nothing would be injected.
 #[derive(Args)]
 pub(crate) struct Context {
@@ -28,9 +31,12 @@ pub(crate) struct Context {
     /// Show what would be injected with this prompt, and why not the rest.
     #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
     explain: Option<String>,
-    /// With --explain: the session that the prompt belongs to (a prefix of its id); it gets nothing twice.
+    /// With --explain: the session that the prompt belongs to (a prefix of its id), instead of the latest one.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
+    /// With --explain: ask as a session that begins now.
+    #[arg(long, requires = "explain", conflicts_with = "session")]
+    new: bool,
 }
 
 /// What an agent would get if a session began here and now, or with a prompt. Exit code 1 when that is nothing.
@@ -41,7 +47,9 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
             Asker::Session(Box::new(remora_app::session(&store, session)?))
         } else {
             let whose = app::whose(arguments.project.as_deref(), false)?;
-            Asker::NewIn(remora_app::project(&store, &whose)?)
+            let project = remora_app::project(&store, &whose)?;
+            let latest = if arguments.new { None } else { remora_app::latest_session(&store, project)? };
+            latest.map_or(Asker::NewIn(project), |session| Asker::Session(Box::new(session)))
         };
         return explain::run(app, &store, &asker, prompt);
     }
@@ -54,7 +62,10 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     };
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let injection = match project {
-        Some(project) => start::preview(&store, project, &settings, budget, Time::now())?,
+        Some(project) => {
+            let reader = Reader { limit: budget, command: &env::command() };
+            start::preview(&store, project, &settings, reader, Time::now())?
+        }
         None => None,
     };
     if app.json {

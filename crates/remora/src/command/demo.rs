@@ -5,8 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
+use remora_app::recall::Injection;
 use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
-use remora_app::recall::{Injection, start};
+use remora_app::recall::start::{self, Reader};
 use remora_core::event::{Body, Change, How, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
@@ -157,8 +158,8 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}
     if let Some(first) = lines.first() {
-        let budget = u64::from(settings.context.tokens);
-        let injection = start::preview(store, project, &settings, budget, first.at()?)?;
+        let reader = Reader { limit: settings.context.tokens.into(), command: "remora" };
+        let injection = start::preview(store, project, &settings, reader, first.at()?)?;
         say(&paint(BOLD, "Two days later another session begins, and gets"));
         print_framed(injection.as_ref());
     }

@@ -2,9 +2,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
-use remora_store::{Store, pause, problems, spool};
+use remora_app::{recall, status};
+use remora_client::presence;
+use remora_core::settings::Provider;
+use remora_core::time::Time;
+use remora_store::{Backlog, Store, pause, problems, spool};
 use serde::Serialize;
 
+use super::config::CLAUDE_LOGIN;
 use super::notes;
 use crate::app::{self, App};
 use crate::env;
@@ -43,6 +48,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         settings(app),
         spooled(app),
         capture(app),
+        queue(app),
+        observer(app),
         embedder(app),
         context_files(app),
     ];
@@ -156,11 +163,93 @@ fn capture(app: &App) -> Check {
     }
 }
 
+/// Why is said of the database.
+fn unknown(name: &'static str) -> Check {
+    Check { name, state: State::Note, message: "not known".into(), hint: None }
+}
+
+fn queue(app: &App) -> Check {
+    let name = "queue";
+    let Ok(store) = Store::open(&app.dir) else { return unknown(name) };
+    match store.failed().and_then(|failed| Ok((failed, store.counts()?))) {
+        Err(error) => wrong(name, &error.into()),
+        Ok((None, counts)) => {
+            good(name, format!("{} pending, none failed", output::count(counts.pending, "event")))
+        }
+        Ok((Some(Backlog { events, since, reason }), _)) => {
+            let events = output::count(events, "event");
+            let message = format!("{events} failed, the oldest from {}: {reason}", output::local(since));
+            let hint =
+                "try them again: `remora queue retry --all`; or give them up: `remora queue drop --all`";
+            wrong(name, &CliError::internal(message).hint(hint))
+        }
+    }
+}
+
+fn observer(app: &App) -> Check {
+    let name = "observer";
+    let Ok(store) = Store::open(&app.dir) else { return unknown(name) };
+    let settings = app::settings(&app.dir).0;
+    let daemon = super::status::daemon(presence::find(&app.dir).unwrap_or_default().as_ref());
+    let observer = match status::observer_of(&app.dir, &store, &settings, &daemon, Time::now()) {
+        Ok(observer) => observer,
+        Err(error) => return wrong(name, &error.into()),
+    };
+    let provider = settings.observer.provider;
+    if provider == Provider::Builtin {
+        return good(name, "built in");
+    }
+    let alone = "the built-in observer works alone meanwhile";
+    if let Some(trouble) = &observer.trouble {
+        let since = output::local(trouble.since);
+        let message =
+            format!("{} cannot be asked since {since}: {}; {alone}", observer.provider, trouble.reason);
+        return wrong(name, &CliError::internal(message).hint(remedy(provider)));
+    }
+    if let Some(Backlog { events, since, reason }) = &observer.waiting {
+        let (events, since) = (output::count(*events, "event"), output::local(*since));
+        let message = format!("{events} wait for {} since {since}: {reason}; {alone}", observer.provider);
+        // The user has chosen to wait for the budget.
+        if reason.starts_with("budget.") {
+            let hint = "raise the limit: `remora config set budget.daily_tokens N`; or do not wait: \
+                        `remora config set observer.over_budget builtin`";
+            return Check { name, state: State::Note, message, hint: Some(hint.into()) };
+        }
+        return wrong(name, &CliError::internal(message).hint(remedy(provider)));
+    }
+    if provider == Provider::ClaudeCli {
+        return claude_cli(name);
+    }
+    good(name, format!("{}, {}", observer.provider, observer.model.unwrap_or_default()))
+}
+
+/// The next command if a provider cannot be asked.
+fn remedy(provider: Provider) -> String {
+    let builtin = "back to no model: `remora config set observer.provider builtin`";
+    match provider {
+        Provider::ClaudeCli => format!("{CLAUDE_LOGIN}; {builtin}"),
+        _ => format!("see its settings: `remora config list`; {builtin}"),
+    }
+}
+
+fn claude_cli(name: &'static str) -> Check {
+    let message = "claude-cli, with your Claude Code login";
+    let variables = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
+    match variables.into_iter().find(|variable| env::variable(variable).is_some()) {
+        None => good(name, message),
+        Some(variable) => Check {
+            name,
+            state: State::Note,
+            message: format!("{message}; {variable} is set in this shell, and claude-cli does not use it"),
+            hint: Some(CLAUDE_LOGIN.to_owned()),
+        },
+    }
+}
+
 fn context_files(app: &App) -> Check {
     let name = "context files";
     let Ok(all) = Store::open(&app.dir).and_then(|store| store.all_context_files()) else {
-        // Why is said of the database.
-        return Check { name, state: State::Note, message: "not known".into(), hint: None };
+        return unknown(name);
     };
     let roots = || all.iter().flat_map(|(_, roots)| roots);
     let count = |number: usize, noun: &str| output::count(i64::try_from(number).unwrap_or(i64::MAX), noun);
@@ -186,11 +275,21 @@ fn embedder(app: &App) -> Check {
     let message = super::index::embedder_text(&settings, health.as_ref());
     let is_troubled = health.is_some_and(|health| health.trouble.is_some());
     if !is_troubled && !settings.misses_key() {
-        return good(name, message);
+        return late(app).unwrap_or_else(|| good(name, message));
     }
     let hint = "see its settings: `remora config list`; back to the model in the program: \
                 `remora config set search.embedder --unset`";
     Check { name, state: State::Note, message, hint: Some(hint.into()) }
+}
+
+/// Whether the embedder answers, but never in time for a prompt.
+fn late(app: &App) -> Option<Check> {
+    let store = Store::open(&app.dir).ok()?;
+    let count = recall::always_late(&store).ok()??;
+    let message = format!("too late for each of the last {count} injections; those went by words alone");
+    let hint = "give it more time: `remora config set memory.auto_retrieve_ms 200`, which is the most; or use the model \
+                in the program: `remora config set search.embedder --unset`";
+    Some(Check { name: "embedder", state: State::Note, message, hint: Some(hint.into()) })
 }
 
 /// Only where there is a source of notes.

@@ -35,6 +35,18 @@ impl Asker {
         let room = host.and_then(response::room).unwrap_or(u64::MAX);
         PromptRequest { text: privacy::clean_text(prompt), project, session, room }
     }
+
+    /// Whose context counted.
+    fn described(&self) -> String {
+        match self {
+            Self::Session(row) => format!(
+                "Asked as the {} session {}; `--new` asks as one that begins now.",
+                row.host,
+                brief(&row.content_session_id, 40)
+            ),
+            Self::NewIn(_) => "Asked as a session that begins now.".to_owned(),
+        }
+    }
 }
 
 /// Exit code 1 when nothing would be injected.
@@ -44,6 +56,7 @@ pub(crate) fn run(app: &App, store: &Store, asker: &Asker, prompt: &str) -> Resu
         output::json(&explained)?;
     } else {
         print(&explained, is_by_daemon);
+        talk(&asker.described());
     }
     Ok(ExitCode::from(u8::from(explained.injection.is_none())))
 }

@@ -1,8 +1,10 @@
 use clap::Args;
 use remora_app::judge::{self, JudgeError, JudgeRequest};
+use remora_app::records::record_id;
+use remora_core::document::RecordKind;
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use remora_store::{Judged, ObservationRow};
+use remora_store::{Judged, ObservationRow, Store};
 use serde_json::json;
 
 use super::{context_files, show};
@@ -10,14 +12,16 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, say, talk};
 
-/// Mark an observation as useful or wrong, or show how it was used.
+/// Mark an observation as useful or wrong, or show how it was used; or end a fact that is wrong.
 ///
 /// A `useful` observation ranks a little higher. A `wrong` one ranks lower and is never injected, but search still finds
 /// it. The last verdict counts. `pin` injects an observation first at the start of every session, until `unpin`. Without
 /// a verdict, the command shows how often it was injected with a prompt, fetched by its id, and cited in an answer.
+///
+/// A fact (`f5`), such as a rule of yours that was misread, can be `wrong`: from then on it is neither injected nor found.
 #[derive(Args)]
 pub(crate) struct Given {
-    /// The observation, as `remora search` prints it.
+    /// The observation or fact, as `remora search` and `remora why` print it.
     #[arg(value_name = "ID")]
     id: String,
     /// The verdict: useful, wrong, pin or unpin.
@@ -33,6 +37,10 @@ pub(crate) struct Given {
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
+    let is_fact = record_id(&given.id).is_some_and(|id| id.kind == RecordKind::Fact);
+    if let Some(verdict) = given.verdict.filter(|_| is_fact) {
+        return judge_fact(app, &mut store, given, verdict);
+    }
     let (row, judged) = match given.verdict {
         None => {
             let row = judge::observation(&store, &given.id)?;
@@ -62,10 +70,39 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     Ok(())
 }
 
+fn judge_fact(app: &App, store: &mut Store, given: &Given, verdict: Verdict) -> Result<()> {
+    let only = Some(app::whose(given.project.as_deref(), false)?);
+    let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
+    let row = judge::judge_fact(store, &request, Time::now())
+        .map_err(|error| refused(error, verdict, given.undo))?;
+    context_files::follow(store, row.project_id);
+    if app.json {
+        return output::json(&row);
+    }
+    say(&format!("f{}  {}", row.id, brief(&row.fact.value, 100)));
+    match (row.valid_to, given.undo) {
+        (Some(_), false) => {
+            talk(&format!("It no longer holds. To undo: `remora feedback f{} wrong --undo`", row.id));
+        }
+        (Some(_), true) => talk("It stays ended: there is a newer statement about the same."),
+        (None, _) => talk("It holds."),
+    }
+    Ok(())
+}
+
 fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
     let message = error.to_string();
     match error {
         JudgeError::App(error) => error.into(),
+        JudgeError::FactOfOtherProject(row) => {
+            let project = row.project_id.map(|project| project.to_string()).unwrap_or_default();
+            let undo = if undo { " --undo" } else { "" };
+            CliError::usage(message).hint(format!(
+                "if that is the one you mean: `remora feedback f{} {}{undo} --project {project}`",
+                row.id,
+                verdict.name(),
+            ))
+        }
         JudgeError::OtherProject(row) => {
             let undo = if undo { " --undo" } else { "" };
             CliError::usage(message).hint(format!(

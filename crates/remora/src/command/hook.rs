@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use remora_app::capture::{self, Report, Taken};
+use remora_app::recall::start::Reader;
 use remora_app::recall::{self, Injection};
 use remora_client::Daemon;
 use remora_client::control::{self, Message};
@@ -234,7 +235,8 @@ fn answer(dir: &DataDir, store: &mut Store, record: &Record, settings: &Settings
     let room = response::room(session.host)?;
     match &event.body {
         Body::SessionStarted { source } => {
-            let begin = || recall::start::begin(store, session, source, settings, room, record.at);
+            let reader = Reader { limit: room, command: &env::command() };
+            let begin = || recall::start::begin(store, session, source, settings, reader, record.at);
             rendered(session.host, Moment::SessionStart, guarded(dir, begin))
         }
         Body::PromptSubmitted { text } => {

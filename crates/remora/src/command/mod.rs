@@ -22,3 +22,4 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod why;

@@ -51,7 +51,7 @@ pub(crate) fn trouble(store: &Store, settings: &Memory) -> Option<String> {
 
 fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     let state = store.notes_state()?;
-    let (notes, always) = (store.count_notes()?, store.always_told()?);
+    let (notes, always) = (store.count_notes()?, store.always_injected()?);
     let access = Access::new(settings, &app.dir);
     let unknown = match access {
         Some(_) => remora_notes::unknown_names(&store.known_notes()?, settings),
@@ -62,7 +62,7 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
             "source": access.as_ref().map(Access::name),
             "enabled": settings.obsidian_context_enabled,
             "notes": notes,
-            "always_told": always.iter().map(|note| json!({
+            "always_injected": always.iter().map(|note| json!({
                 "id": format!("n{}", note.id), "path": note.path, "title": note.title,
             })).collect::<Vec<_>>(),
             "unknown_names": unknown,

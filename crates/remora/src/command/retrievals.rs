@@ -1,5 +1,5 @@
 use clap::Args;
-use remora_store::retrievals::Moment;
+use remora_store::retrievals::{Moment, RetrievalRow, WhichRetrievals};
 
 use crate::app::App;
 use crate::error::Result;
@@ -13,7 +13,7 @@ pub(crate) struct Retrievals {
 }
 
 pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
-    let rows = app.open()?.retrievals(arguments.limit)?;
+    let rows = app.open()?.retrievals(WhichRetrievals::All, arguments.limit)?;
     if app.json {
         return output::json(&rows);
     }
@@ -21,32 +21,35 @@ pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
         talk("Nothing was injected yet. See what a new session here would get: `remora context`");
     }
     for row in &rows {
+        print_heading(row);
         let logged = &row.retrieval;
-        let what = match logged.moment {
-            Moment::Start => "at the start of a session".to_owned(),
-            Moment::Prompt => format!("with “{}”", logged.prompt),
-            Moment::File => format!("before it opened {}", brief(&logged.prompt, 120)),
-        };
-        say(&format!("{} {what}", paint(BOLD, &output::local(logged.at))));
-        let number = i64::try_from(logged.items.len()).unwrap_or(i64::MAX);
-        let by_words = logged
-            .degraded
-            .as_ref()
-            .map(|missing| format!(", by words alone: {missing}"))
-            .unwrap_or_default();
-        let cost = format!(
-            "  {}, {}: {}, {} tokens, {} ms{by_words}",
-            row.host,
-            row.project,
-            count(number, "memory"),
-            logged.tokens,
-            logged.ms
-        );
-        say(&paint(DIM, &cost));
         for item in logged.items.iter().filter(|item| item.score.is_some()) {
             let score = item.score.unwrap_or_default();
             say(&format!("  #{:<6} {score:.2}  {}", item.id, item.why));
         }
     }
     Ok(())
+}
+
+/// When something was injected and on what occasion, and what it cost.
+pub(crate) fn print_heading(row: &RetrievalRow) {
+    let logged = &row.retrieval;
+    let what = match logged.moment {
+        Moment::Start => "at the start of a session".to_owned(),
+        Moment::Prompt => format!("with “{}”", logged.prompt),
+        Moment::File => format!("before it opened {}", brief(&logged.prompt, 120)),
+    };
+    say(&format!("{} {what}", paint(BOLD, &output::local(logged.at))));
+    let number = i64::try_from(logged.items.len()).unwrap_or(i64::MAX);
+    let by_words =
+        logged.degraded.as_ref().map(|missing| format!(", by words alone: {missing}")).unwrap_or_default();
+    let cost = format!(
+        "  {}, {}: {}, {} tokens, {} ms{by_words}",
+        row.host,
+        row.project,
+        count(number, "memory"),
+        logged.tokens,
+        logged.ms
+    );
+    say(&paint(DIM, &cost));
 }

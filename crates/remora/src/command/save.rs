@@ -1,15 +1,17 @@
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::Saved;
+use remora_store::{Saved, SavedBy};
 
 use super::{context_files, hook};
 use crate::app::{self, App};
+use crate::env;
 use crate::error::Result;
 use crate::output::{self, say, talk};
 
@@ -17,6 +19,9 @@ use crate::output::{self, say, talk};
 ///
 /// It becomes an observation of the project you are in and is found at once. `<private>` parts and secrets are removed
 /// before anything is written. Prints the observation's id.
+///
+/// What you type at a terminal is injected at the start of every session, as your own words. What an agent, a script or a
+/// pipe saves is reference data; to make it yours, save the same text at a terminal.
 #[derive(Args)]
 pub(crate) struct Save {
     /// What to remember; `-` reads it from standard input.
@@ -25,8 +30,8 @@ pub(crate) struct Save {
     /// Its title; without one, the first sentence.
     #[arg(long)]
     title: Option<String>,
-    /// What it is: bugfix, feature, refactor, change, discovery or decision.
-    #[arg(long = "type", value_name = "TYPE", default_value = "discovery", value_parser = observation_type)]
+    /// What it is.
+    #[arg(long = "type", value_name = "TYPE", default_value = "discovery", ignore_case = true, value_parser = observation_type())]
     kind: ObservationType,
     /// A file it is about; may be given several times.
     #[arg(long = "file", value_name = "PATH")]
@@ -55,6 +60,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         kind: arguments.kind,
         facts: arguments.facts.clone(),
         files: arguments.files.clone(),
+        by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
     let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;
     context_files::follow(&mut store, Some(project));
@@ -72,14 +78,18 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     Ok(())
 }
 
+/// Whether a person typed the command: at a terminal, and no agent says that it runs it.
+fn is_typed() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_agent()
+}
+
 fn read_input() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().take(MOST_INPUT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A type by its name; other words are refused, because a mistyped one would quietly be something else.
-pub(crate) fn observation_type(word: &str) -> std::result::Result<ObservationType, String> {
-    let all = || ObservationType::ALL.map(ObservationType::name).join(", ");
-    ObservationType::named(word).ok_or_else(|| format!("expected one of {}", all()))
+/// A type by its name. Help, completions and errors list the names.
+pub(crate) fn observation_type() -> impl TypedValueParser<Value = ObservationType> {
+    PossibleValuesParser::new(ObservationType::ALL.map(ObservationType::name)).map(ObservationType::from)
 }

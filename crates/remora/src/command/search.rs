@@ -32,8 +32,8 @@ pub(crate) struct Search {
     /// All projects.
     #[arg(long)]
     all: bool,
-    /// Only observations of this type: bugfix, feature, refactor, change, discovery or decision.
-    #[arg(long = "type", value_name = "TYPE", value_parser = observation_type)]
+    /// Only observations of this type.
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = observation_type())]
     types: Vec<ObservationType>,
     /// Only observations with this concept.
     #[arg(long = "concept", value_name = "CONCEPT")]

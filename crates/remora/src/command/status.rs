@@ -49,7 +49,7 @@ fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<Notes>>
     Ok(Some(Notes { source: access.name(), known: store.count_notes()?, problem }))
 }
 
-fn daemon(presence: Option<&Presence>) -> Daemon {
+pub(crate) fn daemon(presence: Option<&Presence>) -> Daemon {
     presence.map_or_else(Daemon::default, |presence| Daemon {
         running: true,
         pid: Some(presence.pid),
@@ -69,6 +69,7 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
         facts,
         pending,
         processing,
+        awaiting_model,
         failed,
         private_turns,
     } = status.counts;
@@ -83,6 +84,9 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     let mut waiting = vec![format!("{} pending", count(pending, "event"))];
     if processing > 0 {
         waiting.push(format!("{processing} processing"));
+    }
+    if awaiting_model > 0 {
+        waiting.push(format!("{awaiting_model} observed and waiting for the model"));
     }
     if failed > 0 {
         waiting.push(paint(RED, &format!("{failed} failed")));
@@ -164,6 +168,12 @@ fn observer_text(observer: &Observer) -> String {
     if let Some(trouble) = &observer.trouble {
         let (since, next) = (output::local(trouble.since), output::local(trouble.next_try));
         return paint(YELLOW, &format!("{name}: waits since {since}, next try {next}: {}", trouble.reason));
+    }
+    if let Some(waiting) = &observer.waiting {
+        return paint(
+            YELLOW,
+            &format!("{name}: waits since {}: {}", output::local(waiting.since), waiting.reason),
+        );
     }
     let Spent { calls, tokens, usd } = observer.spent_today;
     let calls = count(i64::try_from(calls).unwrap_or(i64::MAX), "call");

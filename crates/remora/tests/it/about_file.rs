@@ -95,6 +95,19 @@ fn claude_code_is_told_what_is_known_of_a_file_before_it_reads_it() {
 }
 
 #[test]
+fn the_cause_and_the_trap_come_before_the_account() {
+    let world = World::new();
+    let text = "The total moved to its own module. All callers use it now. \
+                Totals were wrong because the cast came before the sum. Watch out: the cast truncates.";
+    world.text(&["save", text, "--title", "Totals", "--file", "src/total.rs"]);
+    begin(&world, "one");
+    let note = before(&world, "one", "Read", &world.project().join("src/total.rs")).unwrap();
+    let place = |part: &str| note.find(part).unwrap_or_else(|| panic!("{part}: {note}"));
+    assert!(place("because the cast") < place("moved to its own module"), "{note}");
+    assert!(place("the cast truncates") < place("moved to its own module"), "{note}");
+}
+
+#[test]
 fn only_the_same_file_is_meant() {
     let world = World::new();
     learn(&world, "Totals are kept in cents", &["src/total.rs"]);

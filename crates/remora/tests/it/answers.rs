@@ -2,7 +2,7 @@
 
 use remora_app::Engine;
 use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
-use remora_app::recall::start;
+use remora_app::recall::start::{self, Reader};
 use remora_core::context;
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -58,7 +58,8 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let room = response::room(host).unwrap();
     let now = Time::now();
     let settings = Settings::default();
-    let start = start::preview(&store, ProjectId(1), &settings, room.min(2_000), now).unwrap();
+    let reader = Reader { limit: room.min(2_000), command: "remora" };
+    let start = start::preview(&store, ProjectId(1), &settings, reader, now).unwrap();
     let request =
         PromptRequest { text: PROMPT.to_owned(), project: ProjectId(1), session: NEW_SESSION, room };
     let engine = Engine { searcher: &Searcher::new(), embedder: None };
@@ -94,7 +95,10 @@ fn in_the_form_each_host_reads(count: u32) {
             assert!(told.chars().count() < 10_000, "{host}");
         }
         if let Some(prompt) = &prompt {
-            assert!(context(prompt).contains("#1 (claude-code, yesterday) Totals are rounded"), "{prompt}");
+            // Later turns changed the same file, if there are any.
+            let since = if count > 4 { ", file changed since, see #" } else { ") Totals are rounded" };
+            assert!(context(prompt).contains(&format!("#1 (claude-code, yesterday{since}")), "{prompt}");
+            assert!(context(prompt).contains(") Totals are rounded"), "{prompt}");
         }
         let both = [start, prompt].map(|answer| answer.unwrap_or_else(|| "nothing".into())).join("\n");
         insta::with_settings!({ filters => vec![

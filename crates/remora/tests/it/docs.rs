@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use remora_core::memory::ObservationType;
+
 use crate::support::World;
 
 fn root() -> PathBuf {
@@ -57,6 +59,22 @@ fn the_graph_of_crates_has_every_edge_and_no_other() {
 }
 
 #[test]
+fn every_observation_type_is_in_the_prompt_of_models_in_the_docs_and_in_the_help() {
+    let help = |command| World::new().text(&[command, "--help"]);
+    for text in [
+        document("crates/remora-observer/prompts/code.md"),
+        document("docs/http.md"),
+        help("search"),
+        help("save"),
+    ] {
+        for kind in ObservationType::ALL {
+            let names = |word: &str| word == kind.name();
+            assert!(text.split(|c: char| !c.is_alphabetic()).any(names), "{kind}: {text}");
+        }
+    }
+}
+
+#[test]
 fn every_file_that_the_code_map_names_exists() {
     let architecture = document("ARCHITECTURE.md");
     let map = architecture.split("## Code map").nth(1).unwrap().split("\n## ").next().unwrap();
@@ -70,7 +88,8 @@ fn every_file_that_the_code_map_names_exists() {
         let source = root().join("crates").join(name).join("src");
         let files: Vec<PathBuf> = walk(&source);
         for word in paragraph.split('`').skip(1).step_by(2) {
-            let is_file = word.ends_with(".rs") || word.ends_with(".sql");
+            let extension = Path::new(word).extension().and_then(|extension| extension.to_str());
+            let is_file = matches!(extension, Some("rs" | "sql"));
             let is_folder = word.ends_with('/') && word.bytes().filter(|b| *b == b'/').count() == 1;
             let exists = files.iter().any(|file| file.ends_with(word.trim_end_matches('/')));
             assert!(exists || !(is_file || is_folder), "{name}: {word}");

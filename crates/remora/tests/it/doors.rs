@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::client::start;
-use crate::context::{drain, told_with, work};
+use crate::context::{drain, told, told_with, work};
 use crate::daemon::Background;
 use crate::support::World;
 
@@ -38,11 +38,18 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
         assert_eq!(hits(answer), hits(&alone));
     }
 
-    let by_command = world.json(&["context", "--explain", PROMPT])["context"].clone();
+    let by_command = world.json(&["context", "--explain", PROMPT, "--new"])["context"].clone();
     let question = json!({ "explain": true, "prompt": PROMPT, "cwd": project });
     let by_http = client.post("/api/context/semantic", &question).json()["context"].clone();
     // On a busy machine a hook may run out of the time it has for an answer.
     let by_hook = (0..5).find_map(|attempt| told_with(world, &format!("new{attempt}"), PROMPT)).unwrap();
+    assert!(by_hook.contains("because of a cast"), "{by_hook}");
+    assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
+
+    let by_command = world.json(&["context"])["text"].clone();
+    let by_http =
+        client.get(&format!("/api/context/inject?cwd={}", project.display())).json()["context"].clone();
+    let by_hook = told(world, "begins", "startup").unwrap();
     assert!(by_hook.contains("because of a cast"), "{by_hook}");
     assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
 

@@ -291,6 +291,37 @@ fn nobody_waits_for_one_that_hangs() {
 }
 
 #[test]
+fn doctor_says_when_an_embedder_is_late_for_every_prompt() {
+    let office = Office::new("openai-compatible", [Behaviour::Hang]);
+    let things = [
+        ("car", "shed", "garden"),
+        ("boat", "harbour", "lighthouse"),
+        ("bike", "cellar", "bakery"),
+        ("plane", "hangar", "runway"),
+        ("tram", "depot", "bridge"),
+    ];
+    for (thing, place, near) in things {
+        office.save(&format!("The {thing} is in the {place}, and the {place} is behind the {near}"));
+    }
+    let world = &office.background.world;
+    world.hook(&world.prompt("p1", "Where did I put the keys?"));
+    let client = start(&office.background);
+    office.wait("a question", || !office.fake.requests().is_empty());
+    for (number, (thing, place, near)) in (1..).zip(things) {
+        assert!(!world.text(&["doctor"]).contains("too late"), "{number}");
+        let prompt = format!("Is the {thing} in the {place} behind the {near}?");
+        let told = client.post(
+            "/api/context/semantic",
+            &json!({ "session_id": "session-one", "host": "claude-code", "prompt": prompt }),
+        );
+        assert!(told.json()["degraded"].as_str().unwrap().contains("takes longer than"), "{told:?}");
+    }
+    let doctor = world.text(&["doctor"]);
+    assert!(doctor.contains("too late for each of the last 5 injections"), "{doctor}");
+    assert!(doctor.contains("remora config set memory.auto_retrieve_ms"), "{doctor}");
+}
+
+#[test]
 fn one_that_hangs_is_left_when_the_settings_name_another() {
     let office = Office::new("voyage", [Behaviour::Hang]);
     let id = office.save("The car is in the shed");

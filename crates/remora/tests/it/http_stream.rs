@@ -31,7 +31,8 @@ fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
     let background = Background::new();
     let client = start(&background);
     let mut stream = client.stream("/stream", "");
-    assert_eq!(stream.next_of("queue").data, json!({"pending": 0, "processing": 0, "failed": 0}));
+    let empty = json!({"pending": 0, "processing": 0, "awaiting_model": 0, "failed": 0});
+    assert_eq!(stream.next_of("queue").data, empty);
     turn_over_http(&background, &client, "one", 1);
     let prompt = stream.next_of("prompt");
     assert_eq!(prompt.data["text"], "Please fix bug 1 of one");

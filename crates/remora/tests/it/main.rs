@@ -33,3 +33,4 @@ mod privacy;
 mod search;
 mod support;
 mod transcripts;
+mod user;

@@ -41,7 +41,7 @@ fn found(world: &World, words: &str) -> Value {
 /// The paths of the notes that are always told.
 fn always(world: &World) -> Vec<String> {
     let status = world.json(&["notes"]);
-    let notes = status["always_told"].as_array().unwrap();
+    let notes = status["always_injected"].as_array().unwrap();
     notes.iter().map(|note| note["path"].as_str().unwrap().to_owned()).collect()
 }
 

@@ -72,16 +72,27 @@ impl Office {
         }
     }
 
-    /// After whatever happened, a fresh daemon makes exactly one observation a turn.
-    fn recovers(&self, turns: i64) {
+    /// Who made the first observation, and what it says.
+    fn first(&self) -> (String, String) {
+        let row = self.world.json(&["show", "1"]);
+        (row["provider"].as_str().unwrap().to_owned(), row["title"].as_str().unwrap().to_owned())
+    }
+
+    fn doctor(&self) -> (Option<i32>, String) {
+        let output = self.world.remora(&["doctor"]);
+        (output.status.code(), self.world.neutral(&output.stdout))
+    }
+
+    /// After whatever happened, a fresh daemon asks, and there is exactly one observation, by the model.
+    fn recovers(&self) {
         self.fake.set([answer("Found in the end")]);
         let mut daemon = self.daemon();
         self.wait("the rest", || {
             let counts = &self.world.json(&["status"])["counts"];
-            counts["pending"] == 0 && counts["processing"] == 0
+            counts["pending"] == 0 && counts["processing"] == 0 && counts["awaiting_model"] == 0
         });
-        assert_eq!((self.count("observations"), self.count("failed")), (turns, 0));
-        assert_eq!(self.count("summaries"), turns);
+        assert_eq!((self.count("observations"), self.count("failed")), (1, 0));
+        assert_eq!((self.count("summaries"), self.first().0.as_str()), (1, "openai"));
         assert!(self.world.remora(&["daemon", "stop"]).status.success());
         assert!(daemon.wait().unwrap().success());
         assert_eq!(self.world.json(&["doctor"])["ok"], true);
@@ -94,11 +105,14 @@ fn kill(mut daemon: Child) {
 }
 
 #[test]
-fn a_model_makes_the_memory_and_the_daemon_says_how_it_is_doing() {
+fn a_model_revises_the_memory_and_the_daemon_says_how_it_is_doing() {
     let office = Office::new([answer("The index was off by one")]);
     office.turn("one", 1);
     let mut daemon = office.daemon();
-    office.wait("an observation", || office.count("observations") == 1);
+    office.wait("the answer", || {
+        let counts = &office.world.json(&["status"])["counts"];
+        counts["observations"] == 1 && counts["pending"] == 0 && counts["processing"] == 0
+    });
     let observation = office.world.json(&["show", "1"]);
     assert_eq!(observation["title"], "The index was off by one");
     assert_eq!(
@@ -110,14 +124,17 @@ fn a_model_makes_the_memory_and_the_daemon_says_how_it_is_doing() {
 }
 
 #[test]
-fn a_daemon_killed_after_its_claim_has_lost_nothing() {
+fn a_daemon_killed_while_it_asks_has_stored_the_built_in_memory() {
     let office = Office::new([Behaviour::Hang]);
     office.turn("one", 1);
     let daemon = office.daemon();
     office.wait("the question", || office.fake.requests().len() == 1);
-    assert_eq!(office.count("processing"), 4);
+    assert_eq!((office.count("pending"), office.count("processing")), (0, 4));
+    let hits = office.world.json(&["search", "bug fixed", "--all"]);
+    assert_eq!(hits["hits"][0]["id"], "1", "{hits}");
     kill(daemon);
-    office.recovers(1);
+    assert_eq!(office.first(), ("builtin".to_owned(), "Bug 1 of one is fixed".to_owned()));
+    office.recovers();
 }
 
 #[test]
@@ -136,51 +153,149 @@ fn a_daemon_killed_with_the_answer_in_its_hands_has_lost_nothing() {
     thread::sleep(Duration::from_millis(100));
     kill(daemon);
     database.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(office.count("observations"), 0);
-    office.recovers(1);
+    assert_eq!((office.count("observations"), office.first().0.as_str()), (1, "builtin"));
+    office.recovers();
 }
 
 #[test]
-fn a_daemon_killed_inside_its_transaction_has_stored_nothing_and_lost_nothing() {
-    let office = Office::new([answer("Half stored")]);
-    office.turn("one", 1);
-    let database = Connection::open(office.world.data().join("remora.db")).unwrap();
-    database.busy_timeout(Duration::ZERO).unwrap();
-    // The memory is written, and then the transaction goes on and on.
-    database
-        .execute_batch(
-            "CREATE TRIGGER slow AFTER INSERT ON session_summaries BEGIN
-                 DELETE FROM meta WHERE key = (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
-                     WHERE i < 2000000000) SELECT 'none' FROM n WHERE i = 2000000000);
-             END",
-        )
-        .unwrap();
-    let daemon = office.daemon();
-    office.wait("the question", || office.fake.requests().len() == 1);
-    // While it writes, nobody else can.
-    office.wait("its transaction", || database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err());
-    thread::sleep(Duration::from_millis(50));
-    kill(daemon);
-    database.execute_batch("DROP TRIGGER slow").unwrap();
-    assert_eq!((office.count("observations"), office.count("summaries")), (0, 0));
-    office.recovers(1);
-}
-
-#[test]
-fn a_daemon_killed_right_after_its_transaction_makes_nothing_twice() {
-    let office = Office::new([answer("Stored once")]);
-    office.turn("one", 1);
-    let database = Connection::open(office.world.data().join("remora.db")).unwrap();
-    let daemon = office.daemon();
-    let stored = || {
-        database.query_row("SELECT count(*) FROM observations", [], |row| row.get::<_, i64>(0)).unwrap() == 1
-    };
-    while !stored() {
-        thread::yield_now();
+fn a_daemon_killed_inside_a_transaction_has_stored_nothing_of_it_and_lost_nothing() {
+    // Of the two transactions, that of the built-in memory and that of the answer.
+    for (step, memory) in [("INSERT ON session_summaries", 0), ("UPDATE OF title ON observations", 1)] {
+        let office = Office::new([answer("Half stored")]);
+        office.turn("one", 1);
+        let database = Connection::open(office.world.data().join("remora.db")).unwrap();
+        database.busy_timeout(Duration::ZERO).unwrap();
+        // Something is written, and then the transaction goes on and on.
+        database
+            .execute_batch(&format!(
+                "CREATE TRIGGER slow AFTER {step} BEGIN
+                     DELETE FROM meta WHERE key = (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+                         WHERE i < 2000000000) SELECT 'none' FROM n WHERE i = 2000000000);
+                 END"
+            ))
+            .unwrap();
+        let daemon = office.daemon();
+        if memory == 1 {
+            office.wait("the question", || office.fake.requests().len() == 1);
+        }
+        // While it writes, nobody else can. A transaction that ends is not the one.
+        let mut since = None;
+        office.wait("its transaction", || database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err());
+        while since.is_none_or(|since: Instant| since.elapsed() < Duration::from_millis(300)) {
+            let busy = database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err();
+            since = if busy { since.or(Some(Instant::now())) } else { None };
+            thread::sleep(Duration::from_millis(5));
+        }
+        kill(daemon);
+        database.execute_batch("DROP TRIGGER slow").unwrap();
+        assert_eq!((office.count("observations"), office.count("summaries")), (memory, memory), "{step}");
+        if memory == 1 {
+            assert_eq!(office.first().0, "builtin");
+        }
+        office.recovers();
     }
-    kill(daemon);
-    office.recovers(1);
-    assert_eq!(office.fake.requests().len(), 1);
+}
+
+#[test]
+fn a_daemon_killed_right_after_a_transaction_makes_nothing_twice() {
+    // After that of the built-in memory, or after that of the answer.
+    for provider in ["builtin", "openai"] {
+        let office = Office::new([answer("Stored once")]);
+        office.turn("one", 1);
+        let database = Connection::open(office.world.data().join("remora.db")).unwrap();
+        let daemon = office.daemon();
+        let stored = || {
+            let sql = "SELECT count(*) FROM observations WHERE provider IN (?1, 'openai')";
+            database.query_row(sql, [provider], |row| row.get::<_, i64>(0)).unwrap() == 1
+        };
+        while !stored() {
+            thread::yield_now();
+        }
+        kill(daemon);
+        office.recovers();
+        let questions = office.fake.requests().len();
+        assert!(questions == 1 || provider == "builtin" && questions == 2, "{provider}: {questions}");
+    }
+}
+
+#[test]
+fn four_bad_answers_leave_the_built_in_memory_and_doctor_says_what_to_do() {
+    let office = Office::new([Behaviour::json(200, &Api::Openai.answer("Dear user, all is well."))]);
+    office.turn("one", 1);
+    let mut daemon = office.daemon();
+    office.wait("the last attempt", || office.count("failed") == 4);
+    assert_eq!((office.count("observations"), office.first().0.as_str()), (1, "builtin"));
+    let (code, doctor) = office.doctor();
+    assert_eq!(code, Some(1), "{doctor}");
+    for part in ["4 events failed", "Dear user", "`remora queue retry --all`"] {
+        assert!(doctor.contains(part), "{part}: {doctor}");
+    }
+    office.fake.set([answer("Read at last")]);
+    assert!(office.world.remora(&["queue", "retry", "--all"]).status.success());
+    // Any event wakes the daemon.
+    office.turn("two", 1);
+    office.wait("the answer", || office.first().0 == "openai");
+    assert_eq!((office.count("failed"), office.doctor().0), (0, Some(0)));
+    assert!(office.world.remora(&["daemon", "stop"]).status.success());
+    assert!(daemon.wait().unwrap().success());
+}
+
+#[test]
+fn an_outage_is_no_secret() {
+    let office = Office::new([Behaviour::json(503, &Api::Openai.error(503, "come back later"))]);
+    for (name, value) in [("openai.base_url", office.fake.url()), ("observer.provider", "openai".to_owned())]
+    {
+        assert!(office.world.remora(&["config", "set", name, &value]).status.success());
+    }
+    office.turn("one", 1);
+    let mut daemon = office.daemon();
+    office.wait("the outage", || office.count("awaiting_model") == 4);
+    assert_eq!(
+        (office.count("pending"), office.count("processing"), office.first().0.as_str()),
+        (0, 0, "builtin")
+    );
+    let (code, doctor) = office.doctor();
+    assert_eq!(code, Some(1), "{doctor}");
+    assert!(
+        doctor.contains("openai cannot be asked since 20") && doctor.contains("come back later"),
+        "{doctor}"
+    );
+    assert!(doctor.contains("`remora config set observer.provider builtin`"), "{doctor}");
+    let status = office.world.text(&["status"]);
+    assert!(status.contains("4 observed and waiting for the model"), "{status}");
+    assert!(office.world.remora(&["daemon", "stop"]).status.success());
+    assert!(daemon.wait().unwrap().success());
+    // Without a daemon, the queue knows.
+    let (code, doctor) = office.doctor();
+    assert_eq!(code, Some(1), "{doctor}");
+    assert!(
+        doctor.contains("4 events wait for openai since 20") && doctor.contains("come back later"),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn a_model_that_cannot_be_asked_as_the_settings_are_is_reported_with_the_way_out() {
+    let world = World::new();
+    world.text(&["config", "set", "observer.provider", "anthropic"]);
+    let doctor = world.remora(&["doctor"]);
+    let text = String::from_utf8_lossy(&doctor.stdout);
+    assert_eq!(doctor.status.code(), Some(1), "{text}");
+    assert!(text.contains("`anthropic` needs an API key"), "{text}");
+
+    let set = world.remora(&["config", "set", "observer.provider", "claude-cli"]);
+    let note = String::from_utf8_lossy(&set.stderr);
+    for part in ["needs a Claude Code login", "`/login`", "`remora config set observer.provider anthropic`"] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    assert!(world.text(&["doctor"]).contains("claude-cli, with your Claude Code login"));
+    let with_key = world.command(&["doctor"]).env("ANTHROPIC_API_KEY", "test-key").output().unwrap();
+    let text = String::from_utf8_lossy(&with_key.stdout);
+    assert!(
+        text.contains("ANTHROPIC_API_KEY is set in this shell, and claude-cli does not use it"),
+        "{text}"
+    );
+    assert!(text.contains("`remora config set observer.provider anthropic`"), "{text}");
 }
 
 #[test]
@@ -195,7 +310,11 @@ fn some_sessions_are_worked_on_at_once_and_a_stop_lets_go_of_them() {
     assert_eq!(office.fake.requests().len(), 2, "the third waits for one of them");
     assert!(office.world.remora(&["daemon", "stop"]).status.success());
     assert!(daemon.wait().unwrap().success());
-    assert_eq!((office.count("pending"), office.count("processing")), (12, 0));
+    assert_eq!((office.count("observations"), office.count("pending")), (3, 0), "memory waits for no model");
+    assert_eq!(office.count("processing"), 12, "all of it is next in line");
+    let database = Connection::open(office.world.data().join("remora.db")).unwrap();
+    let sql = "SELECT count(*) FROM pending_messages WHERE claimed_by IS NOT NULL";
+    assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 #[test]
@@ -209,7 +328,9 @@ fn a_changed_setting_counts_from_the_next_turn_on() {
         assert!(office.world.remora(&["config", "set", name, &value]).status.success());
     }
     office.turn("one", 2);
-    office.wait("the model's", || office.count("observations") == 2);
+    office.wait("the model's", || {
+        office.count("observations") == 2 && office.world.json(&["show", "2"])["provider"] == "openai"
+    });
     assert_eq!(office.world.json(&["show", "1"])["provider"], "builtin");
     assert_eq!(office.world.json(&["show", "2"])["provider"], "openai");
     assert!(office.world.remora(&["daemon", "stop"]).status.success());

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use remora_core::memory::ObservationType;
-use remora_core::privacy::{Draft, Note};
+use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
-use remora_store::{DataDir, SaveFor, Store, locate};
+use remora_store::{DataDir, SaveFor, SavedBy, Store, locate};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn save_many(world: &World, directory: &Path, count: usize) {
             facts: vec![format!("Part {number} weighs {} grams", number * 3)],
             files: Vec::new(),
         };
-        store.save(&target, &Note::new(&draft).unwrap(), Time::now()).unwrap();
+        store.save(&target, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time::now()).unwrap();
     }
 }
 
@@ -155,7 +155,7 @@ fn what_was_saved_is_found_shown_and_told_in_time() {
     ]}, { insta::assert_snapshot!(told) });
     let saved = world.json(&["show", "1"]);
     assert_eq!(saved["files_read"], json!(["src/db.rs"]));
-    assert_eq!((&saved["type"], &saved["provider"]), (&json!("decision"), &json!("user")));
+    assert_eq!((&saved["type"], &saved["provider"]), (&json!("decision"), &json!("program")));
     let session = &world.json(&["sessions"])["sessions"][0];
     assert_eq!((&session["host"], &session["status"]), (&json!("generic"), &json!("completed")));
     assert!(session["content_session_id"].as_str().unwrap().starts_with("saved-"));

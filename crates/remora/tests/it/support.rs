@@ -31,10 +31,13 @@ impl World {
         self.path("project")
     }
 
-    /// The program with nothing in its environment but a home, and no daemon that would change what a test sees.
+    /// The program with nothing in its environment but a home and a PATH with itself, and no daemon that would change what
+    /// a test sees.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_remora"));
         command.args(arguments).env_clear().env("HOME", self.path("home")).env("TMPDIR", self.temp.path());
+        let own = Path::new(env!("CARGO_BIN_EXE_remora")).parent().unwrap();
+        command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", own.display()));
         command.env("REMORA_DAEMON_AUTOSTART", "false");
         // A build for tests on a busy machine is slower than what users have.
         if arguments.first() == Some(&"hook") {

@@ -26,11 +26,11 @@ pub struct Draft {
     pub files: Vec<String>,
 }
 
-/// A memory that may be stored: private parts and secrets are gone, and it is bounded. Only [`Note::new`] makes one.
+/// A memory that may be stored: private parts and secrets are gone, and it is bounded. Only [`SavedText::new`] makes one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Note(Observation);
+pub struct SavedText(Observation);
 
-impl Note {
+impl SavedText {
     /// `None` when nothing is left of the text: it was empty, or private.
     pub fn new(draft: &Draft) -> Option<Self> {
         let narrative = Some(clean(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn title(text: &str) -> String {
-        Note::new(&draft(text)).unwrap().observation().title.clone()
+        SavedText::new(&draft(text)).unwrap().observation().title.clone()
     }
 
     #[test]
@@ -111,10 +111,10 @@ mod tests {
         typed.title = Some(format!("Key {secret} <private>merger</private>"));
         typed.facts = vec![secret.clone(), "<private>merger</private>".to_owned()];
         typed.files = vec![format!("src/{secret}.rs")];
-        let note = format!("{:?}", Note::new(&typed).unwrap());
-        assert!(!note.contains(&secret) && !note.contains("merger"), "{note}");
+        let saved = format!("{:?}", SavedText::new(&typed).unwrap());
+        assert!(!saved.contains(&secret) && !saved.contains("merger"), "{saved}");
         for private in ["", "  ", "<private>all of it</private>", "end of it</private>"] {
-            assert_eq!(Note::new(&draft(private)), None, "{private}");
+            assert_eq!(SavedText::new(&draft(private)), None, "{private}");
         }
     }
 }

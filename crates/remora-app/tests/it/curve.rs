@@ -1,0 +1,70 @@
+//! The curve the gate was chosen by: questions answered against prompts that should get nothing and get something, over
+//! every set there is. It only prints:
+//!
+//! `cargo test -p remora-app --test it curve -- --ignored --nocapture`
+
+use remora_app::recall::Evidence;
+
+use crate::{languages, story};
+
+/// What speaks for injecting something with a prompt, and whether that would be right.
+pub(crate) struct Measured {
+    pub(crate) set: &'static str,
+    pub(crate) is_question: bool,
+    pub(crate) evidence: Evidence,
+    /// Whether the chosen passages answer.
+    pub(crate) is_answer: bool,
+    pub(crate) is_injected: bool,
+    pub(crate) tokens: u64,
+}
+
+/// Where a gate stands; see `Evidence::opens`.
+#[derive(Clone, Copy)]
+struct Gate {
+    rare: f64,
+    near: f64,
+    score: f64,
+}
+
+impl Gate {
+    fn opens(self, evidence: &Evidence) -> bool {
+        let has_own = evidence.rare >= self.rare || evidence.meaning >= self.near;
+        !evidence.passages.is_empty() && has_own && evidence.score >= self.score
+    }
+}
+
+const TODAY: Gate = Gate { rare: 1.0, near: 0.5, score: 0.5 };
+
+fn print(all: &[Measured], what: &str, gates: impl Iterator<Item = (f64, Gate)>) {
+    let sets = ["en", "fr", "de", "es", "zh"];
+    println!("{what:<8}{}", sets.map(|set| format!("{set:>14}")).concat());
+    for (value, gate) in gates {
+        let cells = sets.map(|set| {
+            let own = || all.iter().filter(|one| one.set == set);
+            let questions = own().filter(|one| one.is_question).count();
+            let answered =
+                own().filter(|one| one.is_question && one.is_answer && gate.opens(&one.evidence)).count();
+            let others = own().filter(|one| !one.is_question).count();
+            let quiet = own().filter(|one| !one.is_question && !gate.opens(&one.evidence)).count();
+            format!("{:>14}", format!("{answered}/{questions} {quiet}/{others}"))
+        });
+        println!("{value:<8.2}{}", cells.concat());
+    }
+}
+
+#[test]
+#[ignore = "prints, and asserts nothing"]
+fn curve() {
+    for by_meaning in [true, false] {
+        let mut all = story::measured(by_meaning);
+        all.extend(languages::measured(by_meaning));
+        println!("\nby meaning: {by_meaning}; answered of questions, quiet of others");
+        let steps = |from: i32, to: i32, by: f64| (from..=to).map(move |step| f64::from(step) * by);
+        print(&all, "score", steps(5, 14, 0.05).map(|score| (score, Gate { score, ..TODAY })));
+        print(&all, "rare", steps(2, 16, 0.1).map(|rare| (rare, Gate { rare, ..TODAY })));
+        print(&all, "near", steps(6, 18, 0.05).map(|near| (near, Gate { near, ..TODAY })));
+        let mut tokens: Vec<u64> = all.iter().filter(|one| one.is_injected).map(|one| one.tokens).collect();
+        tokens.sort_unstable();
+        println!("tokens: median {}, 95 % {}", tokens[tokens.len() / 2], tokens[tokens.len() * 95 / 100]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Which sentences are injected with a prompt.
+
+use remora_core::memory::{Memory, Observation};
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+
+use crate::memory::{World, observation};
+
+const PROJECT: &str = "harbour";
+const NOW: Time = Time(1_752_000_000_000);
+
+fn world_with(observations: Vec<Observation>) -> World {
+    let mut world = World::new();
+    for learned in observations {
+        let memory = Memory { provider: "test".into(), observations: vec![learned], ..Memory::default() };
+        world.turn(PROJECT, "a turn", "It is done.", &memory, Time(1_750_000_000_000));
+    }
+    world.index();
+    world
+}
+
+fn injected(world: &mut World, prompt: &str) -> Option<String> {
+    let explained = world.first_prompt(PROJECT, prompt, &Settings::default(), true, NOW);
+    explained.injection.map(|injection| injection.text)
+}
+
+#[test]
+fn a_cause_comes_with_its_change() {
+    let cause = "Departures shifted by an hour because the gangway clock ignored daylight saving.";
+    let change = "It now reads UTC.";
+    let similar = "Departures at the gangway are announced an hour ahead.";
+    let mut world = world_with(vec![observation("Clock", &format!("{similar} {cause} {change}"))]);
+    let mut settings = Settings::default();
+    settings.memory.auto_retrieve_max_results = 2;
+    let prompt = "why did departures shift by an hour at the gangway?";
+    let injection = world.first_prompt(PROJECT, prompt, &settings, true, NOW).injection.unwrap();
+    assert!(injection.text.contains(cause) && injection.text.contains(change), "{}", injection.text);
+    assert!(!injection.text.contains(similar), "its change before what also fits: {}", injection.text);
+}
+
+#[test]
+fn a_call_is_found_by_its_name() {
+    let granted = "access() grants everything to root because it ignores the mode bits of the mount.";
+    let others = (0..12).map(|number| {
+        observation(
+            &format!("Access rule {number}"),
+            &format!("Access to berth {number} was granted to crew."),
+        )
+    });
+    let mut world = world_with(others.chain([observation("Mount checks", granted)]).collect());
+    let text = injected(&mut world, "Why does access() always grant?").unwrap();
+    assert!(text.contains(granted), "{text}");
+}
+
+#[test]
+fn what_comes_with_a_prompt_has_one_limit() {
+    let long = |number: usize| {
+        let sentence = |part: usize| {
+            let detail: Vec<String> = (0..30).map(|word| format!("n{number}p{part}w{word}")).collect();
+            format!("Mooring winch {part} of quay {number} had frozen brakes: {}.", detail.join(" "))
+        };
+        observation(&format!("Winch of quay {number}"), &(0..3).map(sentence).collect::<Vec<_>>().join(" "))
+    };
+    let mut world = world_with((0..12).map(long).collect());
+    let explained =
+        world.first_prompt(PROJECT, "why do mooring winch brakes freeze?", &Settings::default(), true, NOW);
+    assert!(explained.explanation.evidence.passages.len() <= 6);
+    let injection = explained.injection.unwrap();
+    assert!((200..=360).contains(&injection.tokens), "{} tokens: {}", injection.tokens, injection.text);
+}
+
+#[test]
+fn memories_in_a_language_the_model_does_not_know_are_not_near_to_everything() {
+    let mut world = world_with(vec![
+        observation(
+            "Le cache des tarifs",
+            "La clé du cache ne contenait pas la saison, donc l'été lisait l'hiver.",
+        ),
+        observation(
+            "Les paiements du dimanche",
+            "Le certificat de la passerelle expirait à minuit, avant la rotation.",
+        ),
+        observation("缓存返回旧数据", "缓存键里没有季节，所以夏天读到了冬天的票价。"),
+    ]);
+    for stranger in
+        ["please run all the tests again", "what is the capital of France?", "rename this variable to count"]
+    {
+        assert_eq!(injected(&mut world, stranger), None, "{stranger}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Where things stand: what the last sessions wanted, what came of it, and what is open.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use super::frame::safe;
+use super::{Material, PastSession, day, part, tokens};
+use crate::prose::{fingerprint, sentences};
+
+const HEADING: &str = "\n## Where things stand\n";
+const EARLIER: &str = "\n## Earlier sessions\n";
+/// How many of the last sessions are described in full.
+const IN_FULL: usize = 3;
+/// The most characters of a line about a session, and of the parts of a line that is all there is about one.
+const LONGEST_LINE: usize = 600;
+const LONGEST_REQUEST: usize = 120;
+const LONGEST_OUTCOME: usize = 160;
+/// How many uncommitted files are named.
+const FILES: usize = 8;
+const LONGEST_PATH: usize = 120;
+
+/// The sessions and the uncommitted files, within `limit` tokens. `said` gets the fingerprints of the sentences in them.
+pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> String {
+    let mut sessions: Vec<&PastSession> =
+        material.summaries.iter().filter(|session| session.is_substantial()).collect();
+    if sessions.is_empty() {
+        // A session that was cut off still says what was wanted.
+        sessions.extend(material.summaries.first());
+    }
+    let (last, earlier) = sessions.split_at(sessions.len().min(IN_FULL));
+    let mut text = HEADING.to_owned();
+    let add = |line: &str, text: &mut String| {
+        let fits = tokens(text) + tokens(line) <= limit;
+        if fits {
+            text.push_str(line);
+        }
+        fits
+    };
+    let uncommitted = uncommitted(&material.uncommitted);
+    if !uncommitted.is_empty() {
+        add(&uncommitted, &mut text);
+    }
+    for session in last {
+        let mut lines = lines(session);
+        let Some(first) = lines.next() else { continue };
+        if !add(&format!("Session of {}:\n{first}", day(session.at)), &mut text) {
+            break;
+        }
+        said.extend(fingerprints(&first));
+        for line in lines {
+            if add(&line, &mut text) {
+                said.extend(fingerprints(&line));
+            }
+        }
+    }
+    if text == HEADING {
+        text.clear();
+    }
+    let left = limit.saturating_sub(tokens(&text));
+    text.push_str(&part(EARLIER, earlier.iter().map(|session| in_short(session)), left));
+    text
+}
+
+fn lines(session: &PastSession) -> impl Iterator<Item = String> {
+    [
+        ("Wanted", &session.request),
+        ("Done", &session.completed),
+        ("Open", &session.next_steps),
+        ("Learned", &session.learned),
+        ("Checks", &session.notes),
+    ]
+    .into_iter()
+    .filter(|(_, text)| !text.trim().is_empty())
+    .map(|(name, text)| format!("- {name}: {}\n", safe(text, LONGEST_LINE)))
+}
+
+fn in_short(session: &PastSession) -> String {
+    let outcome = if session.completed.is_empty() { &session.learned } else { &session.completed };
+    let mut line = format!("- {}: {}", day(session.at), safe(&session.request, LONGEST_REQUEST));
+    if !outcome.trim().is_empty() {
+        let _ = write!(line, " → {}", safe(outcome, LONGEST_OUTCOME));
+    }
+    if !session.next_steps.trim().is_empty() {
+        let _ = write!(line, " (open: {})", safe(&session.next_steps, LONGEST_REQUEST));
+    }
+    line + "\n"
+}
+
+/// The daemon asks git, so the answer is as old as the last activity.
+fn uncommitted(files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = files.iter().take(FILES).map(|file| safe(file, LONGEST_PATH)).collect();
+    let more = match files.len().saturating_sub(FILES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("Uncommitted at the last look: {}{more}\n", named.join(", "))
+}
+
+/// What a line says, sentence by sentence.
+fn fingerprints(line: &str) -> impl Iterator<Item = u64> {
+    let text = line.split_once(": ").map_or(line, |(_, text)| text);
+    sentences(text).into_iter().map(|sentence| fingerprint(&sentence.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    fn session(at: i64, request: &str, completed: &str) -> PastSession {
+        PastSession {
+            at: Time(1_773_144_000_000 - at * 86_400_000),
+            request: request.to_owned(),
+            learned: String::new(),
+            completed: completed.to_owned(),
+            next_steps: String::new(),
+            notes: String::new(),
+        }
+    }
+
+    #[test]
+    fn substantial_sessions_come_first_and_open_ends_failing_checks_and_uncommitted_files_are_named() {
+        let mut last = session(1, "Fix the totals", "Totals are rounded after adding.");
+        last.next_steps = "Migrate the old invoices.".to_owned();
+        last.notes = "`make test` still fails.".to_owned();
+        let mut material = Material {
+            summaries: vec![session(0, "thanks", ""), last],
+            uncommitted: (0..10).map(|n| format!("src/{n}.rs")).collect(),
+            ..Material::default()
+        };
+        material.summaries.extend((2..6).map(|n| session(n, &format!("Task {n}"), "Came to an end.")));
+        let mut said = HashSet::new();
+        assert_eq!(
+            render(&material, 500, &mut said),
+            "\n## Where things stand\n\
+             Uncommitted at the last look: src/0.rs, src/1.rs, src/2.rs, src/3.rs, src/4.rs, src/5.rs, src/6.rs, src/7.rs and \
+             2 more\n\
+             Session of Mar 9, 2026:\n\
+             - Wanted: Fix the totals\n\
+             - Done: Totals are rounded after adding.\n\
+             - Open: Migrate the old invoices.\n\
+             - Checks: `make test` still fails.\n\
+             Session of Mar 8, 2026:\n\
+             - Wanted: Task 2\n\
+             - Done: Came to an end.\n\
+             Session of Mar 7, 2026:\n\
+             - Wanted: Task 3\n\
+             - Done: Came to an end.\n\
+             \n## Earlier sessions\n\
+             - Mar 6, 2026: Task 4 → Came to an end.\n\
+             - Mar 5, 2026: Task 5 → Came to an end.\n"
+        );
+        assert!(said.contains(&fingerprint("totals are rounded after adding")));
+        material.summaries.truncate(1);
+        material.uncommitted.clear();
+        let only = render(&material, 500, &mut said);
+        assert!(only.ends_with("- Wanted: thanks\n"), "a session that was cut off: {only}");
+        assert_eq!(render(&Material::default(), 500, &mut said), "");
+        assert_eq!(render(&material, 5, &mut said), "");
+    }
+
+    #[test]
+    fn a_sentence_that_was_cut_off_was_not_said() {
+        let long = format!("{} The cause was a cast.", "Some words of an account. ".repeat(24));
+        let material = Material { summaries: vec![session(0, "Fix it", &long)], ..Material::default() };
+        let mut said = HashSet::new();
+        render(&material, 500, &mut said);
+        assert!(!said.contains(&fingerprint("The cause was a cast.")));
+    }
+}

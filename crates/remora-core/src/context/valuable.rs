@@ -1,0 +1,210 @@
+//! The most valuable observations at the start of a session, each with what it says.
+
+use std::collections::HashSet;
+
+use super::frame::safe;
+use super::{FileSince, Known, Material, timeline, tokens};
+use crate::prose::{Sentence, fingerprint, sentences};
+use crate::text::one_line;
+use crate::time::Time;
+
+const HEADING: &str = "\n## Worth knowing\n";
+/// How many observations get sentences, and how many are read for that: some have nothing to add to their titles.
+const MOST: usize = 10;
+const READ: usize = 16;
+/// The most sentences of one observation. A second one comes only after every observation has its first, and so on.
+const SENTENCES: usize = 4;
+const LONGEST_SENTENCE: usize = 300;
+/// A sentence with fewer tokens ("Updated.") says nothing to a stranger.
+const FEWEST: u64 = 4;
+const LONGEST_TITLE: usize = 120;
+/// Percent of the limit that is for this part if there are titles to follow.
+const SHARE: u64 = 75;
+
+/// The observations whose substance is worth reading at the start of a session, the most valuable first.
+pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
+    candidates(material, now).map(|known| known.id).collect()
+}
+
+fn candidates(material: &Material, now: Time) -> impl Iterator<Item = &Known> {
+    let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
+    by_worth.into_iter().take(READ)
+}
+
+/// The sentences of a text that say something to a stranger, within a length in characters: causes, decisions and traps
+/// first, then the rest.
+pub fn substance(text: &str, most: usize) -> Vec<String> {
+    let says_something = |sentence: &Sentence| !sentence.role.is_idle() && tokens(&sentence.text) >= FEWEST;
+    let all = sentences(text);
+    if all.is_empty() {
+        // A text without sentences, such as a line of markup, is taken as it is.
+        return Some(one_line(text, most)).filter(|line| !line.is_empty()).into_iter().collect();
+    }
+    let all = all.into_iter().filter(says_something);
+    let (knowledge, rest): (Vec<Sentence>, Vec<Sentence>) =
+        all.partition(|sentence| sentence.role.is_knowledge());
+    let mut left = most;
+    let fits = |sentence: &Sentence| {
+        let cost = sentence.text.chars().count() + 1;
+        let fits = cost <= left;
+        left -= if fits { cost } else { 0 };
+        fits
+    };
+    knowledge.into_iter().chain(rest).filter(fits).map(|sentence| sentence.text).collect()
+}
+
+/// An observation with the sentences that are shown of it.
+struct Entry<'a> {
+    known: &'a Known,
+    /// In the order of their worth.
+    sentences: Vec<&'a str>,
+    shown: usize,
+    /// What became of its file.
+    since: Option<&'a FileSince>,
+}
+
+impl Entry<'_> {
+    fn line(&self, shown: usize) -> String {
+        let title = safe(&self.known.title, LONGEST_TITLE);
+        let text = self.sentences[..shown].join(" ");
+        let text = safe(&text, SENTENCES * (LONGEST_SENTENCE + 1));
+        let (id, emoji) = (self.known.id, self.known.kind.emoji());
+        let since = self.since.map(|since| format!("({since}) ")).unwrap_or_default();
+        // The title is often the beginning of the first sentence.
+        if text.starts_with(title.trim_end_matches(['.', '…'])) {
+            format!("- #{id} {emoji} {since}{text}\n")
+        } else {
+            format!("- #{id} {emoji} {since}{}: {text}\n", title.trim_end_matches(['.', ':']))
+        }
+    }
+}
+
+/// The lines, and the observations in them, without those in `own`: they stand above. `said` has the fingerprints of sentences that are in the text already.
+pub(super) fn render(
+    material: &Material,
+    own: &[i64],
+    limit: u64,
+    said: &mut HashSet<u64>,
+    now: Time,
+) -> (String, Vec<i64>) {
+    let mut entries = entries(material, own, said, now);
+    let is_all = entries.len() == material.observations.len();
+    let limit = if is_all { limit } else { limit * SHARE / 100 };
+    let mut cost = tokens(HEADING);
+    for shown in 1..=SENTENCES {
+        for entry in &mut entries {
+            if shown > entry.sentences.len() || entry.shown + 1 != shown {
+                continue;
+            }
+            let before = if shown == 1 { 0 } else { tokens(&entry.line(shown - 1)) };
+            let more = tokens(&entry.line(shown)).saturating_sub(before);
+            if cost + more <= limit {
+                cost += more;
+                entry.shown = shown;
+            }
+        }
+    }
+    entries.retain(|entry| entry.shown > 0);
+    if entries.is_empty() {
+        return (String::new(), Vec::new());
+    }
+    let lines: String = entries.iter().map(|entry| entry.line(entry.shown)).collect();
+    (format!("{HEADING}{lines}"), entries.iter().map(|entry| entry.known.id).collect())
+}
+
+/// Observations that say something which was not said before, the most valuable first.
+fn entries<'a>(material: &'a Material, own: &[i64], said: &mut HashSet<u64>, now: Time) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    for known in candidates(material, now).filter(|known| !own.contains(&known.id)) {
+        let Some(sentences) = material.substance.get(&known.id) else { continue };
+        let is_new = |sentence: &&str| {
+            sentence.chars().count() <= LONGEST_SENTENCE && said.insert(fingerprint(sentence))
+        };
+        let sentences: Vec<&str> =
+            sentences.iter().map(String::as_str).filter(is_new).take(SENTENCES).collect();
+        if !sentences.is_empty() && entries.len() < MOST {
+            entries.push(Entry { known, sentences, shown: 0, since: material.files_since.get(&known.id) });
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Feedback;
+    use crate::memory::ObservationType;
+
+    const NOW: Time = Time(1_773_144_000_000);
+
+    /// Observations 1 to `count`, each with five sentences of its own.
+    fn material(count: i64) -> Material {
+        let known = |id| Known {
+            id,
+            at: NOW,
+            kind: ObservationType::Bugfix,
+            title: format!("Bug {id}"),
+            tokens: 10,
+            discovery_tokens: 0,
+            file: None,
+            pinned: false,
+            feedback: Feedback::default(),
+        };
+        let sentences = |id| (1..=5).map(|n| format!("Sentence {n} of {id}.")).collect();
+        Material {
+            observations: (1..=count).map(known).collect(),
+            substance: (1..=count).map(|id| (id, sentences(id))).collect(),
+            ..Material::default()
+        }
+    }
+
+    #[test]
+    fn every_entry_gets_one_sentence_before_any_gets_two() {
+        let (text, shown) = render(&material(3), &[], 2_000, &mut HashSet::new(), NOW);
+        assert_eq!(shown, [3, 2, 1]);
+        assert!(text.contains(
+            "- #1 🐛 Bug 1: Sentence 1 of 1. Sentence 2 of 1. Sentence 3 of 1. Sentence 4 of 1.\n"
+        ));
+        let (text, shown) = render(&material(3), &[], 40, &mut HashSet::new(), NOW);
+        assert_eq!(shown, [3, 2, 1]);
+        assert!(text.contains("- #3 🐛 Bug 3: Sentence 1 of 3. Sentence 2 of 3.\n"), "{text}");
+        assert!(text.ends_with("- #1 🐛 Bug 1: Sentence 1 of 1.\n"), "{text}");
+        assert_eq!(render(&material(3), &[], 10, &mut HashSet::new(), NOW), (String::new(), vec![]));
+    }
+
+    #[test]
+    fn at_most_ten_and_none_that_repeats_what_was_said() {
+        let (_, shown) = render(&material(30), &[], 9_000, &mut HashSet::new(), NOW);
+        assert_eq!(shown, (21..=30).rev().collect::<Vec<_>>());
+        let mut material = material(2);
+        material.substance.insert(1, vec!["sentence 1 of 2".to_owned()]);
+        let mut said = HashSet::from([fingerprint("Sentence 2 of 2.")]);
+        let (text, shown) = render(&material, &[], 2_000, &mut said, NOW);
+        assert_eq!(shown, [2], "the other only repeats it");
+        assert!(
+            text.ends_with("Sentence 1 of 2. Sentence 3 of 2. Sentence 4 of 2. Sentence 5 of 2.\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn causes_and_traps_come_before_the_account() {
+        let text = "The key of the cache now holds the schema version. The cache was stale because its key had no version. Updated it.";
+        let substance = |most| substance(text, most);
+        assert_eq!(
+            substance(200),
+            [
+                "The cache was stale because its key had no version.",
+                "The key of the cache now holds the schema version."
+            ]
+        );
+        assert_eq!(substance(60), ["The cache was stale because its key had no version."]);
+        assert_eq!(
+            substance(51),
+            ["The key of the cache now holds the schema version."],
+            "what does not fit makes room for what does"
+        );
+        assert_eq!(super::substance("# Only a heading\n", 200), ["# Only a heading"]);
+        assert_eq!(super::substance(" \n", 200), [""; 0]);
+    }
+}

@@ -1,0 +1,313 @@
+//! The user's own words: what they lay down for later sessions, what they put right, and what they answered.
+//!
+//! A sentence is taken whole or not at all, and only if the user typed it (`typed.rs`). A rule needs a standing form:
+//! "always", "from now on", "we use", "in this project". An instruction for the task ("don't commit yet") has none and
+//! stays in its turn. The lists in `words.rs` are whole words of four languages. What they cannot see: irony, a rule that
+//! is said without any of these forms, and whether "use red instead of blue" was meant for one button.
+
+mod said;
+mod typed;
+#[rustfmt::skip] // Many short words a line.
+mod words;
+
+use remora_core::event::Question;
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
+use remora_core::ids::ObservationId;
+use remora_core::text::one_line;
+
+use crate::turn::{Claim, Turn};
+use said::{Said, subjects};
+use words::{
+    ALWAYS, ASK_FIRST, BETWEEN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME, FROM_NOW_ON,
+    INSTEAD, LIGHT, MEANT, NEGATIONS, NO, NOT_BEFORE_WE, OURS, PREFER, REJECTS, REMEMBER, USE, VERBS, WE_DO,
+    WITHOUT_ASKING, YES_OR_NO,
+};
+
+/// Limits: statements of one turn, characters of one, words of a key. A longer sentence is left out, because half a rule
+/// may say the opposite.
+const MOST: usize = 5;
+const LONGEST: usize = 200;
+const LONGEST_QUESTION: usize = 120;
+const LONGEST_ANSWER: usize = 80;
+const MOST_KEY_WORDS: usize = 6;
+
+/// How much each is trusted. Permission for the moment stays below what the start of a session shows.
+const RULE: f64 = 0.9;
+const CORRECTION: f64 = 0.8;
+const CHOSEN: f64 = 0.7;
+const ALLOWED: f64 = 0.4;
+
+/// A correction names at least this many subjects; with fewer, nobody knows later what it was about.
+const FEWEST_SUBJECTS: usize = 2;
+/// A contradiction shares at least this many subjects with one sentence of what it refutes.
+const SHARED: usize = 2;
+/// How many sentences of a prompt may reject what was said before.
+const AT_THE_BEGINNING: usize = 2;
+/// How many turns back a contradiction may reach if it names its subject. A bare "that's wrong" is about the last turn.
+pub(crate) const REACH: i64 = 3;
+
+/// What the user said in a turn.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Words {
+    pub(super) facts: Vec<LearnedFact>,
+    /// Observations of earlier turns that they called wrong.
+    pub(super) refutes: Vec<ObservationId>,
+}
+
+pub(super) fn words(turn: &Turn) -> Words {
+    let typed = if turn.is_prompted { typed::typed(&turn.prompt) } else { Vec::new() };
+    let typed: Vec<Said> = typed.iter().map(|sentence| Said::new(sentence)).collect();
+    let refutes = refuted(&typed, &turn.earlier);
+    let mut facts: Vec<LearnedFact> = Vec::new();
+    let mut keep = |fact: Option<Fact>| {
+        let Some(fact) = fact else { return };
+        let is_new = !facts.iter().any(|known| known.fact.key == fact.key);
+        if is_new && facts.len() < MOST {
+            facts.push(LearnedFact { scope: FactScope::Project, fact });
+        }
+    };
+    for (at, said) in typed.iter().enumerate() {
+        if let Some(kind) = rule(said) {
+            keep(fact(kind, RULE, said.text.clone()));
+            continue;
+        }
+        let is_refutation = !refutes.is_empty() && at < AT_THE_BEGINNING && objection(said).is_some();
+        if turn.number > 1 && (is_correction(said) || is_refutation) {
+            keep(correction(said, typed.get(at + 1)));
+        }
+    }
+    for question in &turn.questions {
+        keep(answer(question));
+        // An answer in the user's own words may lay something down.
+        if !question.options.contains(&question.answer) {
+            let own = typed::typed(&question.answer);
+            for said in own.iter().map(|sentence| Said::new(sentence)) {
+                keep(rule(&said).and_then(|kind| fact(kind, RULE, said.text.clone())));
+            }
+        }
+    }
+    Words { facts, refutes }
+}
+
+/// Whether the prompt objects to something that may have been said before.
+pub(crate) fn objects(prompt: &str) -> bool {
+    typed::typed(prompt)
+        .iter()
+        .take(AT_THE_BEGINNING)
+        .any(|sentence| objection(&Said::new(sentence)).is_some())
+}
+
+/// What kind of standing rule a sentence is, if it is one.
+fn rule(said: &Said) -> Option<FactKind> {
+    let is_ours = said.names_the_project() || said.has(OURS) || said.has(WE_DO);
+    let kind = if is_ours { FactKind::Convention } else { FactKind::Preference };
+    if said.is_question {
+        // "Can you always run the tests?" asks for a habit.
+        let asks = said.begins(&["can you", "could you", "would you", "will you"]);
+        return asks
+            .filter(|length| said.word(*length).is_some_and(|word| ALWAYS.contains(&word)))
+            .map(|_| kind);
+    }
+    if said.begins(REMEMBER).is_some() {
+        return Some(FactKind::Convention);
+    }
+    if said.is_of_the_task() {
+        return None;
+    }
+    let prefers = (said.has(PREFER) || said.begins(&["prefer"]).is_some()) && !said.has(CHOICE);
+    let is_rule = said.has(FROM_NOW_ON)
+        || said.names_the_project()
+            && (is_imperative(said) || said.has(&["we", "must", "should"]) || said.has(WE_DO))
+        || is_always(said)
+        || said.has(EVERY_TIME) && is_imperative(said)
+        || we_do(said)
+        || prefers
+        || asks_first(said)
+        || swaps(said);
+    is_rule.then_some(kind)
+}
+
+fn is_imperative(said: &Said) -> bool {
+    said.begins(VERBS).is_some() || said.begins(DONT).is_some()
+}
+
+/// "Always run …", "never push …", "you should always …", "utilise toujours …". "It always fails" is a report.
+fn is_always(said: &Said) -> bool {
+    let Some(at) = (0..said.len()).find(|at| said.word(*at).is_some_and(|word| ALWAYS.contains(&word)))
+    else {
+        return false;
+    };
+    if at == 0 || is_imperative(said) {
+        // "Never mind", "always the same": a rule has a verb behind it.
+        return said.len() > at + 2 && said.begins(&["never mind", "never mind that"]).is_none();
+    }
+    let before = said.word(at - 1).unwrap_or_default();
+    if matches!(before, "i" | "we" | "you" | "and" | "or" | "but") {
+        return said.word(at + 1).is_some_and(|verb| VERBS.contains(&verb));
+    }
+    DEONTIC.contains(&before)
+}
+
+/// "We use …", "on utilise …".
+fn we_do(said: &Said) -> bool {
+    if said.has(WE_DO) {
+        return true;
+    }
+    let is_we = |at: &usize| said.word(*at) == Some("we");
+    (0..said.len()).filter(is_we).any(|at| {
+        let is_asked = at > 0 && said.word(at - 1).is_some_and(|before| NOT_BEFORE_WE.contains(&before));
+        let verb =
+            (at + 1..said.len()).find(|next| said.word(*next).is_some_and(|word| !BETWEEN.contains(&word)));
+        let is_habit =
+            verb.and_then(|verb| said.word(verb)).is_some_and(|verb| VERBS.contains(&verb) && verb != "want");
+        !is_asked && is_habit
+    })
+}
+
+fn asks_first(said: &Said) -> bool {
+    said.begins(ASK_FIRST).is_some() || said.has(WITHOUT_ASKING) && said.begins(DONT).is_some()
+}
+
+/// "Use pnpm instead of npm": two names, without an article. "Use a map instead of the list" is about the task.
+fn swaps(said: &Said) -> bool {
+    let Some(length) = said.begins(USE) else { return false };
+    let is_name = |word: Option<&str>| {
+        word.is_some_and(|word| {
+            !DETERMINERS.contains(&word) && word.starts_with(|c: char| c.is_alphabetic() || c == '`')
+        })
+    };
+    let joint = INSTEAD.iter().find(|joint| said.find(joint) == Some(length + 1));
+    let second = joint.map(|joint| length + 1 + joint.split(' ').count());
+    is_name(said.word(length)) && second.is_some_and(|at| is_name(said.word(at)) && said.len() == at + 1)
+}
+
+/// How a sentence objects to what was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Objection {
+    /// "That was never the problem."
+    Rejection,
+    /// "No, the ids are plain UUIDs."
+    Contradiction,
+    /// "Hmm, none of the files has a date." It contradicts only what is not negated itself.
+    Denial,
+}
+
+fn objection(said: &Said) -> Option<Objection> {
+    if said.is_question {
+        return None;
+    }
+    if said.has(REJECTS) {
+        return Some(Objection::Rejection);
+    }
+    if said.begins(NO).is_some_and(|length| is_statement(said, length)) {
+        return Some(Objection::Contradiction);
+    }
+    let doubts = said.is_led_by(DOUBT) || said.begins(DOUBT).is_some();
+    let start = said.begins(DOUBT).unwrap_or_default();
+    (doubts && is_negated(said) && is_statement(said, start)).then_some(Objection::Denial)
+}
+
+fn is_negated(said: &Said) -> bool {
+    said.has(NEGATIONS) || (0..said.len()).any(|at| said.word(at).is_some_and(|word| word.ends_with("n't")))
+}
+
+/// Whether it says how something is, from this word on. "Don't set it", "use the other one" do not.
+fn is_statement(said: &Said, from: usize) -> bool {
+    let commands = ["do", "not", "let's", "lets", "please", "just", "stop", "wait", "ne", "n'", "no", "i"];
+    let Some(first) = said.word(from) else { return false };
+    // "I just checked" is followed by what was seen; "I want" is not.
+    let first_person_report =
+        first == "i" && said.has(NEGATIONS) && !said.has(&["i want", "i don't want", "i think", "i need"]);
+    let is_command = (VERBS.contains(&first) || commands.contains(&first)) && !first_person_report;
+    !is_command && (from + 1..said.len()).any(|at| said.word(at).is_some_and(|word| COPULAS.contains(&word)))
+}
+
+fn is_correction(said: &Said) -> bool {
+    let says_no = said.begins(NO).is_some_and(|length| is_statement(said, length));
+    !said.is_question && (said.has(REJECTS) || said.has(MEANT) || says_no)
+}
+
+/// A rejection alone ("that was never the problem") needs the sentence behind it, which says what is.
+fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
+    let mut text = said.text.clone();
+    if subjects(&text, &[LIGHT]).len() < FEWEST_SUBJECTS {
+        let next = next.filter(|next| !next.is_question && is_statement(next, 0))?;
+        text = format!("{} {}", text.trim_end(), next.text);
+    }
+    let is_about_something = subjects(&text, &[LIGHT]).len() >= FEWEST_SUBJECTS;
+    if is_about_something { fact(FactKind::Correction, CORRECTION, text) } else { None }
+}
+
+/// The observations a prompt refutes.
+///
+/// A contradiction refutes what one sentence shares subjects with, up to [`REACH`] turns back. A bare rejection is about the
+/// last turn, and counts only if that turn left exactly one observation: of several, nobody can say which was meant.
+fn refuted(typed: &[Said], earlier: &[Claim]) -> Vec<ObservationId> {
+    let mut refuted = Vec::new();
+    for said in typed.iter().take(AT_THE_BEGINNING) {
+        let Some(objection) = objection(said) else { continue };
+        let own = subjects(&said.text, &[LIGHT]);
+        let agrees = |text: &str| objection == Objection::Denial && is_negated(&Said::new(text));
+        let contradicts = |text: &String| shared(&own, text) >= SHARED && !agrees(text);
+        let shares = |claim: &&Claim| claim.turns_back <= REACH && claim.sentences.iter().any(contradicts);
+        let nearest = earlier.iter().filter(shares).map(|claim| claim.turns_back).min();
+        let named = earlier.iter().filter(shares).filter(|claim| Some(claim.turns_back) == nearest);
+        refuted.extend(named.map(|claim| claim.observation));
+        let last: Vec<&Claim> = earlier.iter().filter(|claim| claim.turns_back == 1).collect();
+        if let (true, Objection::Rejection, [only]) = (refuted.is_empty(), objection, last.as_slice()) {
+            refuted.push(only.observation);
+        }
+    }
+    refuted.sort_unstable();
+    refuted.dedup();
+    refuted
+}
+
+fn shared(own: &[String], sentence: &str) -> usize {
+    let theirs = subjects(sentence, &[LIGHT]);
+    own.iter().filter(|word| theirs.contains(word)).count()
+}
+
+/// A question of the agent with the user's answer.
+fn answer(question: &Question) -> Option<Fact> {
+    let given = one_line(&question.answer, LONGEST_ANSWER);
+    if given.is_empty() {
+        return None;
+    }
+    let asked = one_line(&question.question, LONGEST_QUESTION);
+    let verb = if question.options.contains(&question.answer) { "chose" } else { "answered" };
+    let (said, replied) = (Said::new(&question.question), Said::new(&question.answer));
+    let is_nod = question
+        .answer
+        .split([' ', ',', '.'])
+        .next()
+        .is_some_and(|word| YES_OR_NO.contains(&&*word.to_lowercase()));
+    let is_for_now = is_nod || said.is_of_the_task() || replied.is_of_the_task();
+    Some(Fact {
+        kind: FactKind::Fact,
+        key: format!("asked {}", key(&asked)?),
+        value: format!("Asked “{asked}”, the user {verb} “{given}”."),
+        source: FactSource::User,
+        trust: if is_for_now { ALLOWED } else { CHOSEN },
+    })
+}
+
+fn fact(kind: FactKind, trust: f64, value: String) -> Option<Fact> {
+    if value.chars().count() > LONGEST {
+        return None;
+    }
+    Some(Fact { kind, key: key(&value)?, value, source: FactSource::User, trust })
+}
+
+/// What a statement is about: its subjects, in the order of the alphabet. Negations, verbs of doing and the words that make a
+/// rule of it do not count, so that "never run the linter" replaces "always run the linter". It does not know synonyms: "we use
+/// npm" and "we use pnpm" are two subjects.
+fn key(text: &str) -> Option<String> {
+    let mut subjects = subjects(text, &[LIGHT, OURS, NEGATIONS]);
+    subjects.truncate(MOST_KEY_WORDS);
+    subjects.sort_unstable();
+    (!subjects.is_empty()).then(|| subjects.join(" "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! One sentence of the user, in words.
+
+use super::words::{OPENERS, PLACES, STOP, TEMPORARY, THIS};
+
+/// Stands for a quotation or a code span: a name, but not the user's words.
+const NAME: &str = "`";
+/// Shorter words are seldom a subject.
+const SHORTEST_WORD: usize = 3;
+
+/// A sentence as the user typed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) text: String,
+    /// In lower case, without what is quoted, and without what only leads to the sentence.
+    words: Vec<String>,
+    /// The words that lead to it: "please", "and".
+    led_by: Vec<String>,
+    pub(super) is_question: bool,
+}
+
+impl Said {
+    pub(super) fn new(sentence: &str) -> Self {
+        let text = unwrapped(sentence);
+        let mut words = words(&without_quotes(text));
+        let is_question = text.trim_end_matches(['!', ')', '"', ' ']).ends_with('?');
+        let mut led_by = Vec::new();
+        while let Some(length) = OPENERS.iter().find_map(|opener| starts(&words, opener)) {
+            led_by.extend(words.drain(..length));
+        }
+        Self { text: text.to_owned(), words, led_by, is_question }
+    }
+
+    /// Whether it begins with one of these, or is led by it.
+    pub(super) fn begins(&self, phrases: &[&str]) -> Option<usize> {
+        phrases.iter().find_map(|phrase| starts(&self.words, phrase))
+    }
+
+    pub(super) fn is_led_by(&self, words: &[&str]) -> bool {
+        self.led_by.first().is_some_and(|word| words.contains(&word.as_str()))
+    }
+
+    pub(super) fn has(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.find(phrase).is_some())
+    }
+
+    /// Where one of these stands.
+    pub(super) fn find(&self, phrase: &str) -> Option<usize> {
+        (0..self.words.len()).find(|at| starts(&self.words[*at..], phrase).is_some())
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&str> {
+        self.words.get(at).map(String::as_str)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether it is about this moment or this piece of work.
+    pub(super) fn is_of_the_task(&self) -> bool {
+        let is_place = |at: usize| self.word(at + 1).is_some_and(|next| PLACES.contains(&next));
+        let points = |(at, word): (usize, &String)| THIS.contains(&word.as_str()) && !is_place(at);
+        self.has(TEMPORARY) && !self.has(super::words::FROM_NOW_ON)
+            || self.words.iter().enumerate().any(points)
+    }
+
+    /// Whether it names the project as the place where it holds.
+    pub(super) fn names_the_project(&self) -> bool {
+        let points = |(at, word): (usize, &String)| {
+            THIS.contains(&word.as_str()) && self.word(at + 1).is_some_and(|next| PLACES.contains(&next))
+        };
+        self.words.iter().enumerate().any(points)
+    }
+}
+
+/// The words that say what a text is about, each once, in order: without stop words, in one number.
+pub(super) fn subjects(text: &str, leave_out: &[&[&str]]) -> Vec<String> {
+    let mut subjects = Vec::new();
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')));
+    for word in parts.map(|word| word.replace('’', "'").to_lowercase()) {
+        let word = word.trim_matches('\'');
+        let is_left_out = STOP.contains(&word) || leave_out.iter().any(|list| list.contains(&word));
+        if word.chars().count() < SHORTEST_WORD || is_left_out {
+            continue;
+        }
+        let word = singular(word).to_owned();
+        if !subjects.contains(&word) {
+            subjects.push(word);
+        }
+    }
+    subjects
+}
+
+fn singular(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() >= 2 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => word,
+    }
+}
+
+/// How many words it takes if the list begins with this phrase.
+fn starts(words: &[String], phrase: &str) -> Option<usize> {
+    let mut length = 0;
+    for expected in phrase.split(' ').flat_map(pieces) {
+        if words.get(length).is_none_or(|word| *word != expected) {
+            return None;
+        }
+        length += 1;
+    }
+    Some(length)
+}
+
+fn words(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '`' | '-');
+    let parts = text.split(|c: char| !is_part(c)).map(|word| word.replace('’', "'").to_lowercase());
+    let parts = parts.map(|word| word.trim_matches(['\'', '-']).to_owned()).filter(|word| !word.is_empty());
+    parts.flat_map(|word| pieces(&word).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// `n'utilise` is two words; `don't` is one.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let end = word.find('\'').map(|at| at + 1).filter(|end| {
+        let elided = &word[..*end];
+        matches!(elided, "c'" | "d'" | "j'" | "l'" | "m'" | "n'" | "s'" | "t'" | "qu'")
+            && word.len() > end + 1
+    });
+    let (first, rest) = word.split_at(end.unwrap_or(word.len()));
+    [first, rest].into_iter().filter(|piece| !piece.is_empty())
+}
+
+/// Without a list mark, and without parentheses around the whole.
+fn unwrapped(sentence: &str) -> &str {
+    let text = sentence.trim().trim_start_matches(['-', '*', '•', ' ']);
+    let inner = text.strip_prefix('(').and_then(|text| text.trim_end_matches('.').strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text).trim()
+}
+
+/// The sentence with a name in place of each quotation and code span. A quote that nothing closes is a mark like another.
+fn without_quotes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, open)) = rest.char_indices().find(|(at, c)| is_opening(&rest[..*at], *c)) {
+        let close = match open {
+            '“' | '„' => ['”', '“'],
+            '«' => ['»', '»'],
+            other => [other, other],
+        };
+        let inside = &rest[at + open.len_utf8()..];
+        let Some(length) = inside.find(close) else {
+            plain.push_str(&rest[..at + open.len_utf8()].replace('`', " "));
+            rest = inside;
+            continue;
+        };
+        plain.push_str(&rest[..at]);
+        plain.extend([" ", NAME, " "]);
+        rest = &inside[length..];
+        rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// An apostrophe within a word opens nothing.
+fn is_opening(before: &str, c: char) -> bool {
+    match c {
+        '"' | '“' | '„' | '«' | '`' => true,
+        '\'' => before.is_empty() || before.ends_with([' ', '(']),
+        _ => false,
+    }
+}

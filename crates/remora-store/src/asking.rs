@@ -1,0 +1,144 @@
+//! Asking a model about turns whose memory is stored already.
+//!
+//! `remember` stores the memory and keeps payloads and claim. What a model answers then revises that memory, by `confirm`. A
+//! turn that cannot be asked about now waits, observed, and `claim_for_model` hands it out again: in order within a session,
+//! and whole.
+
+use remora_core::document::RecordId;
+use remora_core::ids::SessionId;
+use remora_core::memory::Memory;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use serde::Serialize;
+
+use crate::queue::{claimed, give_back, has_rest, mark_observed, oldest_turns, queued};
+use crate::reading::times;
+use crate::{Batch, Queued, Store, StoreError, transcripts, writing};
+
+/// Events that do not get on, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Backlog {
+    pub events: i64,
+    /// When the oldest of them was captured.
+    #[serde(flatten, serialize_with = "times::created")]
+    pub since: Time,
+    /// What went wrong with the latest.
+    pub reason: String,
+}
+
+impl Store {
+    /// Stores what the batch became, made at `at`. Payloads and claim stay, for a model.
+    pub fn remember(&mut self, batch: &Batch, memory: &Memory, at: Time) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        claimed(&transaction, batch)?;
+        let records: Vec<RecordId> = writing::write(&transaction, batch, memory, at)?;
+        writing::count_turn(&transaction, batch)?;
+        mark_observed(&transaction, batch, &records)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Whether a model may be asked about an observed batch now: its turn is observed as a whole, and the model has answered
+    /// about the session's earlier turns or was given up.
+    pub fn is_next_for_model(&self, batch: &Batch) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+                   AND session_id = ?1 AND prompt_number < ?2";
+        let waits = self.db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?;
+        Ok(!waits && !has_rest(&self.db, batch)?)
+    }
+
+    /// Ends the claim on an observed batch: a model will be asked in its turn, and not before it is asked about the
+    /// session's earlier turns.
+    pub fn give_back(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        claimed(&transaction, batch)?;
+        give_back(&transaction, batch)?;
+        transaction
+            .prepare_cached(
+                "UPDATE pending_messages SET (retry_at, last_error) = (
+                     SELECT retry_at, last_error FROM pending_messages WHERE status = 'pending' AND observed = 1
+                     AND session_id = ?1 AND prompt_number < ?2 ORDER BY prompt_number LIMIT 1)
+                 WHERE status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",
+            )?
+            .execute([batch.session.0, batch.prompt_number])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Claims the oldest observed turn that a model may be asked about, of a session it is not being asked about. The
+    /// batch holds at most the last `most` events of the turn; all of them are claimed.
+    pub fn claim_for_model(
+        &mut self,
+        owner: &str,
+        most: u32,
+        now: Time,
+    ) -> Result<Option<Batch>, StoreError> {
+        let db = self.writable()?;
+        let sql = concat!(
+            oldest_turns!(1),
+            "SELECT turn.session_id, turn.prompt_number,
+                 (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending' AND m.observed = 1
+                  AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number) AS since
+             FROM turn
+             WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'processing' AND m.observed = 1
+                               AND m.session_id = turn.session_id)
+             AND NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status IN ('pending', 'processing')
+                             AND m.observed = 0 AND m.session_id = turn.session_id
+                             AND m.prompt_number = turn.prompt_number)
+             AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
+                             WHERE m.session_id = turn.session_id AND m.retry_at > ?1 AND m.status = 'pending'
+                             AND m.observed = 1 AND m.prompt_number = turn.prompt_number)
+             ORDER BY since, turn.session_id LIMIT 1"
+        );
+        let turn: Option<(i64, i64)> =
+            db.prepare_cached(sql)?.query_row([now.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((session, prompt_number)) = turn else { return Ok(None) };
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let observed = "status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2";
+        let mut events: Vec<Queued> = transaction
+            .prepare_cached(&format!(
+                "SELECT id, created_at, payload FROM pending_messages WHERE {observed}
+                 ORDER BY created_at DESC, id DESC LIMIT ?3"
+            ))?
+            .query_and_then(params![session, prompt_number, most], queued)?
+            .collect::<Result<_, StoreError>>()?;
+        // Somebody else was quicker.
+        if events.is_empty() {
+            return Ok(None);
+        }
+        events.reverse();
+        transaction
+            .prepare_cached(&format!(
+                "UPDATE pending_messages SET status = 'processing', claimed_by = ?3, claimed_at = ?4 WHERE {observed}"
+            ))?
+            .execute(params![session, prompt_number, owner, now.0])?;
+        transaction.commit()?;
+        let (session, owner, earlier) = (SessionId(session), owner.to_owned(), Vec::new());
+        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
+    }
+
+    /// The events whose memory is stored and about which a model cannot be asked at the moment.
+    pub fn awaiting_model(&self) -> Result<Option<Backlog>, StoreError> {
+        self.backlog("status = 'pending' AND observed = 1 AND retry_at IS NOT NULL")
+    }
+
+    /// The events that failed.
+    pub fn failed(&self) -> Result<Option<Backlog>, StoreError> {
+        self.backlog("status = 'failed'")
+    }
+
+    fn backlog(&self, which: &str) -> Result<Option<Backlog>, StoreError> {
+        let sql = format!(
+            "SELECT count(*), min(created_at),
+                 (SELECT last_error FROM pending_messages WHERE {which} ORDER BY created_at DESC, id DESC LIMIT 1)
+             FROM pending_messages WHERE {which} HAVING count(*) > 0"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let backlog = statement.query_row([], |row| {
+            let reason: Option<String> = row.get(2)?;
+            Ok(Backlog { events: row.get(0)?, since: Time(row.get(1)?), reason: reason.unwrap_or_default() })
+        });
+        Ok(backlog.optional()?)
+    }
+}

@@ -1,0 +1,78 @@
+//! What became of the files that observations are about, as far as memory and one look at the disk can say.
+//!
+//! A file is gone if its path from the project's root names nothing there. That is only said of a directory that looks like
+//! the checkout: it has `.git`, or the folder the file was in. A file has changed if three later observations of the
+//! project modified it by the same name. Changes that no agent made, and a checkout of another branch, are not seen: a hook
+//! has no time for git, and a checkout touches the times of files that stay the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use remora_core::context::FileSince;
+use remora_core::ids::ProjectId;
+use rusqlite::{OptionalExtension, params};
+
+use crate::{Store, StoreError};
+
+/// After this many later changes, what was learned about a file is worth a second look.
+const MUCH: usize = 3;
+
+impl Store {
+    /// Those of these observations whose main file is not what it was.
+    pub fn files_since(
+        &self,
+        project: ProjectId,
+        observations: impl IntoIterator<Item = i64>,
+    ) -> Result<BTreeMap<i64, FileSince>, StoreError> {
+        let sql = "SELECT root FROM projects WHERE id = ?1";
+        let root: Option<String> =
+            self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
+        let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
+        let mut since = BTreeMap::new();
+        for observation in observations {
+            // A file that was modified comes before one that was read.
+            let sql =
+                "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
+            let path: Option<String> =
+                self.db.prepare_cached(sql)?.query_row([observation], |row| row.get(0)).optional()?;
+            let Some(path) = path else { continue };
+            let changed = || self.changed_since(project, observation, &path);
+            let found = if is_gone(&root, &path) { Some(FileSince::Gone) } else { changed()? };
+            since.extend(found.map(|found| (observation, found)));
+        }
+        Ok(since)
+    }
+
+    fn changed_since(
+        &self,
+        project: ProjectId,
+        observation: i64,
+        path: &str,
+    ) -> Result<Option<FileSince>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT f.observation_id FROM observation_files AS f JOIN observations AS o ON o.id = f.observation_id
+             WHERE f.path = ?1 AND f.how = 'modified' AND f.observation_id > ?2 AND o.project_id = ?3
+             AND o.superseded_by IS NULL AND o.deleted_at IS NULL
+             ORDER BY f.observation_id DESC LIMIT ?4",
+        )?;
+        let most = i64::try_from(MUCH).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![path, observation, project.0, most], |row| row.get(0))?;
+        let later: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        let newest = later.first().filter(|_| later.len() == MUCH);
+        Ok(newest.map(|by| FileSince::Changed { by: *by }))
+    }
+}
+
+/// Absolute paths lie outside of the project, as in a worktree that may have been removed: nothing is said of them.
+fn is_gone(root: &Path, path: &str) -> bool {
+    let path = Path::new(path);
+    if path.is_absolute() {
+        return false;
+    }
+    let whole = root.join(path);
+    let is_missing =
+        matches!(fs::symlink_metadata(&whole), Err(error) if error.kind() == ErrorKind::NotFound);
+    is_missing && (root.join(".git").exists() || whole.parent().is_some_and(Path::is_dir))
+}

@@ -1,0 +1,203 @@
+//! A new version of what was stored of a turn, in place of the one before.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::memory::{Observation, Summary};
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{ECHO, Origin, content_hash, insert_observation, insert_parts, insert_summary};
+use crate::StoreError;
+use crate::search::documents;
+
+type RowUuid = [u8; 16];
+
+/// An observation of the version before, if it may be revised.
+struct Standing {
+    number: i64,
+    uuid: RowUuid,
+    content_hash: String,
+    /// The user pinned it or called it useful.
+    valued: bool,
+    revised: bool,
+}
+
+/// Puts `new` in place of the observations `known`. The first keeps the first id, so that citations stay true; further ones
+/// get new ids; what is left of the version before is superseded, unless the user values it.
+///
+/// Returns the records, or `None` if the user has rejected all of the version before, by deleting it or calling it wrong:
+/// another version of the same turn must not bring it back.
+pub(super) fn observations(
+    db: &Connection,
+    origin: &Origin<'_>,
+    known: &[i64],
+    new: &[Observation],
+    at: Time,
+) -> Result<Option<Vec<RecordId>>, StoreError> {
+    let mut standing = standing(db, known)?;
+    if standing.is_empty() && !known.is_empty() {
+        return Ok(None);
+    }
+    let mut numbers = known.to_vec();
+    let ids = serde_json::to_string(&standing.iter().map(|row| row.number).collect::<Vec<_>>())?;
+    // What both versions say keeps its id wherever it is.
+    let mut places: Vec<Option<usize>> = Vec::new();
+    for observation in new {
+        let hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
+        let same = standing.iter().position(|row| row.content_hash == hash && !row.revised);
+        if let Some(place) = same {
+            standing[place].revised = true;
+        }
+        places.push(same);
+    }
+    if places.first() == Some(&None) {
+        places[0] = standing.iter().position(|row| !row.revised);
+    }
+    let mut successor = None;
+    for (observation, place) in new.iter().zip(places) {
+        let Some(place) = place else {
+            numbers.extend(insert_observation(db, origin, observation, at)?.map(|id| id.0));
+            continue;
+        };
+        let row = &mut standing[place];
+        let twin = twin(db, origin, &ids, observation, at)?;
+        // If another record says so already, this one is left to be superseded.
+        row.revised = twin.is_none();
+        if row.revised {
+            update(db, origin, row.number, observation)?;
+        }
+        let uuid = twin.unwrap_or(row.uuid);
+        successor.get_or_insert(uuid);
+    }
+    if let Some(successor) = successor {
+        for row in standing.iter().filter(|row| !row.revised && !row.valued) {
+            db.prepare_cached("UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
+                .execute(params![row.number, successor, Time::now().0])?;
+        }
+    }
+    let observation = |number| RecordId { kind: RecordKind::Observation, number };
+    Ok(Some(numbers.into_iter().map(observation).collect()))
+}
+
+/// Puts `new` in place of the summary `known`, which keeps its id. A summary that was deleted stays deleted.
+pub(super) fn summary(
+    db: &Connection,
+    origin: &Origin<'_>,
+    known: Option<i64>,
+    new: &Summary,
+    at: Time,
+) -> Result<i64, StoreError> {
+    let Some(number) = known else { return insert_summary(db, origin, new, at) };
+    let revised = db
+        .prepare_cached(
+            "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5, next_steps = ?6,
+                 notes = ?7, files_read = ?8, files_edited = ?9, source_event_ids = ?10, provider = ?11, model = ?12,
+                 updated_at = ?13
+             WHERE id = ?1 AND deleted_at IS NULL",
+        )?
+        .execute(params![
+            number,
+            new.request,
+            new.investigated,
+            new.learned,
+            new.completed,
+            new.next_steps,
+            new.notes,
+            serde_json::to_string(&new.files_read)?,
+            serde_json::to_string(&new.files_edited)?,
+            origin.sources,
+            origin.provider,
+            origin.model,
+            Time::now().0,
+        ])?;
+    if revised > 0 {
+        documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
+    }
+    Ok(number)
+}
+
+/// Those that the user has neither deleted nor called wrong, in order.
+fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError> {
+    let rows = db
+        .prepare_cached(
+            "SELECT o.id, o.uuid, o.content_hash, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0
+             FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE o.id IN (SELECT value FROM json_each(?1)) AND o.deleted_at IS NULL AND o.superseded_by IS NULL
+             AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0) ORDER BY o.id",
+        )?
+        .query_map([serde_json::to_string(known)?], |row| {
+            Ok(Standing {
+                number: row.get(0)?,
+                uuid: row.get(1)?,
+                content_hash: row.get(2)?,
+                valued: row.get(3)?,
+                revised: false,
+            })
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(rows)
+}
+
+/// An observation beside those of the version before that says the same, by the rules of `insert_observation`.
+fn twin(
+    db: &Connection,
+    origin: &Origin<'_>,
+    version_before: &str,
+    observation: &Observation,
+    at: Time,
+) -> Result<Option<RowUuid>, StoreError> {
+    let hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
+    let found = db
+        .prepare_cached(
+            "SELECT uuid FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL
+             AND id NOT IN (SELECT value FROM json_each(?3))
+             UNION ALL
+             SELECT uuid FROM observations WHERE project_id = ?4 AND created_at >= ?5 AND title = ?6 AND narrative = ?7
+             AND deleted_at IS NULL AND id NOT IN (SELECT value FROM json_each(?3)) LIMIT 1",
+        )?
+        .query_row(
+            params![
+                origin.session.0,
+                hash,
+                version_before,
+                origin.project,
+                at.before(ECHO).0,
+                observation.title,
+                observation.narrative,
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(found)
+}
+
+fn update(
+    db: &Connection,
+    origin: &Origin<'_>,
+    number: i64,
+    observation: &Observation,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE observations SET type = ?2, title = ?3, subtitle = ?4, narrative = ?5, facts = ?6, discovery_tokens = ?7,
+             tool_name = ?8, content_hash = ?9, source_event_ids = ?10, provider = ?11, model = ?12, updated_at = ?13
+         WHERE id = ?1",
+    )?
+    .execute(params![
+        number,
+        observation.kind.name(),
+        observation.title,
+        observation.subtitle,
+        observation.narrative,
+        serde_json::to_string(&observation.facts)?,
+        i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
+        observation.tool_name,
+        content_hash(origin.session_uuid, &observation.title, &observation.narrative),
+        origin.sources,
+        origin.provider,
+        origin.model,
+        Time::now().0,
+    ])?;
+    for parts in ["observation_files", "observation_concepts"] {
+        db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;
+    }
+    insert_parts(db, number, observation)
+}

@@ -1,0 +1,332 @@
+//! Memory that is there at once, and what a model's answer makes of it.
+
+use std::time::Duration;
+
+use remora_core::document::ProjectScope;
+use remora_core::feedback::Verdict;
+use remora_core::ids::{DocumentId, ObservationId, SummaryId};
+use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::settings::Retention;
+use remora_core::time::Time;
+use remora_store::search::{Embedded, Filters, Weights};
+use remora_store::{Batch, Failure, Store, StoreError, Which};
+
+use crate::support::{World, bash, call, prompt, record_with, stop, turn};
+
+const SILENCE: Duration = Duration::from_mins(5);
+
+fn observation(title: &str) -> Observation {
+    Observation {
+        kind: ObservationType::Bugfix,
+        title: title.into(),
+        subtitle: String::new(),
+        narrative: format!("{title}, and why."),
+        facts: vec![format!("{title} is a fact")],
+        concepts: vec![title.to_lowercase()],
+        files_read: vec![],
+        files_modified: vec![format!("src/{title}.rs")],
+        discovery_tokens: 12,
+        tool_name: None,
+    }
+}
+
+fn memory(provider: &str, titles: &[&str]) -> Memory {
+    Memory {
+        observations: titles.iter().map(|title| observation(title)).collect(),
+        summary: Some(Summary { request: format!("asked by {provider}"), ..Summary::default() }),
+        provider: provider.into(),
+        ..Memory::default()
+    }
+}
+
+/// Events of one turn: a prompt, a command, and the closing message.
+fn begin(world: &World, session: &str, number: usize) {
+    let id = format!("{session}-{number}");
+    world.hook(&record_with(session, turn(&id), prompt(&format!("task {number}"))));
+    world.hook(&record_with(session, call(&id), bash("make")));
+}
+
+fn end(world: &World, session: &str, number: usize) {
+    world.hook(&record_with(session, turn(&format!("{session}-{number}")), stop(&format!("done {number}"))));
+}
+
+fn claim(store: &mut Store, now: Time) -> Option<Batch> {
+    store.claim("me", 100, SILENCE, now).unwrap()
+}
+
+/// A turn whose built-in memory is stored, and that a model is being asked about.
+fn remembered(world: &World, store: &mut Store, titles: &[&str]) -> Batch {
+    begin(world, "a", 1);
+    end(world, "a", 1);
+    let batch = claim(store, Time::now()).unwrap();
+    store.remember(&batch, &memory("builtin", titles), Time::now()).unwrap();
+    batch
+}
+
+/// Ids, titles, and by what each is superseded.
+fn rows(world: &World) -> String {
+    world.text(
+        "SELECT ifnull(group_concat(o.id || ' ' || o.title || ifnull(' < ' || (SELECT id FROM observations AS n
+             WHERE n.uuid = o.superseded_by), ''), '; ' ORDER BY o.id), '')
+         FROM observations AS o WHERE o.deleted_at IS NULL",
+    )
+}
+
+fn matching(store: &Store, word: &str) -> usize {
+    let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
+    let filters = Filters::new(ProjectScope::All);
+    store.matching(word, weights, &filters, None, DocumentId(0), 100).unwrap().len()
+}
+
+fn queue(store: &Store) -> (i64, i64, i64, i64) {
+    let counts = store.counts().unwrap();
+    (counts.pending, counts.processing, counts.awaiting_model, counts.failed)
+}
+
+fn outage() -> Failure {
+    Failure::NoAnswer { reason: "offline".into(), retry_after: Duration::from_mins(1) }
+}
+
+#[test]
+fn an_answer_revises_the_first_record_in_place_and_search_follows() {
+    let world = World::new();
+    let mut store = world.open();
+    let batch = remembered(&world, &mut store, &["Zebra", "Lion"]);
+    assert_eq!((rows(&world), queue(&store)), ("1 Zebra; 2 Lion".into(), (0, 3, 0, 0)));
+    assert!(matching(&store, "zebra") > 0);
+    store.judge(ObservationId(1), Verdict::Useful, false, Time::now()).unwrap();
+    store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
+    store.use_embedding_model("test").unwrap();
+    let vectors = |store: &mut Store| {
+        let made: Vec<Embedded> = store
+            .to_embed(100)
+            .unwrap()
+            .into_iter()
+            .map(|of| Embedded { of, scale: 1.0, values: vec![1; 4] })
+            .collect();
+        store.put_vectors("test", &made).unwrap();
+        made.len()
+    };
+    let before = vectors(&mut store);
+
+    store.confirm(&batch, &memory("model", &["Giraffe", "Okapi"]), None, Time::now()).unwrap();
+    assert_eq!(rows(&world), "1 Giraffe; 2 Lion < 1; 3 Okapi");
+    assert_eq!(queue(&store), (0, 0, 0, 0));
+    let row = store.observation(ObservationId(1)).unwrap().unwrap();
+    assert_eq!((row.provider.as_str(), row.feedback.useful, row.pinned_at.is_some()), ("model", 1, true));
+    assert_eq!(row.observation.files_modified, ["src/Giraffe.rs"]);
+    assert_eq!(row.observation.concepts, ["giraffe"]);
+    assert_eq!(row.source_event_ids.len(), 3);
+    let summaries = store.session_summaries(batch.session).unwrap();
+    assert_eq!(
+        (summaries.len(), summaries[0].id, &*summaries[0].summary.request),
+        (1, SummaryId(1), "asked by model")
+    );
+    assert_eq!((matching(&store, "zebra"), matching(&store, "builtin")), (0, 0));
+    assert!(matching(&store, "giraffe") > 0 && matching(&store, "okapi") > 0);
+    let after = vectors(&mut store);
+    assert!((1..=before).contains(&after), "only what is new: {before} {after}");
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert!(matches!(
+        store.confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
+        Err(StoreError::ClaimLost)
+    ));
+}
+
+#[test]
+fn an_answer_without_observations_changes_nothing() {
+    let world = World::new();
+    let mut store = world.open();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    store.confirm(&batch, &Memory::default(), None, Time::now()).unwrap();
+    assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 0)));
+    assert_eq!(store.session_summaries(batch.session).unwrap()[0].summary.request, "asked by builtin");
+}
+
+#[test]
+fn what_the_user_rejected_meanwhile_does_not_come_back() {
+    for deleted in [false, true] {
+        let world = World::new();
+        let mut store = world.open();
+        let batch = remembered(&world, &mut store, &["Zebra"]);
+        if deleted {
+            world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 1");
+        } else {
+            store.judge(ObservationId(1), Verdict::Wrong, false, Time::now()).unwrap();
+        }
+        store.confirm(&batch, &memory("model", &["Zebra again", "Okapi"]), None, Time::now()).unwrap();
+        assert_eq!(rows(&world), if deleted { "" } else { "1 Zebra" });
+        assert_eq!(queue(&store), (0, 0, 0, 0));
+    }
+}
+
+#[test]
+fn what_the_user_values_is_never_superseded_and_what_both_say_keeps_its_id() {
+    let world = World::new();
+    let mut store = world.open();
+    let batch = remembered(&world, &mut store, &["Zebra", "Lion", "Tiger", "Bear"]);
+    store.judge(ObservationId(2), Verdict::Pin, false, Time::now()).unwrap();
+    store.judge(ObservationId(4), Verdict::Wrong, false, Time::now()).unwrap();
+    store.confirm(&batch, &memory("model", &["Giraffe", "Tiger"]), None, Time::now()).unwrap();
+    assert_eq!(rows(&world), "1 Giraffe; 2 Lion; 3 Tiger; 4 Bear");
+    assert_eq!(store.observation(ObservationId(3)).unwrap().unwrap().provider, "model");
+}
+
+#[test]
+fn an_answer_that_another_record_gives_already_points_there() {
+    let world = World::new();
+    let mut store = world.open();
+    let first = remembered(&world, &mut store, &["Zebra"]);
+    store.confirm(&first, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    begin(&world, "a", 2);
+    end(&world, "a", 2);
+    let second = claim(&mut store, Time::now()).unwrap();
+    store.remember(&second, &memory("builtin", &["Lion"]), Time::now()).unwrap();
+    store.confirm(&second, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    assert_eq!(rows(&world), "1 Giraffe; 2 Lion < 1");
+}
+
+#[test]
+fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let first = remembered(&world, &mut store, &["Zebra"]);
+    assert!(store.is_next_for_model(&first).unwrap());
+    begin(&world, "a", 2);
+    end(&world, "a", 2);
+    let second = claim(&mut store, now).unwrap();
+    assert_eq!(second.prompt_number, 2);
+    store.remember(&second, &memory("builtin", &["Lion"]), now).unwrap();
+    assert!(!store.is_next_for_model(&second).unwrap());
+    store.give_back(&second).unwrap();
+    assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "one question a session at a time");
+    assert_eq!(queue(&store), (0, 6, 0, 0), "it is next in line");
+    store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
+
+    store.release(&first, &outage(), None, now).unwrap();
+    assert_eq!((queue(&store), store.claim_for_model("me", 100, now).unwrap()), ((0, 0, 6, 0), None));
+    begin(&world, "a", 3);
+    end(&world, "a", 3);
+    let third = claim(&mut store, now).unwrap();
+    store.remember(&third, &memory("builtin", &["Tiger"]), now).unwrap();
+    store.give_back(&third).unwrap();
+    assert_eq!(queue(&store), (0, 0, 9, 0), "it waits behind the others");
+    assert_eq!(store.next_due(SILENCE).unwrap(), Some(now.after(Duration::from_mins(1))));
+    let waiting = store.awaiting_model().unwrap().unwrap();
+    assert_eq!((waiting.events, &*waiting.reason), (9, "offline"));
+    let later = now.after(Duration::from_mins(2));
+    let again = store.claim_for_model("me", 100, later).unwrap().unwrap();
+    assert_eq!((again.prompt_number, again.events.len()), (1, 3));
+    let history = |store: &Store, number| -> Vec<String> {
+        let rows = store.session_history(first.session, number).unwrap().into_iter();
+        rows.map(|row| row.observation.title).collect()
+    };
+    assert_eq!(history(&store, 1), [""; 0], "its own memory is no history");
+    store.confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
+    assert_eq!(queue(&store), (0, 6, 0, 0), "and is next in line with them");
+    let next = store.claim_for_model("me", 100, later).unwrap().unwrap();
+    assert_eq!((next.prompt_number, history(&store, 2)), (2, vec!["Giraffe".to_owned()]));
+    store.confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
+    assert_eq!((rows(&world), queue(&store)), ("1 Giraffe; 2 Okapi; 3 Tiger".into(), (0, 3, 0, 0)));
+}
+
+#[test]
+fn events_that_come_late_make_one_memory_with_their_turn() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    world.hook(&record_with("a", call("late"), bash("make again")));
+    world.hook(&record_with("a", turn("a-1"), stop("done again")));
+    assert_eq!(claim(&mut store, now), None, "a model is being asked about this turn");
+    store.release(&batch, &outage(), None, now).unwrap();
+    let late = claim(&mut store, now).unwrap();
+    assert_eq!((late.earlier.len(), late.events.len(), late.bodies().count()), (3, 2, 5));
+    assert_eq!(
+        store.claim_for_model("me", 100, now.after(SILENCE)).unwrap(),
+        None,
+        "half of it is no question"
+    );
+    store.remember(&late, &memory("builtin", &["Zebra and more"]), now).unwrap();
+    assert_eq!(rows(&world), "1 Zebra and more");
+    assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().source_event_ids.len(), 5);
+    store.release(&late, &outage(), None, now).unwrap();
+    assert_eq!(queue(&store), (0, 0, 5, 0), "all of it is one question");
+    let whole = store.claim_for_model("me", 100, now.after(SILENCE)).unwrap().unwrap();
+    assert_eq!(whole.events.len(), 5);
+    store.confirm(&whole, &memory("model", &["Giraffe"]), None, now).unwrap();
+    assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
+}
+
+#[test]
+fn a_turn_that_kills_whoever_asks_fails_as_a_whole_and_keeps_its_memory() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    remembered(&world, &mut store, &["Zebra"]);
+    store.reclaim("the next process", now).unwrap();
+    for _ in 1..10 {
+        let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
+        assert_eq!(batch.events.len(), 3, "a question is never halved");
+        assert_eq!(claim(&mut store, now), None);
+        store.reclaim("the next process", now).unwrap();
+    }
+    assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 3)));
+    let failed = store.failed().unwrap().unwrap();
+    assert_eq!((failed.events, &*failed.reason), (3, "the process working on it ended"));
+    let one = store.queue(10).unwrap()[1].id;
+    assert_eq!(store.retry(Which::Events(&[one])).unwrap(), 3, "a model is asked about whole turns");
+    let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
+    store.confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
+    assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
+}
+
+#[test]
+fn of_a_very_long_turn_a_model_sees_the_end_and_nothing_is_left_of_it() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    remembered(&world, &mut store, &["Zebra"]);
+    store.reclaim("the next process", now).unwrap();
+    let batch = store.claim_for_model("me", 2, now).unwrap().unwrap();
+    let kinds: Vec<&str> = batch.events.iter().map(|event| event.body.kind()).collect();
+    assert_eq!(kinds, ["tool_used", "turn_ended"]);
+    store.confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
+    assert_eq!(queue(&store), (0, 0, 0, 0));
+}
+
+#[test]
+fn waiting_for_a_model_neither_hides_a_turn_nor_shows_it_twice() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    store.release(&batch, &outage(), None, now).unwrap();
+    let filters = Filters::new(ProjectScope::All);
+    assert_eq!(store.waiting(&filters).unwrap(), [], "search finds its memory");
+    assert_eq!(store.sessions(None, 1).unwrap()[0].pending, 0);
+    store.clear_documents().unwrap();
+    while store.fill_documents().unwrap() {}
+    assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
+    // A turn that goes on is ended by silence, whatever its session waits for.
+    begin(&world, "a", 2);
+    let ends = store.sessions(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
+    store.retry_now().unwrap();
+    assert_eq!(store.next_due(SILENCE).unwrap(), Some(ends));
+    assert_eq!(claim(&mut store, ends).unwrap().prompt_number, 2);
+}
+
+#[test]
+fn what_a_model_never_answers_is_not_kept_for_ever_and_its_memory_is() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    store.release(&batch, &outage(), None, now).unwrap();
+    let retention = Retention { failed_days: 90, ..Retention::default() };
+    let days = |days: u32| now.after(Duration::from_hours(24) * days);
+    assert_eq!(store.prune(&retention, days(89)).unwrap().failed, 0);
+    assert_eq!(store.prune(&retention, days(91)).unwrap().failed, 3);
+    assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 0)));
+}

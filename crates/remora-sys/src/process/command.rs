@@ -1,0 +1,64 @@
+//! How a shell starts this program.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+
+/// How a shell with this process's environment starts this program: by `name` if the PATH has a program of that name,
+/// by its path if not.
+pub fn command(name: &str) -> String {
+    let on_path = env::var_os("PATH").is_some_and(|path| has_program(&path, name));
+    match env::current_exe() {
+        Ok(program) if !on_path => quoted(&program.to_string_lossy()),
+        _ => name.to_owned(),
+    }
+}
+
+/// A relative directory does not count: a shell may be elsewhere.
+fn has_program(path: &OsStr, name: &str) -> bool {
+    let is_program = |file: &Path| file.is_file() && access(file, Access::EXEC_OK).is_ok();
+    env::split_paths(path).any(|directory| directory.is_absolute() && is_program(&directory.join(name)))
+}
+
+/// One word of a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn only_an_executable_file_in_an_absolute_directory_is_a_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("remora");
+        let path = env::join_paths([Path::new("/nonexistent"), directory.path()]).unwrap();
+        assert!(!has_program(&path, "remora"));
+        fs::create_dir(&file).unwrap();
+        assert!(!has_program(&path, "remora"), "a directory");
+        fs::remove_dir(&file).unwrap();
+        fs::write(&file, "").unwrap();
+        assert!(!has_program(&path, "remora"), "not executable");
+        fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+        assert!(has_program(&path, "remora"));
+        assert!(!has_program(OsStr::new(""), "remora"));
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted("/usr/local/bin/remora-1.2"), "/usr/local/bin/remora-1.2");
+        let strange = "/home/o'neil/my tools/$x/remora";
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {}", quoted(strange))])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), strange);
+    }
+}
