@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use remora_core::ids::EventId;
-use remora_observer::Drained;
+use remora_core::settings::Capture;
+use remora_observer::{Drained, Observer};
 use remora_store::{EventRow, Store, Which};
 use serde::Serialize;
 
@@ -50,13 +51,19 @@ pub struct DrainReport {
     pub pending: i64,
 }
 
-/// Turns what waits into knowledge with the built-in observer, in this process.
-pub fn drain(store: &mut Store, owner: &str, turns: Turns) -> Result<DrainReport, AppError> {
+/// Turns what waits into knowledge with the built-in observer, in this process. `capture` says which transcripts it may
+/// read.
+pub fn drain(
+    store: &mut Store,
+    owner: &str,
+    turns: Turns,
+    capture: &Capture,
+) -> Result<DrainReport, AppError> {
     let silence = match turns {
         Turns::Ended(silence) => silence,
         Turns::All => Duration::ZERO,
     };
-    let drained = remora_observer::drain(store, owner, silence)?;
+    let drained = Observer::builtin(owner, silence).with_transcripts(capture).drain(store)?;
     let followed = if drained.turns > 0 { context_files::follow(store, None) } else { Followed::default() };
     let pending = store.counts()?.pending;
     Ok(DrainReport { drained, followed, pending })

@@ -32,7 +32,8 @@ pub(crate) const TOOLS: Tools = Tools {
 };
 
 /// How prompts begin that Claude Code submits to itself.
-const SYNTHETIC: &[&str] = &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
+pub(crate) const SYNTHETIC: &[&str] =
+    &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
 
 pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     let Some(mut wire) = Wire::new(document) else {
@@ -56,7 +57,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
         }
         "SubagentStop" => {
             let agent_type = wire.text("agent_type");
-            // `/compact` runs as a subagent without a type; its result comes as PostCompact.
+            // `/compact` runs as a subagent without a type; its result is in the transcript.
             if agent_type.is_empty() {
                 return Reading::Nothing;
             }
@@ -113,5 +114,10 @@ fn session(wire: &mut Wire) -> Option<SessionRef> {
 }
 
 fn origin(wire: &mut Wire) -> Origin {
-    Origin { call: wire.id("tool_use_id"), turn: wire.id("prompt_id"), timestamp: None }
+    Origin {
+        call: wire.id("tool_use_id"),
+        turn: wire.id("prompt_id"),
+        timestamp: None,
+        transcript: wire.path("transcript_path"),
+    }
 }

@@ -44,8 +44,12 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
         return Reading::Malformed("contentSessionId is missing");
     };
     let agent = wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") });
-    let origin =
-        Origin { call: wire.id("tool_use_id"), turn: wire.id("prompt_id"), timestamp: timestamp(&mut wire) };
+    let origin = Origin {
+        call: wire.id("tool_use_id"),
+        turn: wire.id("prompt_id"),
+        timestamp: timestamp(&mut wire),
+        transcript: None,
+    };
     let session = SessionRef { host, id };
     Reading::Event(Box::new(Event { session, cwd: wire.text("cwd"), origin, agent, body }))
 }

@@ -1,13 +1,14 @@
 //! One module a host: its wire format in, Remora's domain events out.
 //!
 //! In goes the JSON document a host wrote to a hook, already bounded and free of private text; out comes a
-//! [`Reading`]. An event or field we do not know is no error: hosts add some with every release. This crate
+//! [`Reading`]. The lines of a host's [`transcript`] come in the same way. An event or field we do not know is no error: hosts add some with every release. This crate
 //! never touches storage, the network or the file system.
 
 mod claude_code;
 mod generic;
 pub mod response;
 mod tools;
+pub mod transcript;
 mod wire;
 
 use remora_core::event::{Event, FileAhead, Origin, SessionRef};

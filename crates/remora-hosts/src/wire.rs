@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 
 /// No id of any host is longer; what is, is not worth keeping whole.
 const LONGEST_ID: usize = 256;
+/// No system opens a longer path.
+const LONGEST_PATH: usize = 4096;
 
 pub(crate) struct Wire {
     members: Map<String, Value>,
@@ -40,6 +42,12 @@ impl Wire {
     pub(crate) fn id(&self, name: &str) -> Option<String> {
         let id = self.members.get(name)?.as_str()?;
         (!id.is_empty()).then(|| prefix(id, LONGEST_ID).to_owned())
+    }
+
+    /// An absolute path. One that is too long cannot be cut, so it is ignored.
+    pub(crate) fn path(&self, name: &str) -> Option<String> {
+        let path = self.members.get(name)?.as_str()?;
+        (path.starts_with('/') && path.len() <= LONGEST_PATH).then(|| path.to_owned())
     }
 
     pub(crate) fn value(&mut self, name: &str) -> Value {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use remora_store::{Store, StoreError};
 
@@ -16,15 +17,33 @@ pub struct Drained {
     pub summaries: usize,
 }
 
-/// Turns every turn that has ended into memory; one that is `silence` old counts as ended.
+/// How long after the last sign of life a session's transcript may still have grown unread.
+const MAY_GROW: Duration = Duration::from_hours(1);
+
+/// Turns every turn that has ended into memory; one that is `silence` old counts as ended. Reads no transcripts.
 pub fn drain(store: &mut Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
-    let observer = Observer::builtin(owner, silence);
-    let mut drained = Drained::default();
-    while let Some(settled) = observer.observe(store, Time::now())? {
-        drained.turns += 1;
-        drained.events += settled.events;
-        drained.observations += settled.observations;
-        drained.summaries += usize::from(settled.has_summary);
+    Observer::builtin(owner, silence).drain(store)
+}
+
+impl Observer {
+    /// Turns every turn that has ended into memory, for an observer that asks nobody.
+    pub fn drain(&self, store: &mut Store) -> Result<Drained, StoreError> {
+        let mut drained = Drained::default();
+        while let Some(settled) = self.observe(store, Time::now())? {
+            drained.turns += 1;
+            drained.events += settled.events;
+            drained.observations += settled.observations;
+            drained.summaries += usize::from(settled.has_summary);
+        }
+        for session in self.unread(store)? {
+            let late = self.read_late(store, session)?;
+            drained.observations += late.map_or(0, |settled| settled.observations);
+        }
+        Ok(drained)
     }
-    Ok(drained)
+
+    /// Sessions whose transcripts may have grown since they were read, and nobody noticed.
+    pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
+        store.growing_transcripts(Time::now().before(MAY_GROW))
+    }
 }

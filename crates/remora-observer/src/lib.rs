@@ -2,13 +2,15 @@
 //!
 //! [`Turn`] is what happened, gathered from a batch of events. [`builtin`] makes memory of it with nothing but the
 //! facts at hand: no network, no cost. Where the user has set one up, a [`provider`] is asked, too, within a
-//! budget, and its [`answer`] is read with patience and revises that memory. [`Observer`] decides when, turn by turn. This
-//! crate knows neither a host's wire format nor any server.
+//! budget, and its [`answer`] is read with patience and revises that memory. [`Observer`] decides when, turn by turn. What an
+//! agent said between its tool calls is in a file of its host; `mid_turn` reads it. This crate knows no server, and hosts'
+//! wire formats only by way of `remora-hosts`.
 
 pub mod answer;
 mod budget;
 pub mod builtin;
 mod drain;
+mod mid_turn;
 mod observer;
 mod prompts;
 pub mod provider;

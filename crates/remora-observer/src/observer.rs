@@ -6,21 +6,25 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::prose::sentences;
-use remora_core::settings::{OverBudget, Settings};
+use remora_core::settings::{Capture, OverBudget, Settings};
+use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_net::{CallError, Health, Patience, Trouble};
-use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
+use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, Said, Store, StoreError};
 
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
+use crate::mid_turn::{self, Found, Transcripts};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
+use crate::transcript::{self, Piece};
 use crate::turn::{Claim, Turn};
-use crate::{session, stack, transcript};
+use crate::{session, stack};
 
 /// The most events of one batch.
 const MOST_EVENTS: u32 = 2000;
@@ -36,6 +40,7 @@ const SOON: Duration = Duration::from_secs(2);
 pub struct Observer {
     owner: String,
     silence: Duration,
+    transcripts: Transcripts,
     mind: Mind,
 }
 
@@ -83,6 +88,8 @@ pub struct Settled {
     pub events: usize,
     pub observations: usize,
     pub has_summary: bool,
+    /// Its session, if the host keeps a transcript: what the host writes late is worth a second look.
+    pub transcript: Option<SessionId>,
 }
 
 /// A turn whose memory was just stored.
@@ -214,9 +221,16 @@ pub struct Reflection {
 }
 
 impl Observer {
-    /// The observer that needs nothing.
+    /// The observer that needs nothing, not even a transcript.
     pub fn builtin(owner: &str, silence: Duration) -> Self {
-        Self { owner: owner.to_owned(), silence, mind: Mind::Builtin }
+        let transcripts = Transcripts::Ignored;
+        Self { owner: owner.to_owned(), silence, transcripts, mind: Mind::Builtin }
+    }
+
+    /// Reads hosts' transcripts, too, where these settings let events be captured.
+    #[must_use]
+    pub fn with_transcripts(self, capture: &Capture) -> Self {
+        Self { transcripts: Transcripts::allowed_by(capture), ..self }
     }
 
     /// The observer the settings ask for, and what is wrong with them.
@@ -235,7 +249,8 @@ impl Observer {
             },
         };
         let silence = settings.observer.turn_silence;
-        (Self { owner: owner.to_owned(), silence, mind }, problems)
+        let transcripts = Transcripts::allowed_by(&settings.capture);
+        (Self { owner: owner.to_owned(), silence, transcripts, mind }, problems)
     }
 
     /// How the model is doing; `None` where none is asked.
@@ -286,13 +301,16 @@ impl Observer {
 
     /// Claims the next turn that has ended and stores what the built-in observer makes of it.
     fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
-        let Some(batch) = store.claim(&self.owner, MOST_EVENTS, self.silence, now)? else { return Ok(None) };
+        let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
+        let Some(mut batch) = claimed else { return Ok(None) };
+        self.listen(store, &mut batch)?;
         let turn = turn(store, &batch)?;
         let memory = in_session(store, &batch, builtin::observe(&turn))?;
         let settled = Settled {
             events: batch.events.len(),
             observations: memory.observations.len(),
             has_summary: memory.summary.is_some(),
+            transcript: batch.transcript.is_some().then_some(batch.session),
         };
         if matches!(self.mind, Mind::Builtin) || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
@@ -300,6 +318,78 @@ impl Observer {
         }
         store.remember(&batch, &memory, made_at(&batch))?;
         Ok(Some(Observed { settled, question: Some((batch, turn)) }))
+    }
+
+    /// Adds to a batch what its host's transcript has of the turn.
+    fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
+        let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
+        let mut begin = transcript.offset;
+        if let Some((before, found)) = heard.late {
+            let end = found.read.to;
+            if self.remember_late(store, batch.session, before, found)?.is_some() {
+                begin = end;
+            }
+        }
+        let Some(Found { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let closing = store.closing_message(batch.session, batch.prompt_number)?;
+        let heard = &mut batch.heard;
+        heard.said.extend(without_repeated(said, closing.as_deref()));
+        mid_turn::limit(&mut heard.said);
+        if digest.is_some() && !store.was_compacted(batch.session, batch.prompt_number)? {
+            heard.digest = digest;
+        }
+        let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
+        let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
+        let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
+        if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
+            heard.closing = heard.said.pop().map(|said| said.text);
+        }
+        // The turn is observed although its agent never ended it: the host is gone, or was silent for long.
+        heard.running = running.filter(|_| !has_ended);
+        batch.transcript = Some(ReadTo { from: begin, ..read });
+        Ok(())
+    }
+
+    /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
+    pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+        // Whoever works on the session reads the transcript, too.
+        if store.is_claimed(session)? {
+            return Ok(None);
+        }
+        let Some(transcript) = store.transcript(session)? else { return Ok(None) };
+        match self.transcripts.hear_late(store.dir(), &transcript) {
+            Some((number, found)) if !found.is_empty() => Self::remember_late(store, session, number, found),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes memory of text that came after its turn, without a model: it is asked about whole turns. `None` if somebody else
+    /// was quicker.
+    fn remember_late(
+        store: &mut Store,
+        session: SessionId,
+        prompt_number: i64,
+        Found { said, digest, read, .. }: Found,
+    ) -> Result<Option<Settled>, StoreError> {
+        let closing = store.closing_message(session, prompt_number)?;
+        let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };
+        let turn = Turn {
+            prompt: store.prompt_text(session, prompt_number)?,
+            said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
+            digest,
+            ..Turn::default()
+        };
+        // The turn has its summary.
+        let memory = Memory { summary: None, ..builtin::observe(&turn) };
+        let stored = store.remember_late((session, prompt_number), &read, &memory, Time::now())?;
+        Ok(stored.then_some(Settled {
+            events: 0,
+            observations: memory.observations.len(),
+            has_summary: false,
+            transcript: Some(session),
+        }))
     }
 
     /// Makes a question of a turn that is memory already. `None` if the model is not asked now, or not at all.
@@ -385,7 +475,7 @@ impl Model {
         let system = self.system(store, batch.session, &root, now)?;
         let before = store.session_history(batch.session, batch.prompt_number)?;
         let history = prompts::history(&before, self.history_tokens);
-        let told = transcript::write(&batch.bodies(), &root);
+        let told = transcript::write(&in_order(&batch).iter().copied(), &root);
         let wants_summary = builtin::observe(&turn).summary.is_some();
         let prompt = prompts::question(&history, &told, wants_summary);
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
@@ -444,10 +534,43 @@ fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
         turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
     }
     turn.number = batch.prompt_number;
+    let heard = &batch.heard;
+    turn.said = heard.said.iter().map(|said| said.text.clone()).collect();
+    turn.closing.extend(heard.closing.clone());
+    turn.digest = turn.digest.or_else(|| heard.digest.clone());
+    turn.broke_off = turn.broke_off.or_else(|| heard.running.as_deref().map(while_running));
     if turn.is_prompted && builtin::objects(&turn.prompt) {
         turn.earlier = claims(store, batch)?;
     }
     Ok(turn)
+}
+
+fn while_running(command: &str) -> String {
+    format!("`{}` was still running", one_line(command, 80))
+}
+
+/// Texts that a closing message does not say again. The last one mostly is that message.
+fn without_repeated(mut said: Vec<Said>, closing: Option<&str>) -> Vec<Said> {
+    said.retain(|said| !closing.is_some_and(|closing| closing.contains(mid_turn::beginning(&said.text))));
+    said
+}
+
+/// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
+fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
+    let heard = &batch.heard;
+    let mut pieces: Vec<Piece<'_>> = heard.digest.as_deref().map(Piece::Digest).into_iter().collect();
+    let mut said = heard.said.iter().peekable();
+    for Queued { at, body, .. } in batch.earlier.iter().chain(&batch.events) {
+        let is_end = matches!(body, Body::TurnEnded { .. });
+        while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
+            pieces.push(Piece::Said(&said.text));
+        }
+        pieces.push(Piece::Event(body));
+    }
+    pieces.extend(said.map(|said| Piece::Said(&said.text)));
+    pieces.extend(heard.closing.as_deref().map(Piece::Said));
+    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
+    pieces
 }
 
 /// What the last turns of a session claimed.

@@ -16,16 +16,35 @@ const HALVINGS: u32 = 3;
 /// How much of each kind of text is shown. Programs say at the end what went wrong, so tails weigh more there.
 const PROMPT: (usize, usize) = (3_000, 1_000);
 const MESSAGE: (usize, usize) = (4_000, 2_000);
+const SAID: (usize, usize) = (1_500, 500);
 const PATCH: (usize, usize) = (1_200, 400);
 const COMMAND: (usize, usize) = (500, 100);
 const OUTPUT: (usize, usize) = (400, 800);
 const INPUT: (usize, usize) = (400, 100);
 
-/// Writes a batch's events down. Paths below `root` are told from there.
-pub(crate) fn write<'a>(events: &(impl Iterator<Item = &'a Body> + Clone), root: &str) -> String {
+/// What a turn is written down from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Piece<'a> {
+    Event(&'a Body),
+    /// What the agent said between two events.
+    Said(&'a str),
+    /// The host's own digest of the session.
+    Digest(&'a str),
+    /// A command at which the turn broke off.
+    StillRunning(&'a str),
+}
+
+impl<'a> From<&'a Body> for Piece<'a> {
+    fn from(body: &'a Body) -> Self {
+        Self::Event(body)
+    }
+}
+
+/// Writes a turn down. Paths below `root` are shortened to start there.
+pub(crate) fn write<'a, P: Into<Piece<'a>>>(turn: &(impl Iterator<Item = P> + Clone), root: &str) -> String {
     let mut pieces = Vec::new();
     for halvings in 0..=HALVINGS {
-        pieces = events.clone().filter_map(|body| piece(body, root, halvings)).collect();
+        pieces = turn.clone().filter_map(|each| piece(each.into(), root, halvings)).collect();
         if pieces.iter().map(String::len).sum::<usize>() <= LONGEST_TURN {
             return pieces.concat();
         }
@@ -55,12 +74,18 @@ fn leave_out(pieces: &[String]) -> String {
     [&pieces[..first], &[gap], &pieces[last..]].concat().concat()
 }
 
-fn piece(body: &Body, root: &str, halvings: u32) -> Option<String> {
+fn piece(piece: Piece<'_>, root: &str, halvings: u32) -> Option<String> {
     let short =
         |text: &str, limits: (usize, usize)| escape(&shorten(text.trim(), limits, halvings)).into_owned();
     let element = |name: &str, text: &str, limits| {
         let text = short(text, limits);
         (!text.is_empty()).then(|| format!("<{name}>\n{text}\n</{name}>\n"))
+    };
+    let body = match piece {
+        Piece::Event(body) => body,
+        Piece::Said(text) => return element("said", text, SAID),
+        Piece::StillRunning(command) => return element("broke_off_while_running", command, COMMAND),
+        Piece::Digest(text) => return element("digest_of_the_session", text, MESSAGE),
     };
     match body {
         Body::PromptSubmitted { text } => element("prompt", text, PROMPT),

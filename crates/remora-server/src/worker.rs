@@ -1,8 +1,10 @@
 //! Works the queue off: woken, never polling; several sessions at a time, each in order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use remora_core::ids::SessionId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Reflection, Task};
@@ -17,6 +19,8 @@ const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// What is due and yet not to be had, because another process works on it, is asked for again after this.
 const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+/// Hosts write some lines of a transcript after their last hook. So long after a turn was stored, it is read once more.
+const READ_AGAIN: Duration = Duration::from_millis(1500);
 /// Hooks that wait for the database look every three milliseconds or sooner.
 const BETWEEN_TURNS: Duration = Duration::from_millis(3);
 /// Interval of heartbeats of a claim.
@@ -26,6 +30,9 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
     let mut settings = shared.watch_settings();
     let mut worker = Worker::new(Arc::clone(&shared), owner);
     worker.adopt(&settings.borrow_and_update().clone());
+    if let Err(error) = worker.find_unread().await {
+        worker.report(&error.to_string());
+    }
     loop {
         let sleep = worker.round(&stop).await.unwrap_or_else(|error| {
             worker.report(&error.to_string());
@@ -35,7 +42,7 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
         tokio::select! {
             () = shared.work.notified() => {}
             () = tokio::time::sleep(sleep) => {}
-            Some(_) = worker.calls.join_next() => {}
+            Some(call) = worker.calls.join_next() => worker.read_again_soon(call.ok()),
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
                 // What waited for a better provider or a larger budget need not wait longer.
@@ -55,15 +62,18 @@ struct Worker {
     observer: Arc<Observer>,
     parallel: usize,
     silence: Duration,
-    /// Calls of a model under way, each about another session.
-    calls: JoinSet<()>,
+    /// Calls of a model under way, each about another session, which it returns.
+    calls: JoinSet<SessionId>,
+    /// When which transcripts are read once more. A daemon that starts finds them again.
+    read_again: BTreeMap<SessionId, Time>,
 }
 
 impl Worker {
     fn new(shared: Arc<Shared>, owner: String) -> Self {
         let silence = shared.settings().observer.turn_silence;
         let observer = Arc::new(Observer::builtin(&owner, silence));
-        Self { shared, owner, observer, parallel: 1, silence, calls: JoinSet::new() }
+        let (calls, read_again) = (JoinSet::new(), BTreeMap::new());
+        Self { shared, owner, observer, parallel: 1, silence, calls, read_again }
     }
 
     /// Works by these settings from now on. Calls under way end by those they began with.
@@ -99,7 +109,8 @@ impl Worker {
             match next.await? {
                 Next::Nothing => break,
                 Next::NotAsked => {}
-                Next::Settled(_) => {
+                Next::Settled(settled) => {
+                    self.read_again_soon(settled.transcript);
                     self.shared.announce_news();
                     tokio::time::sleep(BETWEEN_TURNS).await;
                 }
@@ -110,10 +121,40 @@ impl Worker {
                 }
             }
         }
+        self.read_late().await?;
         let silence = self.silence;
         let due = self.shared.writer.call(move |store| store.next_due(silence)).await?;
-        let wait = due.map_or(i64::MAX, |due| due.0.saturating_sub(Time::now().0)).max(0);
-        Ok(Duration::from_millis(wait.unsigned_abs()).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+        let now = Time::now();
+        let wait = due.map_or(LONGEST_SLEEP, |due| due.since(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+        Ok(self.read_again.values().min().map_or(wait, |due| due.since(now).min(wait)))
+    }
+
+    /// Transcripts that grew while no daemon was running.
+    async fn find_unread(&mut self) -> Result<(), StoreError> {
+        let observer = Arc::clone(&self.observer);
+        let sessions = self.shared.writer.call(move |store| observer.unread(store)).await?;
+        self.read_again.extend(sessions.into_iter().map(|session| (session, Time::now())));
+        Ok(())
+    }
+
+    fn read_again_soon(&mut self, session: Option<SessionId>) {
+        self.read_again.extend(session.map(|session| (session, Time::now().after(READ_AGAIN))));
+    }
+
+    /// Reads the transcripts that are due once more.
+    async fn read_late(&mut self) -> Result<(), StoreError> {
+        let now = Time::now();
+        let due: Vec<SessionId> =
+            self.read_again.extract_if(.., |_, due| *due <= now).map(|(id, _)| id).collect();
+        for session in due {
+            self.shared.finder.give_way().await;
+            let observer = Arc::clone(&self.observer);
+            let read = self.shared.writer.call(move |store| observer.read_late(store, session)).await?;
+            if read.is_some() {
+                self.shared.announce_news();
+            }
+        }
+        Ok(())
     }
 
     fn publish_health(&self) {
@@ -143,8 +184,8 @@ fn observed(observer: &Observer, store: &mut Store, now: Time) -> Result<Next, S
     Ok(observer.observe(store, now)?.map_or(Next::Nothing, Next::Settled))
 }
 
-/// Asks a model about one turn and stores what comes of it.
-async fn reflect(shared: Arc<Shared>, task: Task) {
+/// Asks a model about one turn and stores what comes of it. Returns the session: its transcript may have grown meanwhile.
+async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
     let answer = {
         let asking = task.ask();
         tokio::pin!(asking);
@@ -161,6 +202,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) {
             }
         }
     };
+    let session = task.batch().session;
     let reflection = task.reflect(answer, Time::now());
     note(&shared, &reflection);
     let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
@@ -168,6 +210,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) {
         Ok(_) => shared.announce_news(),
         Err(error) => problems::report(Some(&shared.dir), &format!("daemon: {error}")),
     }
+    session
 }
 
 /// Logs what was odd about an answer, which is no failure. Never logs the answer.

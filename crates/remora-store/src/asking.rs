@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::queue::{claimed, give_back, has_rest, mark_observed, oldest_turns, queued};
 use crate::reading::times;
-use crate::{Batch, Queued, Store, StoreError, writing};
+use crate::{Batch, Queued, Store, StoreError, transcripts, writing};
 
 /// Events that do not get on, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,7 +114,8 @@ impl Store {
             .execute(params![session, prompt_number, owner, now.0])?;
         transaction.commit()?;
         let (session, owner, earlier) = (SessionId(session), owner.to_owned(), Vec::new());
-        Ok(Some(Batch { session, prompt_number, owner, events, earlier }))
+        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
 
     /// The events whose memory is stored and about which a model cannot be asked at the moment.

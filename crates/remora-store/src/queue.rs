@@ -19,7 +19,8 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use uuid::Uuid;
 
-use crate::{Call, Store, StoreError, retention, usage, writing};
+use crate::transcripts::{self, Heard, ReadTo};
+use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
 
 /// Answers to a batch that may be bad before its events count as failed: the first, and three more.
 const MOST_ATTEMPTS: i64 = 4;
@@ -38,6 +39,10 @@ pub struct Batch {
     pub events: Vec<Queued>,
     /// Events of the same turn that were observed before, and whose payloads are still there. They are not claimed.
     pub earlier: Vec<Queued>,
+    /// What the host's transcript has of the turn, as far as it was read.
+    pub heard: Heard,
+    /// How far it was read for this batch, if it was. Stored with the memory.
+    pub transcript: Option<ReadTo>,
 }
 
 impl Batch {
@@ -90,6 +95,7 @@ pub(crate) use oldest_turns;
 /// The oldest turn that has ended and is due, of a session in which nothing is being observed. A turn that a model is being
 /// asked about waits for the answer; later turns of its session do not.
 fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
+    let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     db.prepare_cached(concat!(
         oldest_turns!(0),
         "SELECT turn.session_id, turn.prompt_number,
@@ -106,12 +112,31 @@ fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<
               OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
                          WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
                          AND m.kind = 'turn_ended' AND m.status = 'pending' AND m.observed = 0)
-              OR EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
-                         AND later.started_at > s.last_activity_at))
+              OR s.id IN (SELECT value FROM json_each(?3)))
          ORDER BY since, turn.session_id LIMIT 1"
     ))?
-    .query_row([now.0, now.before(silence).0], |row| Ok((row.get(0)?, row.get(1)?)))
+    .query_row(params![now.0, now.before(silence).0, format!("[{abandoned}]")], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
     .optional()
+}
+
+/// Sessions that nobody will continue: another one began in their project later, and their host's process is gone. A host
+/// that is alive may work in several sessions of a project at a time.
+fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = db.prepare_cached(&format!(
+        "{} SELECT s.id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
+         WHERE s.status = 'active' AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL
+         AND EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
+                     AND later.started_at > s.last_activity_at)",
+        oldest_turns!(0)
+    ))?;
+    let rows = statement.query_map([], |row| {
+        let host = HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() };
+        Ok((row.get(0)?, host))
+    })?;
+    let sessions: Vec<(i64, HostProcess)> = rows.collect::<Result<_, _>>()?;
+    Ok(sessions.into_iter().filter(|(_, host)| host.is_gone()).map(|(id, _)| id).collect())
 }
 
 /// Up to a quarter of `duration`, so that what failed together is not tried again together.
@@ -131,7 +156,7 @@ impl Store {
     /// Claims the oldest turn that has ended, of a session nobody is working on; at most `most` events.
     ///
     /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
-    /// session in the same project, or `silence`.
+    /// session in the same project if its own host is gone, or `silence`.
     pub fn claim(
         &mut self,
         owner: &str,
@@ -177,7 +202,9 @@ impl Store {
             .collect::<Result<_, StoreError>>()?;
         transaction.commit()?;
         let session = SessionId(session);
-        Ok(Some(Batch { session, prompt_number, owner: owner.to_owned(), events, earlier }))
+        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        let owner = owner.to_owned();
+        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
 
     /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing. What was
@@ -453,7 +480,7 @@ pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]
              last_error = NULL WHERE {CLAIM}"
     ))?
     .execute(params![session, turn, owner, serde_json::to_string(records)?])?;
-    Ok(())
+    transcripts::keep_heard(db, batch)
 }
 
 /// Ends the claim; what was claimed waits again.

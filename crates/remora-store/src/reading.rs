@@ -305,6 +305,17 @@ impl Store {
         Ok(text.unwrap_or_default())
     }
 
+    /// What the agent said at the end of a turn.
+    pub fn closing_message(
+        &self,
+        session: SessionId,
+        prompt_number: i64,
+    ) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT closing_message FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2 AND deleted_at IS NULL";
+        let message = self.db.query_row(sql, [session.0, prompt_number], |row| row.get(0)).optional()?;
+        Ok(message.flatten())
+    }
+
     /// A turn: a prompt with the agent's closing message.
     pub fn prompt(&self, id: PromptId) -> Result<Option<PromptRow>, StoreError> {
         Ok(self.db.query_row(&format!("{PROMPT} AND id = ?1"), [id.0], read_prompt).optional()?)

@@ -1,5 +1,6 @@
 use remora_core::privacy::Captured;
 use remora_core::time::Time;
+use remora_sys::process::Identity;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -14,12 +15,35 @@ pub struct Record {
     /// Where the event's directory belonged at the time; looked up when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// The host's process, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_process: Option<HostProcess>,
     pub captured: Captured,
+}
+
+/// A process of a host: its number, and when it was started, which tells it from a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostProcess {
+    pub pid: u32,
+    pub started_at: u64,
+}
+
+impl HostProcess {
+    /// The host that runs this process as a hook.
+    pub fn of_this_hook() -> Option<Self> {
+        let Identity { pid, started_at } = Identity::of_host()?;
+        Some(Self { pid, started_at: started_at? })
+    }
+
+    /// Whether it has ended. If the system does not say, it has not.
+    pub(crate) fn is_gone(self) -> bool {
+        !Identity { pid: self.pid, started_at: Some(self.started_at) }.is_alive()
+    }
 }
 
 impl Record {
     pub fn new(captured: Captured, at: Time) -> Self {
-        Self { uuid: Uuid::now_v7(), at, place: None, captured }
+        Self { uuid: Uuid::now_v7(), at, place: None, host_process: None, captured }
     }
 
     /// Looks the directory up now, because it may be gone when the record is read again.

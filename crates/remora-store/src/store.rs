@@ -299,7 +299,7 @@ fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
         Body::PromptSubmitted { .. } | Body::PromptWithheld => session.prompt_counter + 1,
         _ => session.prompt_counter,
     };
-    update_session(db, &session, &event.body, record.at)?;
+    update_session(db, &session, record)?;
     let Some(id) = insert_trace(db, record, &session, prompt_number, &key)? else {
         return Ok(Enqueued::Duplicate);
     };
@@ -344,16 +344,22 @@ fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError
     session(db, event)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
 }
 
-/// Any sign of life makes a session active again, except its end.
-fn update_session(db: &Connection, session: &Session, body: &Body, at: Time) -> rusqlite::Result<()> {
+/// Any sign of life makes a session active again, except its end. Another transcript is read from its beginning.
+fn update_session(db: &Connection, session: &Session, record: &Record) -> rusqlite::Result<()> {
+    let Event { body, origin, .. } = record.captured.event();
     let completed = matches!(body, Body::SessionEnded { .. });
+    let (pid, started) = record.host_process.map(|host| (host.pid, host.started_at.cast_signed())).unzip();
     db.prepare_cached(
         "UPDATE sessions SET last_activity_at = max(last_activity_at, ?2),
              status = CASE WHEN ?3 THEN 'completed' ELSE 'active' END,
-             completed_at = CASE WHEN ?3 THEN ?2 END
+             completed_at = CASE WHEN ?3 THEN ?2 END,
+             transcript_offset = iif(ifnull(?4, transcript_path) IS transcript_path, transcript_offset, NULL),
+             transcript_turn = iif(ifnull(?4, transcript_path) IS transcript_path, transcript_turn, NULL),
+             transcript_path = ifnull(?4, transcript_path),
+             host_pid = ifnull(?5, host_pid), host_started = ifnull(?6, host_started)
          WHERE id = ?1",
     )?
-    .execute(params![session.id.0, at.0, completed])?;
+    .execute(params![session.id.0, record.at.0, completed, origin.transcript, pid, started])?;
     Ok(())
 }
 

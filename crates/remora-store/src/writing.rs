@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
-use crate::{Batch, NewFact, StoreError, about_file, facts, feedback};
+use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, transcripts};
 
 mod revise;
 
@@ -42,6 +42,9 @@ pub(crate) fn write(
     memory: &Memory,
     at: Time,
 ) -> Result<Vec<RecordId>, StoreError> {
+    if let Some(read) = &batch.transcript {
+        transcripts::record(db, batch, read, at)?;
+    }
     let (project, session_uuid) = session(db, batch.session)?;
     let sources = sources(db, batch)?;
     let origin = Origin {
@@ -74,7 +77,8 @@ pub(crate) fn write(
             corrected = Some(uuid_of(db, "facts", id.0)?);
         }
     }
-    let known = stored(db, batch)?;
+    // What came after its turn adds to the turn's memory.
+    let known = if batch.events.is_empty() { Vec::new() } else { stored(db, batch)? };
     let of_kind = |kind| known.iter().filter(move |record| record.kind == kind).map(|record| record.number);
     let observations: Vec<i64> = of_kind(RecordKind::Observation).collect();
     let records = match revise::observations(db, &origin, &observations, &memory.observations, at)? {

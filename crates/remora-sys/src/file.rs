@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 pub use crate::file_system::network_file_system;
+pub use crate::growing_file::{Lines, read_lines};
 pub use crate::small_file::read_small;
 
 /// Whether an error means that there is nothing at a path, which for a file of ours is an answer.

@@ -12,6 +12,7 @@
 
 pub mod file;
 mod file_system;
+mod growing_file;
 pub mod lock;
 pub mod memory;
 pub mod process;

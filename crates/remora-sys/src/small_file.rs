@@ -1,6 +1,6 @@
 //! The one way a hook reads a file it did not write: regular files only, in bounded memory, without waiting.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -18,6 +18,19 @@ pub fn read_small(path: &Path) -> io::Result<String> {
 }
 
 pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let (file, length) = open_regular(path)?;
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes"));
+    if length > LARGEST {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read.
+    let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
+    if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Opens a regular file, with its length. Anything else is an error.
+pub(crate) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     // A pipe would otherwise block in `open` until somebody writes to it.
     let file =
         OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
@@ -25,14 +38,7 @@ pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes"));
-    if metadata.len() > LARGEST {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    // The file may grow while it is read.
-    let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
-    if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
+    Ok((file, metadata.len()))
 }
 
 #[cfg(test)]

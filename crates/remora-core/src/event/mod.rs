@@ -33,7 +33,7 @@ pub struct SessionRef {
     pub id: String,
 }
 
-/// The host's key that distinguishes two events. A replayed event has the same key.
+/// Where an event comes from, as its host says. The ids tell two events apart; a replayed event carries the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,6 +42,9 @@ pub struct Origin {
     pub turn: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
+    /// The file in which the host records the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
 }
 
 impl Origin {

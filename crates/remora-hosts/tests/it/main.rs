@@ -4,3 +4,4 @@
 
 mod claude_code;
 mod generic;
+mod transcript;

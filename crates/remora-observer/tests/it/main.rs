@@ -5,6 +5,7 @@
 mod answer;
 mod claude_cli;
 mod fake;
+mod mid_turn;
 mod pipeline;
 mod provider;
 mod transcripts;

@@ -73,14 +73,16 @@ CREATE TABLE sessions (
     -- How often the host emptied its context, by compaction or when the user cleared it, and when last. Written by recall.
     epoch              INTEGER NOT NULL DEFAULT 0,
     emptied_at         INTEGER,
-    -- The host's process and when it started, which tells it from another with the same number. Later written by capture.
+    -- The host's process and when it started, which tells it from another with the same number. Written by capture.
     host_pid           INTEGER,
     host_started       INTEGER,
     -- The provider's own session. Written by the observer.
     memory_session_id  TEXT,
-    -- The host's transcript, and how far it was read. Later written by the observer.
+    -- The host's transcript: the path is written by capture. How far it was read, and the number of the turn that what
+    -- follows belongs to, are written by the observer. NULL: not read yet, or the turn is not ours.
     transcript_path    TEXT,
     transcript_offset  INTEGER,
+    transcript_turn    INTEGER,
     UNIQUE (host, content_session_id)
 ) STRICT;
 
@@ -137,7 +139,9 @@ CREATE TABLE pending_messages (
     -- 1: its memory is stored, in these records (as people type them: `["123","s4"]`). The payload stays for the rest of its
     -- turn and for a model.
     observed      INTEGER NOT NULL DEFAULT 0,
-    records       TEXT
+    records       TEXT,
+    -- Of one of a turn's observed events: what the host's transcript has of the turn, as JSON.
+    heard         TEXT
 ) STRICT;
 
 CREATE INDEX pending_messages_by_turn

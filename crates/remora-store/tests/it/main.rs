@@ -16,3 +16,4 @@ mod retention;
 mod spool;
 mod superseded;
 mod support;
+mod transcripts;

@@ -5,7 +5,8 @@ use remora_core::event::{Body, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{Batch, EventRow, Failure, Record, Store, StoreError, Which};
+use remora_store::{Batch, EventRow, Failure, HostProcess, Record, Store, StoreError, Which};
+use remora_sys::process::Identity;
 
 use uuid::Uuid;
 
@@ -248,13 +249,19 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
 }
 
 #[test]
-fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_in_its_project() {
+fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gone() {
     let world = World::new();
     let silence = Duration::from_mins(5);
-    let at = |session: &str, project: &str, seconds: u64, body: Body| {
+    let alive = Identity::of(std::process::id()).unwrap();
+    let alive = HostProcess { pid: alive.pid, started_at: alive.started_at.unwrap() };
+    // Another process had the same number before.
+    let gone = HostProcess { started_at: alive.started_at - 1, ..alive };
+    let at = |session: &str, host: Option<HostProcess>, project: &str, seconds: u64, body: Body| {
         let directory = format!("/nowhere/{project}");
         let event = event(session, Path::new(&directory), turn(session), body);
-        world.hook(&Record::new(clean(event), Time(0).after(Duration::from_secs(1_000 + seconds))));
+        let mut record = Record::new(clean(event), Time(0).after(Duration::from_secs(1_000 + seconds)));
+        record.host_process = host;
+        world.hook(&record);
     };
     let started = || Body::SessionStarted { source: "startup".into() };
     let mut store = world.open();
@@ -262,15 +269,17 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_in_its_project() 
         let now = Time(0).after(Duration::from_secs(1_060));
         store.claim("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
     };
-    at("before", "app", 0, started());
-    at("before", "app", 40, bash("make"));
-    at("open", "app", 1, prompt("task"));
-    at("open", "app", 10, bash("make"));
-    at("elsewhere", "other", 20, started());
+    at("before", Some(gone), "app", 0, started());
+    at("before", Some(gone), "app", 40, bash("make"));
+    at("open", Some(gone), "app", 1, prompt("task"));
+    at("open", Some(gone), "app", 10, bash("make"));
+    at("at work", Some(alive), "app", 1, prompt("another task"));
+    at("unknown", None, "app", 1, prompt("yet another task"));
+    at("elsewhere", Some(gone), "other", 20, started());
     assert_eq!(claimed(), None, "nothing has ended it");
-    at("later", "app", 11, started());
+    at("later", Some(alive), "app", 11, started());
     assert_eq!(claimed(), Some(2));
-    assert_eq!(claimed(), None, "the other one was active after that");
+    assert_eq!(claimed(), None, "one was active after that, one is at work, and of one nothing is known");
 }
 
 #[test]

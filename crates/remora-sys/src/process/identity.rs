@@ -2,6 +2,16 @@
 
 use rustix::process::Pid;
 
+/// Programs that run a command for another program, by the names the system knows them by.
+#[cfg(target_os = "linux")]
+const SHELLS: &[&[u8]] = &[
+    b"sh", b"bash", b"dash", b"zsh", b"ash", b"ksh", b"mksh", b"fish", b"busybox", b"env", b"timeout",
+    b"nice",
+];
+/// Shells between a host and its hook. More than two are rare.
+#[cfg(target_os = "linux")]
+const MOST_SHELLS: usize = 6;
+
 /// One process, now and later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
@@ -15,6 +25,28 @@ impl Identity {
     /// The process that started this one; `None` when it has ended or the system does not show it.
     pub fn of_parent() -> Option<Self> {
         Self::of(rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    /// The program that runs this process as a hook: the nearest process above it that is no shell. Hosts run hooks through
+    /// one. `None` where the system does not show who started a process.
+    #[cfg(target_os = "linux")]
+    pub fn of_host() -> Option<Self> {
+        let mut pid = rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs();
+        for _ in 0..MOST_SHELLS {
+            let stat = crate::small_file::read_small_bytes(format!("/proc/{pid}/stat").as_ref()).ok()?;
+            let (name, parent) = name_and_parent(&stat)?;
+            if !SHELLS.contains(&name) {
+                let Sight::Running { started_at } = parse(&stat) else { return None };
+                return Some(Self { pid, started_at });
+            }
+            pid = parent;
+        }
+        None
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn of_host() -> Option<Self> {
+        None
     }
 
     /// A running process; `None` when there is none with this number or the system does not show it.
@@ -57,6 +89,16 @@ fn look(pid: u32) -> Sight {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Sight::Gone,
         Err(_) => Sight::Unknown,
     }
+}
+
+/// The name of a process and the number of the one that started it, from `/proc/PID/stat`.
+#[cfg(target_os = "linux")]
+fn name_and_parent(stat: &[u8]) -> Option<(&[u8], u32)> {
+    let begin = stat.iter().position(|byte| *byte == b'(')? + 1;
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let mut fields = std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
+    let parent = fields.nth(1)?.parse().ok()?;
+    Some((stat.get(begin..end)?, parent))
 }
 
 /// Reads `/proc/PID/stat`. The second field is the program's name in parentheses and may hold any bytes, spaces and
@@ -125,6 +167,29 @@ mod tests {
         for pid in [0, u32::MAX] {
             assert_eq!(Identity::of(pid), None);
             assert!(!Identity { pid, started_at: Some(1) }.is_alive());
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_host_is_the_nearest_program_that_is_no_shell() {
+        let own = Identity::of(std::process::id()).unwrap();
+        // The test plays a hook: it starts itself, directly and through shells, and prints the host it finds.
+        if std::env::var_os("PRINT_HOST").is_some() {
+            let host = Identity::of_host().unwrap();
+            return std::fs::write(std::env::var_os("PRINT_HOST").unwrap(), host.pid.to_string()).unwrap();
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let printed = temp.path().join("host");
+        let program = std::env::current_exe().unwrap();
+        let name = "process::identity::tests::the_host_is_the_nearest_program_that_is_no_shell";
+        let run = format!("'{}' --exact {name}", program.display());
+        for command in [format!("exec {run}"), format!("{run}; true"), format!("sh -c \"{run}; true\"; true")]
+        {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &command]).env("PRINT_HOST", &printed).stdout(Stdio::null());
+            assert!(shell.status().unwrap().success());
+            assert_eq!(std::fs::read_to_string(&printed).unwrap(), own.pid.to_string(), "{command}");
         }
     }
 

@@ -24,7 +24,7 @@ use remora_core::settings::{Settings, Sync};
 use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
-use remora_store::{DataDir, Record, Store, StoreError, log, problems, spool};
+use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
 
 use crate::{app, env, stdin};
 
@@ -99,7 +99,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     }
     let taken = capture::take(dir, &settings, env::home().as_deref(), report, Time::now());
     match taken.map_err(|error| error.to_string())? {
-        Taken::Record(record) => {
+        Taken::Record(mut record) => {
+            record.host_process = HostProcess::of_this_hook();
             let mut delivered = deliver(dir, &settings, &record);
             if let Ok(store) = &mut delivered
                 && let Some(answer) = answer(dir, store, &record, &settings)

@@ -41,7 +41,8 @@ pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
 }
 
 pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
-    let mut paused = pause::read(&app.dir)?;
+    let before = pause::read(&app.dir)?;
+    let mut paused = before.clone();
     let message = match &which.project {
         None => {
             let still: Vec<String> = paused.projects.iter().map(|project| project.name.clone()).collect();
@@ -54,15 +55,22 @@ pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
         Some(wanted) => {
             let project = to_pause(app, wanted)?;
             let place = locate(Path::new(wanted));
-            let before = paused.projects.len();
             paused.projects.retain(|other| other.paths != project.paths && !other.is_at(&place));
-            if paused.projects.len() == before {
+            if paused.projects.len() == before.projects.len() {
                 return Err(CliError::not_found(format!("{} is not paused", project.name))
                     .hint("see what is: `remora status`"));
             }
             format!("Capture is on in {}.", project.name)
         }
     };
+    // What agents said meanwhile is in their hosts' transcripts. It counts as read before anybody may read it.
+    if paused != before && app.dir.database().exists() {
+        let mut store = app.open()?;
+        // A database of a newer Remora is observed by that one.
+        if store.newer_schema().is_none() {
+            store.skip_transcripts(|root| before.covers(root) && !paused.covers(root))?;
+        }
+    }
     pause::write(&app.dir, &paused)?;
     answer(app, &paused, &message)
 }

@@ -8,7 +8,7 @@ use remora_store::{EventRow, Store};
 use serde_json::json;
 
 use super::context_files;
-use crate::app::App;
+use crate::app::{App, settings};
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, count, say, talk};
 
@@ -62,9 +62,11 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 
 fn drain(app: &App, all: bool) -> Result<()> {
     let mut store = app.open()?;
+    let (settings, _) = settings(&app.dir);
     let owner = format!("drain-{}", std::process::id());
     let turns = if all { Turns::All } else { Turns::Ended(SILENCE) };
-    let DrainReport { drained, followed, pending: left } = queue::drain(&mut store, &owner, turns)?;
+    let DrainReport { drained, followed, pending: left } =
+        queue::drain(&mut store, &owner, turns, &settings.capture)?;
     context_files::warn(&followed);
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     if app.json {

@@ -32,4 +32,5 @@ mod obsidian;
 mod privacy;
 mod search;
 mod support;
+mod transcripts;
 mod user;

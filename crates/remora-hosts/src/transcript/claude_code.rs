@@ -1,0 +1,90 @@
+//! Claude Code's transcripts, as version 2.1.325 writes them: `~/.claude/projects/PROJECT/SESSION.jsonl`. Subagents have
+//! files of their own; older versions marked their lines with `isSidechain`.
+
+use remora_core::intake::Document;
+use remora_core::time::Time;
+use serde_json::Value;
+
+use super::{Line, asked, digest, said, texts, timestamp};
+use crate::claude_code::SYNTHETIC;
+
+/// How other lines begin that Claude Code writes in the user's name and that begin no turn: commands the user runs
+/// without the agent, and the note of an interruption.
+const NOT_ASKED: &[&str] =
+    &["<bash-input>", "<bash-stdout>", "<bash-stderr>", "[Request interrupted by user"];
+
+pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
+    let line = &document.value;
+    let is = |name: &str| line[name] == Value::Bool(true);
+    if is("isSidechain") || is("isMeta") {
+        return None;
+    }
+    let content = &line["message"]["content"];
+    let read = match line["type"].as_str()? {
+        // The host's own message in the agent's place.
+        "assistant" if is("isApiErrorMessage") => None,
+        "assistant" => said(texts(content, &["text"])).or_else(|| called(content)),
+        "user" if is("isCompactSummary") => digest(without_frame(&texts(content, &["text"]))),
+        "user" if is_result(content) => Some(returned(content)),
+        "user" => {
+            let text = texts(content, &["text"]);
+            let begins = |beginning: &&str| text.trim_start().starts_with(*beginning);
+            if SYNTHETIC.iter().chain(NOT_ASKED).any(begins) {
+                return None;
+            }
+            Some(asked(document, "message", command(&text).unwrap_or(text)))
+        }
+        _ => None,
+    };
+    Some((read?, timestamp(line)))
+}
+
+/// A digest without the sentences before and behind it, in which the host asks the agent to go on.
+fn without_frame(text: &str) -> &str {
+    const BEFORE: &str = "This session is being continued from a previous conversation";
+    const BEHIND: &[&str] = &[
+        "\nIf you need specific details from before compaction",
+        "\nPlease continue the conversation from where we left it off",
+        "\nContinue the conversation from where it left off",
+    ];
+    let inside = match text.split_once("\n\n") {
+        Some((first, rest)) if first.trim_start().starts_with(BEFORE) => rest,
+        _ => text,
+    };
+    let end = BEHIND.iter().filter_map(|behind| inside.rfind(behind)).min();
+    &inside[..end.unwrap_or(inside.len())]
+}
+
+/// Blocks of a kind; a message of the host has one kind in each line.
+fn blocks<'a>(content: &'a Value, kind: &'static str) -> impl Iterator<Item = &'a Value> {
+    content.as_array().into_iter().flatten().filter(move |block| block["type"] == kind)
+}
+
+fn is_result(content: &Value) -> bool {
+    blocks(content, "tool_result").next().is_some()
+}
+
+fn returned(content: &Value) -> Line {
+    let ids = blocks(content, "tool_result").filter_map(|block| block["tool_use_id"].as_str());
+    Line::Returned(ids.map(str::to_owned).collect())
+}
+
+fn called(content: &Value) -> Option<Line> {
+    blocks(content, "tool_use").last().and_then(|block| {
+        let (id, command) = (block["id"].as_str()?, block["input"]["command"].as_str()?);
+        Some(Line::Called { id: id.to_owned(), command: command.to_owned() })
+    })
+}
+
+/// A command such as `/review 12`, which the transcript has in tags, as it was typed and as hooks report it.
+fn command(text: &str) -> Option<String> {
+    let inside = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.trim())
+    };
+    if !text.trim_start().starts_with("<command-") {
+        return None;
+    }
+    let (name, arguments) = (inside("command-name")?, inside("command-args").unwrap_or_default());
+    Some(format!("{name} {arguments}").trim_end().to_owned())
+}

@@ -1,0 +1,549 @@
+//! What the agent said between its tool calls, from the host's transcript.
+//!
+//! A transcript is a file of another program: it may be missing, foreign, huge, or half written. It is read from where
+//! the last reading ended, within a limit, and only the part that belongs to the turn counts. Its texts pass the same
+//! privacy as events before anything sees them, and the rules of capture hold: nothing of a private turn, nothing of a
+//! project that is excluded or paused.
+
+use std::path::{Path, PathBuf};
+
+use remora_core::capture;
+use remora_core::host::Host;
+use remora_core::intake::Intake;
+use remora_core::privacy::clean_text;
+use remora_core::settings::Capture;
+use remora_core::text::{Excerpt, prefix};
+use remora_hosts::transcript::{self, Entry, Line};
+use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
+use remora_sys::file::{Lines, is_absent, read_lines};
+
+/// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
+const MOST_READ: u64 = 4 << 20;
+/// How much of one text is kept, of a digest, and of a command that never returned.
+const TEXT: (usize, usize) = (8 << 10, 4 << 10);
+const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
+const COMMAND: (usize, usize) = (100, 0);
+/// Bytes kept of all texts of a turn; the latest ones count.
+const MOST_SAID: usize = 64 << 10;
+/// Two texts are the same if so many bytes of their beginnings are. The rest may have been cut in one of them.
+const TELLING: usize = 1 << 10;
+
+/// Which transcripts may be read.
+#[derive(Debug, Clone)]
+pub(crate) enum Transcripts {
+    /// None: the caller keeps to what hooks report.
+    Ignored,
+    /// Those that the rules of capture allow.
+    Read { capture: Box<Capture>, home: Option<PathBuf> },
+}
+
+/// What was found of one turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) said: Vec<Said>,
+    /// The host's own digest of the session, if it made one.
+    pub(crate) digest: Option<String>,
+    /// A command that was called and has not returned.
+    pub(crate) running: Option<String>,
+    pub(crate) read: ReadTo,
+}
+
+/// What was found for a turn that is to be observed.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// Of the turn before it: what its host wrote after it was observed.
+    pub(crate) late: Option<(i64, Found)>,
+    pub(crate) own: Option<Found>,
+}
+
+impl Transcripts {
+    pub(crate) fn allowed_by(capture: &Capture) -> Self {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        Self::Read { capture: Box::new(capture.clone()), home }
+    }
+
+    /// Reads what a transcript has of turn `number`, in which `prompt` was asked.
+    pub(crate) fn hear(&self, dir: &DataDir, transcript: &Transcript, number: i64, prompt: &str) -> Heard {
+        // Nothing is said before the first prompt.
+        if number == 0 {
+            return Heard::default();
+        }
+        let Some(stretches) = self.read(dir, transcript) else { return Heard::default() };
+        stretches.heard(transcript, number, prompt)
+    }
+
+    /// Reads what a transcript has got since, of the turn that was read last.
+    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, Found)> {
+        let number = transcript.turn?;
+        self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
+    }
+
+    fn read(&self, dir: &DataDir, transcript: &Transcript) -> Option<Stretches> {
+        let Self::Read { capture, home } = self else { return None };
+        let gate = Gate { dir, capture, home: home.as_deref() };
+        if !transcript::is_known(transcript.host) || !gate.lets_through(Path::new(&transcript.root)) {
+            return None;
+        }
+        match read_lines(&transcript.path, transcript.offset, MOST_READ) {
+            Ok(lines) => Some(Stretches::new(transcript.host, &lines, &gate)),
+            Err(error) => {
+                // Hosts delete old transcripts, and some never write one.
+                if !is_absent(&error) {
+                    log::info(dir, "observer", &format!("a transcript was skipped: {error}"));
+                }
+                None
+            }
+        }
+    }
+}
+
+struct Gate<'a> {
+    dir: &'a DataDir,
+    capture: &'a Capture,
+    home: Option<&'a Path>,
+}
+
+impl Gate<'_> {
+    /// Not knowing whether something may be read means that it may not.
+    fn lets_through(&self, directory: &Path) -> bool {
+        let is_paused = pause::read(self.dir).map_or(true, |pause| pause.covers(directory));
+        !is_paused && capture::excluded(directory, self.capture, self.home).is_none()
+    }
+}
+
+/// A part of a transcript, cut at every prompt.
+#[derive(Debug)]
+struct Stretches {
+    /// The first one began before this part.
+    all: Vec<Stretch>,
+    end: u64,
+}
+
+#[derive(Debug, Default)]
+struct Stretch {
+    begin: u64,
+    /// `None` if it was asked before this part.
+    asked: Option<String>,
+    /// Nothing of it may be kept.
+    withheld: bool,
+    said: Vec<Said>,
+    digest: Option<String>,
+    /// By the id of its call.
+    running: Option<(String, String)>,
+}
+
+impl Stretches {
+    fn new(host: Host, lines: &Lines, gate: &Gate<'_>) -> Self {
+        let mut all = vec![Stretch { begin: lines.from, ..Stretch::default() }];
+        let mut known: Option<(String, bool)> = None;
+        // Directories seldom change, and looking one up may mean reading files.
+        let mut is_allowed = |cwd: Option<String>| match (cwd, &known) {
+            (None, _) => true,
+            (Some(cwd), Some((last, allowed))) if *last == cwd => *allowed,
+            (Some(cwd), _) => {
+                let allowed = gate.lets_through(Path::new(&cwd));
+                known = Some((cwd, allowed));
+                allowed
+            }
+        };
+        let mut begin = lines.from;
+        for line in lines.bytes.split_inclusive(|byte| *byte == b'\n') {
+            let next = begin + line.len() as u64;
+            if let Some(Entry { line, cwd, at }) = entry(host, line) {
+                let allowed = is_allowed(cwd);
+                match line {
+                    Line::Asked { text, withheld } => {
+                        let withheld = withheld || !allowed;
+                        let asked = Some(clean_text(&text));
+                        all.push(Stretch { begin, asked, withheld, ..Stretch::default() });
+                    }
+                    Line::Said(text) if allowed => {
+                        if let Some(stretch) = all.last_mut().filter(|stretch| !stretch.withheld) {
+                            stretch.say(Said { text: clean(&text, TEXT), at });
+                        }
+                    }
+                    Line::Digest(text) if allowed => {
+                        if let Some(stretch) = all.last_mut() {
+                            stretch.digest = Some(clean(&text, DIGEST));
+                        }
+                    }
+                    Line::Called { id, command } if allowed => {
+                        if let Some(stretch) = all.last_mut().filter(|stretch| !stretch.withheld) {
+                            stretch.running = Some((id, clean(&command, COMMAND)));
+                        }
+                    }
+                    Line::Returned(ids) => {
+                        if let Some(stretch) = all.last_mut() {
+                            stretch.running.take_if(|(id, _)| ids.contains(id));
+                        }
+                    }
+                    Line::Said(_) | Line::Digest(_) | Line::Called { .. } => {}
+                }
+            }
+            begin = next;
+        }
+        Self { all, end: lines.end() }
+    }
+
+    fn heard(&self, transcript: &Transcript, number: i64, prompt: &str) -> Heard {
+        if transcript.turn == Some(number) {
+            return Heard { late: None, own: self.before_the_next_prompt(transcript, number) };
+        }
+        let late = transcript.turn.and_then(|before| {
+            let found = self.before_the_next_prompt(transcript, before)?;
+            Some((before, found)).filter(|(_, found)| !found.is_empty())
+        });
+        let own = self.position(transcript, number, prompt).and_then(|at| self.found(at, transcript, number));
+        Heard { late, own }
+    }
+
+    fn before_the_next_prompt(&self, transcript: &Transcript, number: i64) -> Option<Found> {
+        self.found(0, transcript, number)
+    }
+
+    /// The stretch in which `prompt` was asked. A transcript that was never read may begin long before the captured turns,
+    /// with the same words, so it is searched from its end. If the host wrote the prompt in other words, the latest turn is
+    /// the last stretch.
+    fn position(&self, transcript: &Transcript, number: i64, prompt: &str) -> Option<usize> {
+        let is_it = |stretch: &Stretch| {
+            let same = |asked: &String| beginning(asked) == beginning(prompt);
+            !stretch.withheld && stretch.asked.as_ref().is_some_and(same)
+        };
+        let found = if transcript.turn.is_some() {
+            self.all.iter().position(is_it)
+        } else {
+            let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
+            let until = self.all.len().saturating_sub(later);
+            // The prompt of the turn that has just begun may not be written yet.
+            let last = |stretches: &[Stretch]| stretches.iter().rposition(is_it);
+            last(&self.all[..until]).or_else(|| last(&self.all))
+        };
+        let last = self.all.len() - 1;
+        let is_last = number == transcript.latest_turn && last > 0 && !self.all[last].withheld;
+        found.or_else(|| is_last.then_some(last))
+    }
+
+    fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<Found> {
+        let stretch = self.all.get(position)?;
+        let next = self.all.get(position + 1);
+        // Without a prompt behind it, a stretch may reach into a later turn; and that one may be private.
+        if next.is_none() && number < transcript.latest_turn && transcript.had_private {
+            return None;
+        }
+        let read = ReadTo {
+            path: transcript.path.clone(),
+            from: transcript.offset,
+            to: next.map_or(self.end, |next| next.begin),
+        };
+        // A digest of the whole session tells of its private turns, too.
+        let digest = stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.is_empty());
+        let running = stretch.running.as_ref().map(|(_, command)| command.clone());
+        Some(Found { said: stretch.said.clone(), digest, running, read })
+    }
+}
+
+impl Stretch {
+    fn say(&mut self, said: Said) {
+        if !said.text.is_empty() {
+            self.said.push(said);
+            limit(&mut self.said);
+        }
+    }
+}
+
+/// Keeps the latest texts, as many as fit.
+pub(crate) fn limit(said: &mut Vec<Said>) {
+    let mut bytes: usize = said.iter().map(|said| said.text.len()).sum();
+    let mut surplus = 0;
+    while bytes > MOST_SAID {
+        bytes -= said[surplus].text.len();
+        surplus += 1;
+    }
+    said.drain(..surplus);
+}
+
+impl Found {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.digest.is_none()
+    }
+}
+
+/// Cut last, so that no cut can hide a secret from the rules.
+fn clean(text: &str, (head, tail): (usize, usize)) -> String {
+    Excerpt::shorten(clean_text(text).trim(), head, tail)
+}
+
+fn entry(host: Host, line: &[u8]) -> Option<Entry> {
+    let mut intake = Intake::default();
+    intake.push(line).ok()?;
+    transcript::read(host, &intake.finish().ok()?)
+}
+
+/// Enough of a text to find it in another one; the rest may have been cut.
+pub(crate) fn beginning(text: &str) -> &str {
+    prefix(text.trim(), TELLING)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use remora_core::time::Time;
+    use remora_store::pause::Pause;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session's transcript in a file, and how far it was read.
+    struct World {
+        _temp: tempfile::TempDir,
+        dir: DataDir,
+        transcripts: Transcripts,
+        transcript: Transcript,
+    }
+
+    impl World {
+        fn new(lines: &[String]) -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            let dir = DataDir::new(temp.path().join("data"));
+            fs::create_dir(temp.path().join("data")).unwrap();
+            let path = temp.path().join("session.jsonl");
+            fs::write(&path, lines.concat()).unwrap();
+            let transcript = Transcript {
+                host: Host::ClaudeCode,
+                path,
+                offset: 0,
+                turn: None,
+                latest_turn: 1,
+                had_private: false,
+                root: "/home/dev/shop".into(),
+            };
+            Self { _temp: temp, dir, transcripts: Transcripts::allowed_by(&Capture::default()), transcript }
+        }
+
+        fn append(&self, lines: &[String]) {
+            let path = &self.transcript.path;
+            fs::write(path, fs::read_to_string(path).unwrap() + &lines.concat()).unwrap();
+        }
+
+        /// What is heard of a turn; the next reading goes on behind it.
+        fn hear(&mut self, number: i64, prompt: &str) -> Vec<String> {
+            let heard = self.transcripts.hear(&self.dir, &self.transcript, number, prompt);
+            assert_eq!(heard.late, None);
+            self.go_on(number, heard.own)
+        }
+
+        fn hear_late(&mut self) -> Vec<String> {
+            match self.transcripts.hear_late(&self.dir, &self.transcript) {
+                Some((number, found)) => self.go_on(number, Some(found)),
+                None => Vec::new(),
+            }
+        }
+
+        fn go_on(&mut self, number: i64, found: Option<Found>) -> Vec<String> {
+            let Some(Found { said, read, .. }) = found else { return Vec::new() };
+            assert_eq!(read.from, self.transcript.offset);
+            (self.transcript.offset, self.transcript.turn) = (read.to, Some(number));
+            said.into_iter().map(|said| said.text).collect()
+        }
+    }
+
+    fn digest(text: &str) -> String {
+        json!({ "type": "user", "isCompactSummary": true, "message": { "role": "user", "content": text } })
+            .to_string()
+            + "\n"
+    }
+
+    fn line(kind: &str, text: &str, cwd: &str) -> String {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "type": kind, "cwd": cwd, "message": { "role": kind, "content": content } }).to_string()
+            + "\n"
+    }
+
+    fn asked(text: &str) -> String {
+        line("user", text, "/home/dev/shop")
+    }
+
+    fn said(text: &str) -> String {
+        line("assistant", text, "/home/dev/shop")
+    }
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn each_turn_gets_what_was_said_in_it_although_all_of_them_waited() {
+        let mut world = World::new(&[
+            asked("go on"),
+            said("One."),
+            asked("go on"),
+            said("Two."),
+            said("Three."),
+            asked("and now?"),
+            said("Four."),
+        ]);
+        world.transcript.latest_turn = 3;
+        assert_eq!(world.hear(1, "go on"), ["One."]);
+        assert_eq!(world.hear(2, "go on"), ["Two.", "Three."]);
+        assert_eq!(world.hear(3, "and now?"), ["Four."]);
+        assert_eq!(world.hear(3, "and now?"), NOTHING, "nothing twice");
+    }
+
+    #[test]
+    fn of_a_session_that_is_older_than_its_capture_only_the_captured_turn_is_read() {
+        let mut world = World::new(&[
+            asked("hello"),
+            said("Old."),
+            asked("hello"),
+            said("Older turn."),
+            asked("hello"),
+            said("New."),
+        ]);
+        assert_eq!(world.hear(1, "hello"), ["New."]);
+    }
+
+    #[test]
+    fn a_turn_that_the_next_prompt_ends_is_found_before_that_prompt_is_written() {
+        let mut world = World::new(&[asked("one"), said("One.")]);
+        world.transcript.latest_turn = 2;
+        assert_eq!(world.hear(1, "one"), ["One."]);
+    }
+
+    #[test]
+    fn a_prompt_that_the_host_wrote_in_other_words_is_the_last_one() {
+        let lines = [asked("before"), said("Old."), asked("expanded by the host"), said("New.")];
+        assert_eq!(World::new(&lines).hear(1, "/expand"), ["New."]);
+        let mut waiting = World::new(&lines);
+        waiting.transcript.latest_turn = 2;
+        assert_eq!(waiting.hear(1, "/expand"), NOTHING, "another turn came after it");
+    }
+
+    #[test]
+    fn what_the_host_writes_late_belongs_to_the_turn_before_the_next_prompt() {
+        let mut world = World::new(&[asked("one"), said("One.")]);
+        assert_eq!(world.hear(1, "one"), ["One."]);
+        assert_eq!(world.hear_late(), NOTHING);
+        world.append(&[said("Late.")]);
+        assert_eq!(world.hear_late(), ["Late."]);
+        assert_eq!(world.hear_late(), NOTHING, "nothing twice");
+        world.append(&[said("Later."), asked("two"), said("Two.")]);
+        world.transcript.latest_turn = 2;
+        let heard = world.transcripts.hear(&world.dir, &world.transcript, 2, "two");
+        let texts = |found: &Found| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
+        let (before, late) = heard.late.unwrap();
+        assert_eq!((before, texts(&late)), (1, vec!["Later.".to_owned()]));
+        assert_eq!(texts(&heard.own.unwrap()), ["Two."]);
+    }
+
+    #[test]
+    fn nothing_of_a_private_turn_is_read() {
+        let mut world = World::new(&[
+            asked("one"),
+            said("One."),
+            asked("<private>the merger</private>"),
+            said("The merger."),
+            asked("three"),
+            said("Three."),
+        ]);
+        (world.transcript.latest_turn, world.transcript.had_private) = (3, true);
+        assert_eq!(world.hear(1, "one"), ["One."]);
+        assert_eq!(world.hear_late(), NOTHING);
+        assert_eq!(world.hear(3, "three"), ["Three."]);
+    }
+
+    #[test]
+    fn a_digest_belongs_to_the_turn_it_came_in_and_is_private_with_any_of_them() {
+        let lines = [asked("one"), said("One."), digest("1. Request: fix it"), said("Two."), asked("two")];
+        for had_private in [false, true] {
+            let mut world = World::new(&lines);
+            (world.transcript.latest_turn, world.transcript.had_private) = (2, had_private);
+            let heard = world.transcripts.hear(&world.dir, &world.transcript, 1, "one").own.unwrap();
+            assert_eq!(heard.digest.as_deref(), (!had_private).then_some("1. Request: fix it"));
+            assert_eq!(heard.said.len(), 2);
+        }
+    }
+
+    #[test]
+    fn where_a_private_turn_may_follow_a_turn_is_read_only_up_to_its_prompt() {
+        let mut world = World::new(&[asked("one"), said("One."), said("Perhaps private.")]);
+        (world.transcript.latest_turn, world.transcript.had_private) = (2, true);
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        world.append(&[asked("<private>x</private>")]);
+        assert_eq!(world.hear(1, "one"), ["One.", "Perhaps private."]);
+    }
+
+    #[test]
+    fn a_private_prompt_in_other_words_is_never_taken_for_the_latest_one() {
+        let mut world =
+            World::new(&[asked("old"), said("Old."), asked("<private>x</private>"), said("Secret.")]);
+        assert_eq!(world.hear(1, "/expand"), NOTHING);
+    }
+
+    #[test]
+    fn nothing_is_read_where_nothing_may_be_captured() {
+        let lines = [asked("one"), said("One."), line("assistant", "Elsewhere.", "/srv/secret/app")];
+        let mut world = World::new(&lines);
+        let excluding =
+            |glob: &str| Capture { exclude_projects: vec![glob.to_owned()], ..Capture::default() };
+        world.transcripts = Transcripts::allowed_by(&excluding("/srv/secret"));
+        assert_eq!(world.hear(1, "one"), ["One."]);
+        world = World::new(&lines);
+        world.transcripts = Transcripts::allowed_by(&excluding("/home/dev/*"));
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        world = World::new(&lines);
+        world.transcripts =
+            Transcripts::allowed_by(&Capture { exclusions_unknown: true, ..Capture::default() });
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        world = World::new(&lines);
+        pause::write(&world.dir, &Pause { everywhere_since: Some(Time(1)), projects: Vec::new() }).unwrap();
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        world = World::new(&lines);
+        world.transcripts = Transcripts::Ignored;
+        assert_eq!(world.hear(1, "one"), NOTHING);
+    }
+
+    #[test]
+    fn texts_are_cleaned_and_cut() {
+        let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+        let mut world = World::new(&[
+            asked("one"),
+            said(&format!("The key is {secret}. <system-reminder>x</system-reminder>")),
+            said("<remora-context>old memory</remora-context>"),
+            said("A <private>b</private>c."),
+            said(&format!("Long {}", "x".repeat(100_000))),
+        ]);
+        let texts = world.hear(1, "one");
+        assert_eq!(texts.len(), 3, "{texts:?}");
+        assert!(!texts[0].contains(&secret) && texts[0].ends_with("]."), "{}", texts[0]);
+        assert_eq!(texts[1], "A c.");
+        assert!(texts[2].len() < 13_000 && texts[2].contains("bytes cut"));
+    }
+
+    #[test]
+    fn of_a_talkative_turn_the_latest_texts_are_kept() {
+        let mut lines = vec![asked("one")];
+        lines.extend((0..100).map(|number| said(&format!("{number} {}", "x".repeat(2000)))));
+        let texts = World::new(&lines).hear(1, "one");
+        assert!(texts.iter().map(String::len).sum::<usize>() <= MOST_SAID && texts.len() > 25);
+        assert!(texts.last().unwrap().starts_with("99 "));
+    }
+
+    #[test]
+    fn a_missing_or_foreign_file_is_skipped() {
+        let mut world = World::new(&[]);
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        fs::write(&world.transcript.path, b"PK\x03\x04\n{\"type\":\n[]\n{}\n\xff\n").unwrap();
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        fs::remove_file(&world.transcript.path).unwrap();
+        assert_eq!(world.hear(1, "one"), NOTHING);
+        fs::create_dir(&world.transcript.path).unwrap();
+        assert_eq!(world.hear(1, "one"), NOTHING);
+    }
+
+    #[test]
+    fn a_line_that_is_still_being_written_waits_for_the_next_reading() {
+        let mut world = World::new(&[asked("one"), said("One."), said("Two.").trim_end().to_owned()]);
+        assert_eq!(world.hear(1, "one"), ["One."]);
+        world.append(&["\n".to_owned()]);
+        assert_eq!(world.hear_late(), ["Two."]);
+    }
+}

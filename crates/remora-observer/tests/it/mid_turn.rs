@@ -1,0 +1,249 @@
+//! What an agent said between its tool calls, from the transcript to a model and into the store.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use remora_core::ids::SessionId;
+use remora_core::settings::{Provider, Secret, Service, Settings};
+use remora_core::time::Time;
+use remora_observer::{Next, Observer, Task};
+use remora_store::{DataDir, Store};
+use serde_json::{Value, json};
+
+use crate::fake::{Api, Behaviour, Fake};
+use crate::transcripts::replay;
+
+const SESSION: SessionId = SessionId(1);
+const CAUSE: &str = "The offsets are dropped, so wall clocks are compared.";
+const CLOSING: &str = "Fixed: aware times are compared now.";
+
+struct World {
+    temp: tempfile::TempDir,
+    dir: DataDir,
+    store: Store,
+    settings: Settings,
+}
+
+impl World {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let store = Store::open(&dir).unwrap();
+        Self { temp, dir, store, settings: Settings::default() }
+    }
+
+    fn with_model(fake: &Fake) -> Self {
+        let mut world = Self::new();
+        world.settings.observer.provider = Provider::OpenAi;
+        world.settings.openai = Service { api_key: Secret::new("test-key"), base_url: fake.url() };
+        world
+    }
+
+    fn observer(&self) -> Observer {
+        Observer::new(&self.settings, &self.dir, "test").0
+    }
+
+    fn path(&self) -> PathBuf {
+        self.temp.path().join("session.jsonl")
+    }
+
+    fn hook(&mut self, event: &str, at: &str, more: &Value) {
+        let mut stdin = json!({ "session_id": "one", "cwd": "/home/dev/shop", "hook_event_name": event,
+            "transcript_path": self.path() });
+        stdin.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        replay(&self.dir, &mut self.store, &json!({ "at": at, "stdin": stdin }).to_string());
+    }
+
+    fn write(&self, kind: &str, at: &str, text: &str) {
+        let line = json!({ "type": kind, "isSidechain": false, "timestamp": at,
+            "message": { "role": kind, "content": [{ "type": "text", "text": text }] } });
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    /// A turn in which the cause is said between two commands.
+    fn turn(&mut self, closing: &str) {
+        self.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+        self.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+        self.write("assistant", "2026-03-10T09:00:01Z", "I look at the tests first.");
+        self.run("2026-03-10T09:00:02Z", "make test");
+        self.write("assistant", "2026-03-10T09:00:03Z", CAUSE);
+        self.run("2026-03-10T09:00:04Z", "make fix");
+        self.write("assistant", "2026-03-10T09:00:05Z", CLOSING);
+        self.hook("Stop", "2026-03-10T09:00:06Z", &json!({ "last_assistant_message": closing }));
+    }
+
+    fn run(&mut self, at: &str, command: &str) {
+        self.hook(
+            "PostToolUse",
+            at,
+            &json!({ "tool_name": "Bash", "tool_use_id": at, "tool_input": { "command": command },
+                "tool_response": { "stdout": "done", "stderr": "" } }),
+        );
+    }
+
+    fn ask(&mut self) -> Box<Task> {
+        match self.observer().next(&mut self.store, Time::now()).unwrap() {
+            Next::Ask(task) => task,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn settle(&mut self) {
+        let next = self.observer().next(&mut self.store, Time::now()).unwrap();
+        assert!(matches!(next, Next::Settled(_)), "{next:?}");
+    }
+
+    fn offset(&self) -> u64 {
+        self.store.transcript(SESSION).unwrap().unwrap().offset
+    }
+
+    fn length(&self) -> u64 {
+        fs::metadata(self.path()).unwrap().len()
+    }
+}
+
+#[tokio::test]
+async fn a_model_reads_what_was_said_where_it_was_said() {
+    let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
+    let mut world = World::with_model(&fake);
+    world.turn(CLOSING);
+    let task = world.ask();
+    let answer = task.ask().await;
+    let asked = fake.requests()[0].body.clone();
+    let at = |text: &str| asked.find(text).unwrap_or_else(|| panic!("{text}: {asked}"));
+    let order = ["I look at the tests first.", "make test", CAUSE, "make fix", CLOSING].map(at);
+    assert!(order.is_sorted(), "{order:?}");
+    assert_eq!(asked.matches(CLOSING).count(), 1, "the closing message is no text between");
+    assert_eq!(world.offset(), world.length(), "the built-in memory is stored");
+    let reflection = task.reflect(answer, Time::now());
+    task.settle(&mut world.store, &reflection, Time::now()).unwrap();
+    assert_eq!(world.offset(), world.length());
+}
+
+#[tokio::test]
+async fn a_question_that_is_asked_again_has_the_same_text() {
+    let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
+    let mut world = World::with_model(&fake);
+    world.turn(CLOSING);
+    drop(world.ask());
+    world.store.reclaim("the next process", Time::now()).unwrap();
+    let task = world.ask();
+    assert!(task.ask().await.is_ok());
+    assert!(fake.requests()[0].body.contains(CAUSE));
+}
+
+#[test]
+fn a_turn_whose_stop_says_nothing_takes_its_last_text_as_closing() {
+    let mut world = World::new();
+    world.turn("");
+    world.settle();
+    assert_eq!(world.store.closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
+    let turn = world.store.prompts(SESSION).unwrap();
+    assert_eq!(turn[0].closing_message.as_deref(), Some(CLOSING));
+    world.hook("UserPromptSubmit", "2026-03-10T09:01:00Z", &json!({ "prompt": "And then?" }));
+    world.hook("Stop", "2026-03-10T09:01:01Z", &json!({ "last_assistant_message": "By the hook." }));
+    world.write("user", "2026-03-10T09:01:00.1Z", "And then?");
+    world.write("assistant", "2026-03-10T09:01:01Z", "By the transcript.");
+    world.settle();
+    assert_eq!(world.store.closing_message(SESSION, 2).unwrap().as_deref(), Some("By the hook."));
+}
+
+#[test]
+fn text_that_comes_late_is_read_once() {
+    let mut world = World::new();
+    world.turn(CLOSING);
+    world.settle();
+    let observer = world.observer();
+    let late = |world: &mut World| {
+        let settled = observer.read_late(&mut world.store, SESSION).unwrap();
+        assert_eq!(world.offset(), world.length());
+        settled.is_some()
+    };
+    assert!(!late(&mut world));
+    world.write("assistant", "2026-03-10T09:00:07Z", "Also, naive values now raise an error.");
+    assert!(late(&mut world));
+    assert!(!late(&mut world));
+    assert_eq!(world.store.counts().unwrap().summaries, 1, "the turn has one already");
+}
+
+#[test]
+fn a_closing_message_that_is_written_late_is_not_observed_again() {
+    let mut world = World::new();
+    let closing = "The offsets were dropped in `is_valid`, so wall clocks were compared and sessions ended an hour early. \
+        Aware datetimes are compared now, and naive ones raise a `TypeError`.";
+    world.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+    world.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+    world.run("2026-03-10T09:00:02Z", "make test");
+    world.hook("Stop", "2026-03-10T09:00:06Z", &json!({ "last_assistant_message": closing }));
+    world.settle();
+    let before = world.store.counts().unwrap();
+    assert_eq!(before.observations, 1);
+    world.write("assistant", "2026-03-10T09:00:05Z", closing);
+    world.hook("SessionEnd", "2026-03-10T09:00:07Z", &json!({ "reason": "other" }));
+    world.settle();
+    assert_eq!(world.offset(), world.length());
+    let after = world.store.counts().unwrap();
+    assert_eq!((after.observations, after.summaries), (before.observations, before.summaries));
+}
+
+#[test]
+fn late_text_is_read_before_the_next_turn_and_by_a_drain() {
+    let mut world = World::new();
+    world.turn(CLOSING);
+    world.settle();
+    let before = world.offset();
+    world.write("assistant", "2026-03-10T09:00:07Z", "Late.");
+    world.observer().drain(&mut world.store).unwrap();
+    assert_eq!(world.offset(), before, "the session was active long ago");
+    let now = Time::now().iso();
+    world.hook("SessionStart", &now, &json!({ "source": "resume" }));
+    world.observer().drain(&mut world.store).unwrap();
+    assert_eq!(world.offset(), world.length());
+    world.write("assistant", &now, "Later.");
+    world.hook("UserPromptSubmit", &now, &json!({ "prompt": "Next" }));
+    world.hook("Stop", &now, &json!({ "last_assistant_message": "Done." }));
+    world.write("user", &now, "Next");
+    world.write("assistant", &now, "Done.");
+    while !matches!(world.observer().next(&mut world.store, Time::now()).unwrap(), Next::Nothing) {}
+    assert_eq!(world.offset(), world.length());
+}
+
+#[test]
+fn a_transcript_that_somebody_else_reads_is_left_to_them() {
+    let mut world = World::new();
+    world.turn(CLOSING);
+    world.settle();
+    world.write("assistant", "2026-03-10T09:00:07Z", "Late.");
+    world.hook("SessionEnd", "2026-03-10T09:00:08Z", &json!({ "reason": "other" }));
+    let claimed = world.store.claim("other", 10, Duration::ZERO, Time::now()).unwrap();
+    assert!(claimed.is_some());
+    let before = world.offset();
+    assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
+    assert_eq!(world.offset(), before);
+}
+
+#[tokio::test]
+async fn a_digest_reaches_the_model_once_whichever_way_it_comes() {
+    for by_hook in [false, true] {
+        let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
+        let mut world = World::with_model(&fake);
+        world.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+        world.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+        world.run("2026-03-10T09:00:02Z", "make test");
+        let line = json!({ "type": "user", "isCompactSummary": true,
+            "message": { "role": "user", "content": "1. Pending: the importer" } });
+        let mut file = fs::OpenOptions::new().append(true).open(world.path()).unwrap();
+        writeln!(file, "{line}").unwrap();
+        if by_hook {
+            let summary = json!({ "trigger": "auto", "compact_summary": "1. Pending: the importer" });
+            world.hook("PostCompact", "2026-03-10T09:00:03Z", &summary);
+        }
+        world.hook("Stop", "2026-03-10T09:00:06Z", &json!({ "last_assistant_message": CLOSING }));
+        let task = world.ask();
+        assert!(task.ask().await.is_ok());
+        assert_eq!(fake.requests()[0].body.matches("Pending: the importer").count(), 1, "by hook: {by_hook}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The transcripts that hosts keep of their sessions: where they are and how far they were read. The observer reads them and
+//! keeps what is worth keeping. What it read is stored only beside payloads that a model, or the rest of their turn, still
+//! needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use remora_core::ids::SessionId;
+use remora_core::memory::Memory;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use crate::{Batch, Store, StoreError, writing};
+
+/// The transcript of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    pub host: Host,
+    pub path: PathBuf,
+    /// How far it was read.
+    pub offset: u64,
+    /// The turn that what follows belongs to, until the next prompt; `None` if that is not known or not ours.
+    pub turn: Option<i64>,
+    /// The number of the session's latest prompt.
+    pub latest_turn: i64,
+    /// Whether the session had a turn of which nothing may be kept.
+    pub had_private: bool,
+    /// The directory of the session's project.
+    pub root: String,
+}
+
+/// A stretch of a transcript that was read for a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadTo {
+    pub path: PathBuf,
+    pub from: u64,
+    pub to: u64,
+}
+
+/// What a transcript has of a turn, fit to be stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// What the agent said between its tool calls.
+    pub said: Vec<Said>,
+    /// The agent's closing message, if no hook brought it.
+    pub closing: Option<String>,
+    /// The host's own digest of the session, if no hook brought it.
+    pub digest: Option<String>,
+    /// The command at which the turn broke off.
+    pub running: Option<String>,
+}
+
+/// A text of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub text: String,
+    /// When, if the host says it.
+    pub at: Option<Time>,
+}
+
+impl Store {
+    /// The transcript of a session, if its host named one.
+    pub fn transcript(&self, session: SessionId) -> Result<Option<Transcript>, StoreError> {
+        let found = self
+            .db
+            .prepare_cached(
+                "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
+                     s.private_turns > 0, p.root
+                 FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+                 WHERE s.id = ?1 AND s.transcript_path IS NOT NULL",
+            )?
+            .query_row([session.0], |row| {
+                let (host, path): (String, String) = (row.get(0)?, row.get(1)?);
+                let transcript = Transcript {
+                    host: Host::Generic,
+                    path: PathBuf::from(path),
+                    offset: row.get::<_, i64>(2)?.unsigned_abs(),
+                    turn: row.get(3)?,
+                    latest_turn: row.get(4)?,
+                    had_private: row.get(5)?,
+                    root: row.get(6)?,
+                };
+                Ok((host, transcript))
+            })
+            .optional()?;
+        // A host that a newer Remora knows.
+        Ok(found.and_then(|(host, transcript)| Some(Transcript { host: host.parse().ok()?, ..transcript })))
+    }
+
+    /// Stores what became of text that a host wrote after its turn was observed, beside the turn's memory. `false` if
+    /// somebody else read it before.
+    pub fn remember_late(
+        &mut self,
+        (session, prompt_number): (SessionId, i64),
+        read: &ReadTo,
+        memory: &Memory,
+        at: Time,
+    ) -> Result<bool, StoreError> {
+        let batch = Batch {
+            session,
+            prompt_number,
+            owner: String::new(),
+            events: Vec::new(),
+            earlier: Vec::new(),
+            heard: Heard::default(),
+            transcript: None,
+        };
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if !advance(&transaction, &batch, read)? {
+            return Ok(false);
+        }
+        writing::write(&transaction, &batch, memory, at)?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// Sessions with a sign of life since then whose transcripts were read, and may have grown.
+    pub fn growing_transcripts(&self, since: Time) -> Result<Vec<SessionId>, StoreError> {
+        let sql = "SELECT id FROM sessions WHERE transcript_turn IS NOT NULL AND last_activity_at >= ?1";
+        self.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
+    }
+
+    /// Whether a hook reported a compaction in a turn, and so its digest.
+    pub fn was_compacted(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
+        Ok(self.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
+    }
+
+    /// Whether somebody works on events of the session right now.
+    pub fn is_claimed(&self, session: SessionId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE status = 'processing' AND session_id = ?1";
+        Ok(self.db.prepare_cached(sql)?.exists([session.0])?)
+    }
+
+    /// Counts everything in the transcripts of some projects as read, because it was written while capture was paused.
+    /// `skips` decides by a project's directory.
+    pub fn skip_transcripts(&mut self, skips: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
+        let sql = "SELECT s.id, s.transcript_path, p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+             WHERE s.transcript_path IS NOT NULL";
+        let sessions: Vec<(i64, String, String)> =
+            self.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        // A file that is gone has nothing to skip.
+        let length = |path: &str| fs::metadata(path).ok().and_then(|file| i64::try_from(file.len()).ok());
+        let skipped: Vec<(i64, i64)> = sessions
+            .iter()
+            .filter(|(_, _, root)| skips(Path::new(root)))
+            .filter_map(|(id, path, _)| Some((*id, length(path)?)))
+            .collect();
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (id, length) in skipped {
+            transaction.execute(
+                "UPDATE sessions SET transcript_offset = ?2, transcript_turn = NULL WHERE id = ?1",
+                [id, length],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+/// Stores how far a transcript was read for a batch, and a closing message that only it had. If the host changed to another
+/// file meanwhile, or the batch was stored before, the position stays.
+pub(crate) fn record(db: &Connection, batch: &Batch, read: &ReadTo, at: Time) -> Result<(), StoreError> {
+    advance(db, batch, read)?;
+    if let Some(closing) = &batch.heard.closing {
+        db.execute(
+            "UPDATE user_prompts SET closing_message = ?3, updated_at = ?4
+             WHERE session_id = ?1 AND prompt_number = ?2 AND closing_message IS NULL AND deleted_at IS NULL",
+            params![batch.session.0, batch.prompt_number, closing, at.0],
+        )?;
+    }
+    Ok(())
+}
+
+/// Says whether the position was where the reading began.
+fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreError> {
+    let position = |position: u64| i64::try_from(position).unwrap_or(i64::MAX);
+    let advanced = db.execute(
+        "UPDATE sessions SET transcript_offset = ?4, transcript_turn = ?5
+         WHERE id = ?1 AND transcript_path = ?2 AND ifnull(transcript_offset, 0) = ?3",
+        params![
+            batch.session.0,
+            read.path.to_string_lossy(),
+            position(read.from),
+            position(read.to),
+            batch.prompt_number
+        ],
+    )?;
+    Ok(advanced > 0)
+}
+
+/// What was read of a turn whose payloads are still there.
+pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> Result<Heard, StoreError> {
+    let kept: Option<String> = db
+        .prepare_cached(
+            "SELECT heard FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+             AND session_id = ?1 AND prompt_number = ?2 AND heard IS NOT NULL ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([session.0, prompt_number], |row| row.get(0))
+        .optional()?;
+    Ok(kept.map(|heard| serde_json::from_str(&heard)).transpose()?.unwrap_or_default())
+}
+
+/// Keeps what was read of a turn beside the payload of its last event. It includes what was read for earlier batches.
+pub(crate) fn keep_heard(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let Some(last) = batch.events.last().filter(|_| batch.heard != Heard::default()) else { return Ok(()) };
+    db.prepare_cached(
+        "UPDATE pending_messages SET heard = iif(id = ?3, ?4, NULL)
+         WHERE status = 'processing' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",
+    )?
+    .execute(params![
+        batch.session.0,
+        batch.prompt_number,
+        last.id.0,
+        serde_json::to_string(&batch.heard)?
+    ])?;
+    Ok(())
+}
