@@ -328,7 +328,7 @@ impl Observer {
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
             let end = found.read.to;
-            if self.remember_late(store, batch.session, before, found)?.is_some() {
+            if Self::remember_late(store, batch.session, before, found)?.is_some() {
                 begin = end;
             }
         }
