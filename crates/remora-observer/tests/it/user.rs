@@ -85,7 +85,7 @@ fn a_correction_of_the_next_prompt_takes_the_diagnosis_back() {
     );
     assert_eq!(world.offered(), [2], "the refuted diagnosis is gone");
     let summary = world.summary();
-    assert!(!summary.contains("need a date in front") && summary.contains("empty file"), "{summary}");
+    assert!(!summary.contains("need a date in front") && summary.contains("plain UUIDs again"), "{summary}");
     let [said] = &world.standing()[..] else { panic!("{:?}", world.standing()) };
     assert_eq!((said.fact.kind, &said.fact.source), (FactKind::Correction, &FactSource::User));
     assert_eq!(said.fact.value, "no, the session ids are plain UUIDs without a date");

@@ -133,7 +133,7 @@ fn a_daemon_killed_while_it_asks_has_stored_the_built_in_memory() {
     let hits = office.world.json(&["search", "bug fixed", "--all"]);
     assert_eq!(hits["hits"][0]["id"], "1", "{hits}");
     kill(daemon);
-    assert_eq!(office.first(), ("builtin".to_owned(), "Bug 1 of one is fixed".to_owned()));
+    assert_eq!(office.first(), ("builtin".to_owned(), "Changed a.rs".to_owned()));
     office.recovers();
 }
 

@@ -121,7 +121,9 @@ fn a_file_that_is_gone_or_was_changed_much_is_named_wherever_it_is_injected() {
         let start = told(&world, session, "startup").unwrap();
         let prompted = told_with(&world, session, prompt).unwrap();
         let line = |text: &str| text.lines().find(|line| line.contains("#1 ")).unwrap_or_default().to_owned();
-        [line(&start), line(&prompted)]
+        // A line of the index is a title, which claims nothing.
+        let lines = [line(&start), line(&prompted)];
+        lines.into_iter().filter(|line| !line.starts_with('|')).collect::<Vec<_>>()
     };
     assert!(everywhere("two").iter().all(|line| !line.contains("file")), "it is as it was");
     for number in 2..=4 {
