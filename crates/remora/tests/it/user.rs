@@ -138,8 +138,9 @@ fn a_file_that_is_gone_or_was_changed_much_is_named_wherever_it_is_injected() {
         assert!(line.contains("file is gone)"), "{line}");
     }
     let read = json!({ "tool_name": "Read", "tool_use_id": "r1", "tool_input": { "file_path": file } });
+    told(&world, "five", "startup").unwrap();
     let mut ahead = world.message("PreToolUse", &read);
-    ahead["session_id"] = json!("later-4");
+    ahead["session_id"] = json!("five");
     let ran = crate::support::run_hook(&mut world.hook_command(), ahead.to_string().as_bytes());
     let answer = String::from_utf8(ran.output.stdout).unwrap();
     assert!(answer.contains("file is gone)"), "{answer}");
