@@ -20,7 +20,9 @@ use crate::{Record, StoreError};
 
 /// Caps what can pile up while nobody takes the records in.
 const LARGEST_SPOOL: u64 = 256 << 20;
-const LOCK_PATIENCE: Duration = Duration::from_millis(50);
+/// Others hold the lock for microseconds, but an overloaded machine may suspend them. A hook that is late is better than an
+/// event that is lost.
+const LOCK_PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// Appends one record. When this returns, the record survives the death of every process.
 pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
