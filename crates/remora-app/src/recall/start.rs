@@ -1,6 +1,5 @@
 //! The start of a session.
 
-use std::iter;
 use std::time::Instant;
 
 use remora_core::context::{self, LaidDown, Material, substance};
@@ -89,8 +88,11 @@ fn context(
     material.files_since = store.files_since(project, valuable.iter().map(|id| id.0))?;
     for row in store.observations(&valuable)? {
         let observation = &row.observation;
-        let text = iter::once(&observation.narrative).chain(&observation.facts);
-        let sentences = text.flat_map(|text| substance(text, MOST_READ)).collect();
+        let mut sentences = substance(&observation.narrative, MOST_READ);
+        // Reading prose is most of the cost of a start, so facts are read only if they can be shown.
+        if sentences.len() < context::MOST_SENTENCES {
+            sentences.extend(observation.facts.iter().flat_map(|fact| substance(fact, MOST_READ)));
+        }
         material.substance.insert(row.id.0, sentences);
     }
     let rendered = context::render(&material, reader.command, reader.limit, now);

@@ -28,7 +28,7 @@ use frame::safe;
 pub use noted::Noted;
 pub use recalled::{LONGEST_TEXT, PromptContext, Recalled, recalled};
 pub use since::FileSince;
-pub use valuable::{most_valuable, substance};
+pub use valuable::{MOST_SENTENCES, most_valuable, substance};
 
 /// The most characters of one fact, of a project's name, and of the command that reaches Remora.
 const LONGEST_FACT: usize = 200;

@@ -11,9 +11,9 @@ use crate::time::Time;
 const HEADING: &str = "\n## Worth knowing\n";
 /// How many observations get sentences, and how many are read for that: some have nothing to add to their titles.
 const MOST: usize = 10;
-const READ: usize = 16;
+const READ: usize = 12;
 /// The most sentences of one observation. A second one comes only after every observation has its first, and so on.
-const SENTENCES: usize = 4;
+pub const MOST_SENTENCES: usize = 4;
 const LONGEST_SENTENCE: usize = 300;
 /// A sentence with fewer tokens ("Updated.") says nothing to a stranger.
 const FEWEST: u64 = 4;
@@ -67,7 +67,7 @@ impl Entry<'_> {
     fn line(&self, shown: usize) -> String {
         let title = safe(&self.known.title, LONGEST_TITLE);
         let text = self.sentences[..shown].join(" ");
-        let text = safe(&text, SENTENCES * (LONGEST_SENTENCE + 1));
+        let text = safe(&text, MOST_SENTENCES * (LONGEST_SENTENCE + 1));
         let (id, emoji) = (self.known.id, self.known.kind.emoji());
         let since = self.since.map(|since| format!("({since}) ")).unwrap_or_default();
         // The title is often the beginning of the first sentence.
@@ -91,7 +91,7 @@ pub(super) fn render(
     let is_all = entries.len() == material.observations.len();
     let limit = if is_all { limit } else { limit * SHARE / 100 };
     let mut cost = tokens(HEADING);
-    for shown in 1..=SENTENCES {
+    for shown in 1..=MOST_SENTENCES {
         for entry in &mut entries {
             if shown > entry.sentences.len() || entry.shown + 1 != shown {
                 continue;
@@ -121,7 +121,7 @@ fn entries<'a>(material: &'a Material, own: &[i64], said: &mut HashSet<u64>, now
             sentence.chars().count() <= LONGEST_SENTENCE && said.insert(fingerprint(sentence))
         };
         let sentences: Vec<&str> =
-            sentences.iter().map(String::as_str).filter(is_new).take(SENTENCES).collect();
+            sentences.iter().map(String::as_str).filter(is_new).take(MOST_SENTENCES).collect();
         if !sentences.is_empty() && entries.len() < MOST {
             entries.push(Entry { known, sentences, shown: 0, since: material.files_since.get(&known.id) });
         }
