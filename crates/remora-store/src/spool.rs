@@ -22,7 +22,7 @@ use crate::{Record, StoreError};
 const LARGEST_SPOOL: u64 = 256 << 20;
 /// Others hold the lock for microseconds, but an overloaded machine may suspend them. A hook that is late is better than an
 /// event that is lost.
-const LOCK_PATIENCE: Duration = Duration::from_millis(1_000);
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Appends one record. When this returns, the record survives the death of every process.
 pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
