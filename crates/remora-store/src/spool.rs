@@ -5,11 +5,10 @@
 //! its records in, a hook before it stores its own; their uuids make that happen once however often it is tried.
 
 use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use remora_sys::file::{is_absent, private_file};
 use remora_sys::lock;
@@ -20,9 +19,6 @@ use crate::{Record, StoreError};
 
 /// Caps what can pile up while nobody takes the records in.
 const LARGEST_SPOOL: u64 = 256 << 20;
-/// Others hold the lock for microseconds, but an overloaded machine may suspend them. A hook that is late is better than an
-/// event that is lost.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Appends one record. When this returns, the record survives the death of every process.
 pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
@@ -33,30 +29,30 @@ pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
 }
 
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
         let file = private_file().create(true).append(true).open(path)?;
-        if write_unless_moved(file, path, line, deadline)? {
+        if write_unless_moved(file, path, line)? {
             return Ok(());
         }
     }
 }
 
-/// `false` where nothing was written, because the file was moved aside between opening and locking it.
-fn write_unless_moved(mut file: File, path: &Path, line: &[u8], deadline: Instant) -> io::Result<bool> {
-    lock::take_before(&file, deadline).map_err(|error| match error {
-        TryLockError::Error(error) => error,
-        TryLockError::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the spool is locked"),
-    })?;
-    let still_there = fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()));
-    if !still_there {
+/// `false` if the file was moved aside before the line was certainly in it.
+///
+/// No lock is needed, so nobody waits. A line is one write at the end of the file. If the file is still in its place after
+/// that, it is moved later, and read after it was moved. If not, nobody knows whether the line was read, so the caller writes
+/// it again; its uuid makes it one.
+fn write_unless_moved(mut file: File, path: &Path, line: &[u8]) -> io::Result<bool> {
+    let own = file.metadata()?;
+    let is_in_place = || fs::metadata(path).is_ok_and(|now| (own.dev(), own.ino()) == (now.dev(), now.ino()));
+    if !is_in_place() {
         return Ok(false);
     }
-    if file.metadata()?.len() > LARGEST_SPOOL {
+    if own.len() > LARGEST_SPOOL {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
     }
     file.write_all(line)?;
-    Ok(true)
+    Ok(is_in_place())
 }
 
 /// What the spool holds, not yet taken in.
@@ -95,12 +91,8 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
         return Ok(None);
     }
     if !aside.exists() {
-        match File::open(&spool) {
-            Ok(file) => {
-                // Whoever is appending finishes first.
-                file.lock()?;
-                fs::rename(&spool, &aside)?;
-            }
+        match fs::rename(&spool, &aside) {
+            Ok(()) => {}
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
@@ -163,7 +155,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
         let open = || private_file().create(true).append(true).open(&path).unwrap();
-        let write = |file| write_unless_moved(file, &path, b"line", Instant::now() + LOCK_PATIENCE).unwrap();
+        let write = |file| write_unless_moved(file, &path, b"line").unwrap();
         let opened = [open(), open()];
         fs::rename(&path, &aside).unwrap();
         let [first, second] = opened;
