@@ -229,6 +229,7 @@ impl Store {
         if !claimed.observed && has_rest(&transaction, batch)? {
             mark_observed(&transaction, batch, &records)?;
             give_back(&transaction, batch)?;
+            acquit(&transaction, (batch.session.0, batch.prompt_number))?;
         } else {
             remove(&transaction, batch)?;
         }
@@ -329,23 +330,37 @@ impl Store {
             return Ok(0);
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Half of an observed turn is no question for a model, so only turns that are not observed are halved.
-        let dead: Vec<(i64, i64, bool)> = transaction
+        // Half of an observed turn is no question for a model, so only turns that are not observed are halved. The deaths of an
+        // event alone are those that the rest of its turn was not part of.
+        let dead: Vec<(i64, i64, Option<i64>)> = transaction
             .prepare(&format!(
-                "SELECT id, crashes + 1, observed OR count(*) OVER (PARTITION BY session_id, prompt_number) = 1
-                 FROM pending_messages WHERE status = 'processing' AND ({dead})"
+                "SELECT m.id, crashes + 1,
+                     CASE WHEN observed THEN crashes + 1
+                     WHEN count(*) OVER (PARTITION BY session_id, prompt_number) = 1 THEN crashes + 1
+                         - (SELECT ifnull(max(rest.crashes), 0) FROM pending_messages AS rest
+                            WHERE rest.session_id = m.session_id AND rest.prompt_number = m.prompt_number
+                            AND rest.status = 'pending' AND rest.observed = 0) END
+                 FROM pending_messages AS m WHERE status = 'processing' AND ({dead})"
             ))?
             .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?
             .collect::<Result<_, _>>()?;
         for (id, crashes, whole) in &dead {
-            let status = if *whole && *crashes >= CRASHES_PER_HALVING { "failed" } else { "pending" };
+            let fails = whole.is_some_and(|crashes| crashes >= CRASHES_PER_HALVING);
+            let status = if fails { "failed" } else { "pending" };
             transaction.execute(
                 "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
                      last_error = 'the process working on it ended' WHERE id = ?1",
                 params![id, status, crashes],
             )?;
+            if fails {
+                let turn = "SELECT session_id, prompt_number FROM pending_messages WHERE id = ?1";
+                acquit(
+                    &transaction,
+                    transaction.query_row(turn, [id], |row| Ok((row.get(0)?, row.get(1)?)))?,
+                )?;
+            }
         }
         transaction.commit()?;
         Ok(dead.len())
@@ -481,6 +496,16 @@ pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]
     ))?
     .execute(params![session, turn, owner, serde_json::to_string(records)?])?;
     transcripts::keep_heard(db, batch)
+}
+
+/// Part of a turn is done with, so the rest of it starts again: its earlier deaths may have been the other part's.
+fn acquit(db: &Connection, turn: (i64, i64)) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE pending_messages SET crashes = 0
+         WHERE session_id = ?1 AND prompt_number = ?2 AND status = 'pending' AND observed = 0",
+    )?
+    .execute(turn)?;
+    Ok(())
 }
 
 /// Ends the claim; what was claimed waits again.

@@ -208,6 +208,33 @@ fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
 }
 
 #[test]
+fn an_event_is_not_blamed_for_deaths_of_its_whole_turn() {
+    let world = World::new();
+    for number in 0..2 {
+        world.hook(&record_with("a", call(&format!("c{number}")), bash(&format!("step {number}"))));
+    }
+    let mut store = world.open();
+    let now = Time::now();
+    let die = |store: &mut Store| {
+        let events = claim(store, now).unwrap().events.len();
+        store.reclaim("the next process", now).unwrap();
+        events
+    };
+    let together: Vec<_> = (0..10).map(|_| die(&mut store)).collect();
+    assert_eq!(together, [2; 10]);
+    let alone: Vec<_> = (0..9).map(|_| die(&mut store)).collect();
+    assert_eq!(alone, [1; 9]);
+    assert!(!statuses(&store).contains(&"failed".to_owned()));
+    let first = claim(&mut store, now).unwrap();
+    store.confirm(&first, &Memory::default(), None, now).unwrap();
+    let second: Vec<_> = (0..9).map(|_| die(&mut store)).collect();
+    assert_eq!(second, [1; 9]);
+    assert!(!statuses(&store).contains(&"failed".to_owned()));
+    die(&mut store);
+    assert!(statuses(&store).contains(&"failed".to_owned()), "ten deaths alone");
+}
+
+#[test]
 fn a_newer_schema_is_read_and_never_written() {
     let world = World::new();
     two_turns(&world, "a");
