@@ -7,6 +7,10 @@ use jiff::ToSpan as _;
 use jiff::fmt::friendly::{Designator, Direction, Spacing, SpanPrinter};
 use serde::{Deserialize, Serialize};
 
+/// A hook ends this long after the last byte of its input, whatever it is waiting for. Builds for debugging are several times
+/// slower and get more.
+pub const HOOK_LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub i64);

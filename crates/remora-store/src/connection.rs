@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use remora_core::settings::Sync;
+use remora_core::time::HOOK_LIMIT;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -14,7 +15,7 @@ use crate::StoreError;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// How long a hook waits for the database in all before it turns to the spool.
-pub(crate) const HOOK_PATIENCE: Duration = Duration::from_millis(150);
+pub(crate) const HOOK_PATIENCE: Duration = HOOK_LIMIT.saturating_sub(Duration::from_millis(50));
 const OWNER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A hook empties the log above this size: the first process to open the database reads all of it.

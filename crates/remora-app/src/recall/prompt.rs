@@ -13,7 +13,7 @@ use remora_core::event::SessionRef;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
-use remora_core::time::Time;
+use remora_core::time::{HOOK_LIMIT, Time};
 use remora_search::{Mode, SearchQuery, Searcher};
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{Store, StoreError};
@@ -26,10 +26,8 @@ use crate::Engine;
 
 /// After this long without an answer of the daemon, search by words begins in this process, too.
 const HEDGE: Duration = Duration::from_millis(40);
-/// What a scan for candidates takes at most, and so do logging and printing afterwards.
+/// What a scan for candidates takes at most, and so do logging and printing afterwards, with the usual limits.
 const STEP: Duration = Duration::from_millis(20);
-/// No setting makes a hook wait longer: it ends by itself shortly after.
-const LONGEST: Duration = Duration::from_millis(200);
 
 /// Candidates examined for each memory that may be injected.
 const CANDIDATES_EACH: usize = 8;
@@ -56,8 +54,8 @@ pub struct Limits {
 
 impl Limits {
     pub fn of(memory: &Memory) -> Self {
-        let all = Duration::from_millis(memory.auto_retrieve_ms.into()).min(LONGEST);
-        let step = STEP.min(all / 4);
+        let all = Duration::from_millis(memory.auto_retrieve_ms.into()).min(HOOK_LIMIT);
+        let step = STEP.max(all / 10).min(all / 4);
         let without = |steps: u32| all.saturating_sub(steps * step);
         Self { embedder: without(2), hedge: HEDGE.min(all / 2), daemon: without(1) }
     }
@@ -107,17 +105,28 @@ pub struct Explanation {
     pub evidence: Evidence,
 }
 
+/// A prompt that was captured, in a hook that must end soon.
+#[derive(Debug)]
+pub struct Submitted<'a> {
+    pub session: &'a SessionRef,
+    /// Redacted.
+    pub text: &'a str,
+    /// The host's limit, in tokens.
+    pub room: u64,
+    pub at: Time,
+    /// When the time of the hook began.
+    pub began: Instant,
+}
+
 /// What a prompt of a captured session gets, logged.
 pub fn submit(
     store: &mut Store,
     daemon: impl Daemon,
-    session: &SessionRef,
-    text: &str,
+    submitted: &Submitted<'_>,
     settings: &Settings,
-    room: u64,
-    now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
+    let &Submitted { session, text, room, at, began } = submitted;
     let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
     let wants_notes = settings.memory.notes_source().is_some();
     if !wants_memories && !wants_notes {
@@ -128,9 +137,9 @@ pub fn submit(
         return Ok(None);
     }
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
-    let Some(injection) = ask(store, daemon, &request, settings, now)? else { return Ok(None) };
+    let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon: an answer that came too late was not injected.
-    store.log_retrieval(&injection.retrieval((known.id, ""), Moment::Prompt, text, started, now))?;
+    store.log_retrieval(&injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
     Ok(Some(injection))
 }
 
@@ -151,19 +160,18 @@ fn ask(
     daemon: impl Daemon,
     request: &PromptRequest,
     settings: &Settings,
-    now: Time,
+    (now, began): (Time, Instant),
 ) -> Result<Option<Injection>, StoreError> {
-    let started = Instant::now();
     let limits = Limits::of(&settings.memory);
     let (sender, answers) = mpsc::channel();
     let question = request.clone();
     // Without a thread there is no answer, and words have to do.
     let _ = thread::Builder::new().spawn(move || {
         // The hook may have ended.
-        let _ = sender.send(daemon.recall(&question, limits.daemon));
+        let _ = sender.send(daemon.recall(&question, limits.daemon.saturating_sub(began.elapsed())));
     });
     let answer = |within: Duration| {
-        let left = within.saturating_sub(started.elapsed());
+        let left = within.saturating_sub(began.elapsed());
         answers.recv_timeout(left).ok().flatten()
     };
     if let Some(answer) = answer(limits.hedge) {
@@ -318,7 +326,8 @@ mod tests {
         };
         assert_eq!(limits(80), [40, 40, 60]);
         assert_eq!(limits(150), [110, 40, 130]);
-        assert_eq!(limits(1_000), [160, 40, 180], "a hook ends after 200 ms, whatever is set");
+        let longest = u16::try_from(HOOK_LIMIT.as_millis()).unwrap();
+        assert_eq!(limits(60_000), limits(longest), "a hook ends then, whatever is set");
         assert_eq!(limits(20), [10, 10, 15], "little time is shared, too");
     }
 

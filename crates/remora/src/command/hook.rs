@@ -10,9 +10,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use remora_app::capture::{self, Report, Taken};
+use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::Reader;
 use remora_app::recall::{self, Injection};
 use remora_client::Daemon;
@@ -21,15 +22,12 @@ use remora_client::launch;
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
-use remora_core::time::Time;
+use remora_core::time::{HOOK_LIMIT, Time};
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
 
 use crate::{app, env, stdin};
-
-/// From the last byte of input; what the database has not taken by then goes to the spool.
-const DEADLINE: Duration = Duration::from_millis(200);
 
 /// What was typed behind `hook`.
 pub(crate) struct Arguments {
@@ -101,9 +99,10 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     match taken.map_err(|error| error.to_string())? {
         Taken::Record(mut record) => {
             record.host_process = HostProcess::of_this_hook();
+            let began = Instant::now();
             let mut delivered = deliver(dir, &settings, &record);
             if let Ok(store) = &mut delivered
-                && let Some(answer) = answer(dir, store, &record, &settings)
+                && let Some(answer) = answer(dir, store, &record, &settings, began)
             {
                 print(&answer);
             }
@@ -164,7 +163,8 @@ fn patience(settings: &Settings) -> Duration {
 /// its uuid makes it one.
 fn deliver(dir: &DataDir, settings: &Settings, record: &Record) -> Result<ManuallyDrop<Store>, String> {
     let stored = Arc::new(AtomicBool::new(false));
-    watch(DEADLINE, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
+    // What the database has not taken by then goes to the spool.
+    watch(HOOK_LIMIT, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
     // What is stored needs no more time than the user gives it for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
         let stored = Arc::clone(&stored);
@@ -229,7 +229,13 @@ fn tidy(dir: &DataDir, store: &Store) {
 }
 
 /// The answer to a host, if there is something to inject.
-fn answer(dir: &DataDir, store: &mut Store, record: &Record, settings: &Settings) -> Option<String> {
+fn answer(
+    dir: &DataDir,
+    store: &mut Store,
+    record: &Record,
+    settings: &Settings,
+    began: Instant,
+) -> Option<String> {
     let event = record.captured.event();
     let session = &event.session;
     let room = response::room(session.host)?;
@@ -241,7 +247,8 @@ fn answer(dir: &DataDir, store: &mut Store, record: &Record, settings: &Settings
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::of(dir);
-            let submit = || recall::prompt::submit(store, daemon, session, text, settings, room, record.at);
+            let submitted = Submitted { session, text, room, at: record.at, began };
+            let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))
         }
         _ => None,
