@@ -32,7 +32,7 @@ impl Around {
     }
 }
 
-/// The search for the record a text means, among those that have a place in time. Whoever asks has the engine for it.
+/// The search for the record a text means, among those that have a place in time. The caller has the engine for it.
 pub fn best_of(request: &TimelineRequest, text: &str) -> Result<SearchRequest, AppError> {
     let mut search = SearchRequest::new(request.whose.clone().ok_or(AppError::NeedsOneProject)?);
     search.text = text.to_owned();

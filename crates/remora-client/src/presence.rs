@@ -12,7 +12,7 @@ use remora_store::DataDir;
 use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};
 
-/// A look at the lock takes it for a moment; whoever wants it for good tries a little longer than that.
+/// A look at the lock takes it for a moment; a daemon that wants to keep it tries a little longer than that.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What the running daemon says of itself.

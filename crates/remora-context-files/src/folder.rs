@@ -159,7 +159,7 @@ impl Folder {
 
     /// The text of a file, `None` when it is not there.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Text>, Refusal> {
-        // Whoever waits at the other end of a pipe must not hold us.
+        // Opening a pipe must not wait for the process at its other end.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => file,

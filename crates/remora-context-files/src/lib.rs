@@ -187,7 +187,7 @@ fn write_below(
     let root = all[number].root.clone();
     let repository = Repository::at(Path::new(&root));
     let (wanted, mut outcomes) = wanted::of(store, project, &all[number], folder, &repository)?;
-    // Noted before it is done: whoever dies in between leaves nothing that is not known.
+    // Noted before it is done: a process that dies in between leaves nothing unknown.
     let at = &mut all[number];
     let earlier = std::mem::take(&mut at.files);
     at.files = wanted.iter().map(|wanted| wanted.path.clone()).collect();

@@ -38,7 +38,7 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<true>()
 }
 
-/// Says that what lies so many bytes behind these will be read soon. Processors find out themselves, but only within a
+/// Says that what lies `ahead` bytes behind these will be read soon. Processors find out themselves, but only within a
 /// page of memory, and that is ten vectors.
 #[inline(always)]
 #[cfg_attr(

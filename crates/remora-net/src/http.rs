@@ -1,4 +1,4 @@
-//! The one HTTP client of whoever is asked over the network: bounded in time and size, and it sends a question once.
+//! The one HTTP client for providers and embedders: bounded in time and size, and it sends a question once.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl Http {
         Ok(Self { client: OnceLock::new(), base_url, key, timeout, keeps_connection: false })
     }
 
-    /// For whoever asks often: the next question goes the same way without knocking again.
+    /// For frequent requests: the connection is kept for the next one.
     #[must_use]
     pub fn keeping_its_connection(self) -> Self {
         Self { keeps_connection: true, ..self }

@@ -132,7 +132,7 @@ struct Line {
     runtime: Option<Runtime>,
 }
 
-/// Whoever drops it may be async, and must not wait for a connection to close.
+/// It may be dropped in async code, which must not wait for a connection to close.
 impl Drop for Line {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {

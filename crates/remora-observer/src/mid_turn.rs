@@ -25,7 +25,7 @@ const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
 const COMMAND: (usize, usize) = (100, 0);
 /// Bytes kept of all texts of a turn; the latest ones count.
 const MOST_SAID: usize = 64 << 10;
-/// Two texts are the same if so many bytes of their beginnings are. The rest may have been cut in one of them.
+/// Two texts are the same if this many bytes at their beginnings are. The rest may have been cut in one of them.
 const TELLING: usize = 1 << 10;
 
 /// Which transcripts may be read.

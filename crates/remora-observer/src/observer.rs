@@ -354,7 +354,7 @@ impl Observer {
 
     /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
     pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
-        // Whoever works on the session reads the transcript, too.
+        // The process that works on the session reads the transcript, too.
         if store.is_claimed(session)? {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Whoever turns text into vectors: the model in the program, or one over the network.
+//! The embedder turns text into vectors: the model in the program, or one over the network.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub struct Embeddings {
 
 /// Makes vectors of texts.
 pub trait Embed: Send {
-    /// The name its vectors will have. Whoever does not know it before the first vector asks for one.
+    /// The name its vectors will have. An embedder that does not know it before the first vector asks for one.
     fn model(&mut self) -> Result<String, EmbedError>;
 
     /// Whether its cosines mean something for texts of a language.

@@ -104,7 +104,7 @@ fn places(
         .collect();
     ranked.sort_unstable_by_key(|(rank, ..)| *rank);
     let ranks: Vec<usize> = ranked.iter().map(|(rank, ..)| *rank).collect();
-    // Stable: whoever fits alike and was used alike stays where it is.
+    // Stable: hits that fit alike and were used alike keep their order.
     ranked.sort_by(|(.., a), (.., b)| b.total_cmp(a));
     for (rank, (_, number, _)) in ranks.into_iter().zip(ranked) {
         places[number] = Some(rank);

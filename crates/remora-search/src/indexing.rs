@@ -22,8 +22,8 @@ pub enum IndexError {
 
 /// Documents on their way to their vectors: read, and not yet embedded.
 ///
-/// Three steps, so that a daemon can have the first and the last done by whoever owns the store, and the slow one in
-/// between by nobody who holds anything. Killed anywhere, the next run begins with the same documents.
+/// Three steps, so that a daemon can have the first and the last done by the owner of the store, and the slow one in
+/// between while nothing is held. Killed anywhere, the next run begins with the same documents.
 #[derive(Debug)]
 pub struct IndexBatch {
     waiting: Vec<ToEmbed>,
@@ -81,7 +81,7 @@ impl IndexBatch {
     }
 }
 
-/// Makes vectors for some documents that have none; says for how many. For whoever has nothing else to do.
+/// Makes vectors for some documents that have none; says for how many. For callers that may block.
 pub fn index_next(
     store: &mut Store,
     embedder: &mut dyn Embed,

@@ -284,7 +284,7 @@ fn remove_records(
     Ok(())
 }
 
-/// Any of the rarest terms, and any name as a phrase: whoever writes `auth.rs` means the two together.
+/// Any of the rarest terms, and any name as a phrase: `auth.rs` means the two words together.
 fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
     let is_word = |term: &&Weighed| term.frequency > 0 && matches!(term.term.form, Form::Word { .. });
     let mut terms: Vec<&Weighed> = weighed.iter().filter(is_word).collect();

@@ -1,6 +1,6 @@
 //! Which projects keep their memory in files of their repositories too, and which files those are.
 //!
-//! Whoever changes this or the files holds the lock: two at once would undo each other's work.
+//! A process that changes this or the files holds the lock: two at once would undo each other's work.
 
 use std::fs::File;
 

@@ -312,8 +312,8 @@ impl Store {
     }
 
     /// Returns every claim but `owner`'s to the queue: for one that holds the data directory's lock, which proves
-    /// that the others are dead. An event that kills its owner even alone fails, and so does a turn that kills whoever asks
-    /// a model about it.
+    /// that the others are dead. An event that kills its owner even alone fails, and so does a turn that kills the process
+    /// that asks a model about it.
     pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
         self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
     }
