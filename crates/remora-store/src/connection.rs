@@ -86,6 +86,9 @@ pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(StoreError::in_database(path))
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(StoreError::in_database(path))?;
+    // Otherwise a statement that is used again with other values is compiled again, in case another plan fits them better.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(connection)
 }

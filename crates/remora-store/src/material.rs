@@ -7,12 +7,12 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::FactSource;
 use remora_core::host::Host;
-use remora_core::ids::{ProjectId, SessionId};
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
-use crate::{Store, StoreError, feedback};
+use crate::{Store, StoreError, feedback, reading};
 
 /// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
 /// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
@@ -109,6 +109,13 @@ impl Store {
             hot_files,
             uncommitted,
         })
+    }
+
+    /// The narrative of an observation and its facts. Less than the whole record, because hooks read it.
+    pub fn narrative(&self, id: ObservationId) -> Result<Option<(String, Vec<String>)>, StoreError> {
+        let sql = "SELECT narrative, facts FROM observations WHERE id = ?1";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, reading::list(row, 1)?));
+        Ok(self.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
     }
 
     fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {

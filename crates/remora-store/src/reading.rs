@@ -510,7 +510,7 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
 }
 
 /// A list kept as JSON text; one that is missing is empty.
-fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
+pub(crate) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
     let Some(json) = row.get::<_, Option<String>>(column)? else { return Ok(Vec::new()) };
     serde_json::from_str(&json).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())

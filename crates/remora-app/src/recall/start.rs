@@ -86,14 +86,14 @@ fn context(
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
     material.files_since = store.files_since(project, valuable.iter().map(|id| id.0))?;
-    for row in store.observations(&valuable)? {
-        let observation = &row.observation;
-        let mut sentences = substance(&observation.narrative, MOST_READ);
+    for id in valuable {
+        let Some((narrative, facts)) = store.narrative(id)? else { continue };
+        let mut sentences = substance(&narrative, MOST_READ);
         // Reading prose is most of the cost of a start, so facts are read only if they can be shown.
         if sentences.len() < context::MOST_SENTENCES {
-            sentences.extend(observation.facts.iter().flat_map(|fact| substance(fact, MOST_READ)));
+            sentences.extend(facts.iter().flat_map(|fact| substance(fact, MOST_READ)));
         }
-        material.substance.insert(row.id.0, sentences);
+        material.substance.insert(id.0, sentences);
     }
     let rendered = context::render(&material, reader.command, reader.limit, now);
     Ok(rendered.map(|rendered| injection(rendered, &material)))

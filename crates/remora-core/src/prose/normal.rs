@@ -3,7 +3,13 @@
 /// Words in lower case with one blank around each. Commas, colons and question marks are words of their own, and a code
 /// span is the word `` ` ``: what stands in it is no prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Normal(String);
+pub struct Normal {
+    text: String,
+    /// A bit for each beginning of a word, by [`beginning`].
+    beginnings: u128,
+    /// Whether there are words of a script without blanks.
+    has_unspaced: bool,
+}
 
 impl Normal {
     pub fn new(sentence: &str) -> Self {
@@ -32,28 +38,54 @@ impl Normal {
             }
         }
         end(&mut word, &mut out);
-        Self(out)
+        let words = out.as_bytes().windows(3).filter(|bytes| bytes[0] == b' ');
+        let beginnings = words.fold(0, |bits, bytes| bits | beginning(bytes[1], bytes[2]));
+        let has_unspaced = out.chars().any(is_unspaced);
+        Self { text: out, beginnings, has_unspaced }
     }
 
     /// Whether one of these phrases is in it, as whole words. A phrase that ends with `*` matches any ending of its
     /// last word.
     pub fn has(&self, phrases: &[&str]) -> bool {
-        let blanks = || self.0.bytes().enumerate().filter(|(_, byte)| *byte == b' ').map(|(at, _)| at);
-        // Hooks read hundreds of sentences with hundreds of phrases, so a phrase is compared at each word in place.
-        blanks().any(|at| phrases.iter().any(|phrase| self.matches(at, phrase)))
-            || phrases.iter().any(|phrase| is_unspaced(phrase) && self.0.contains(phrase))
+        // Hooks read hundreds of sentences with hundreds of phrases, so most phrases are ruled out by their first two letters.
+        phrases.iter().any(|phrase| {
+            if phrase.starts_with(is_unspaced) {
+                return self.has_unspaced && self.text.contains(phrase);
+            }
+            self.may_have(phrase) && self.places(phrase).any(|at| self.matches(at, phrase))
+        })
     }
 
     /// The same at the beginning of the sentence.
     pub fn starts(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| {
-            if is_unspaced(phrase) { self.0[1..].starts_with(phrase) } else { self.matches(0, phrase) }
+            if phrase.starts_with(is_unspaced) {
+                self.text[1..].starts_with(phrase)
+            } else {
+                self.matches(0, phrase)
+            }
         })
+    }
+
+    fn may_have(&self, phrase: &str) -> bool {
+        match *phrase.as_bytes() {
+            [] => false,
+            [_, b'*', ..] => true,
+            [only] => self.beginnings & beginning(only, b' ') != 0,
+            [first, second, ..] => self.beginnings & beginning(first, second) != 0,
+        }
+    }
+
+    /// The blanks before words with the same first letter.
+    fn places(&self, phrase: &str) -> impl Iterator<Item = usize> {
+        let first = phrase.bytes().next().unwrap_or_default();
+        let pairs = self.text.as_bytes().windows(2).enumerate();
+        pairs.filter(move |(_, pair)| pair[0] == b' ' && pair[1] == first).map(|(at, _)| at)
     }
 
     /// The words, without marks.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.0.split(' ').filter(|word| !matches!(*word, "" | "," | ":" | "?"))
+        self.text.split(' ').filter(|word| !matches!(*word, "" | "," | ":" | "?"))
     }
 
     pub fn count(&self) -> usize {
@@ -62,7 +94,7 @@ impl Normal {
 
     /// Whether the words after the blank at `at` are this phrase.
     fn matches(&self, at: usize, phrase: &str) -> bool {
-        let rest = &self.0.as_bytes()[at + 1..];
+        let rest = &self.text.as_bytes()[at + 1..];
         match phrase.strip_suffix('*') {
             Some(beginning) => rest.starts_with(beginning.as_bytes()),
             None => rest.strip_prefix(phrase.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' ')),
@@ -70,9 +102,14 @@ impl Normal {
     }
 }
 
+/// One of 128 bits for the first two bytes of a word.
+fn beginning(first: u8, second: u8) -> u128 {
+    1 << ((u32::from(first) * 31 + u32::from(second)) % 128)
+}
+
 /// Scripts without blanks between words have no whole words to match.
-fn is_unspaced(phrase: &str) -> bool {
-    phrase.starts_with(|c| c >= '\u{2e80}')
+fn is_unspaced(c: char) -> bool {
+    c >= '\u{2e80}'
 }
 
 fn end(word: &mut String, out: &mut String) {
