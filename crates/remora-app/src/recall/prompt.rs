@@ -37,7 +37,7 @@ const FEWEST_CHARACTERS: usize = 12;
 /// A character of a script without spaces says as much as this many letters.
 const LETTERS_A_CHARACTER: usize = 3;
 /// Limit for memories with a prompt, in tokens, without the frame around them.
-pub(super) const MOST_TOKENS: u64 = 300;
+pub(super) const MOST_TOKENS: u64 = 390;
 /// What the frame and its heading take.
 const FRAME_TOKENS: u64 = 60;
 

@@ -196,7 +196,7 @@ impl Default for Memory {
     fn default() -> Self {
         Self {
             auto_retrieve_enabled: true,
-            auto_retrieve_max_results: 6,
+            auto_retrieve_max_results: 8,
             auto_retrieve_ms: 80,
             auto_retrieve_min_score: 0.5,
             file_context_enabled: true,
