@@ -1,6 +1,5 @@
 //! What belongs together, or says the same.
 
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use remora_core::document::RecordKind;
@@ -35,11 +34,9 @@ pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
 /// Folds hits that say the same into the best of them. Says how many are gone.
 pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
     let before = hits.len();
-    let mut kept: Vec<(Shown, HashSet<u64>)> = Vec::with_capacity(before);
+    let mut kept: Vec<(Shown, Vec<u64>)> = Vec::with_capacity(before);
     for shown in hits.drain(..) {
-        let beginning = remora_core::text::prefix(&shown.text, MOST_BYTES);
-        let own: HashSet<u64> =
-            spans(beginning).map(|(start, end)| hash(&beginning.as_bytes()[start..end])).collect();
+        let own = words(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
             other.hit.kind == shown.hit.kind
                 && other.hit.project_id == shown.hit.project_id
@@ -54,6 +51,16 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
     before - hits.len()
 }
 
+/// Hashes of the words at the beginning of a text: each once, in order.
+fn words(text: &str) -> Vec<u64> {
+    let beginning = remora_core::text::prefix(text, MOST_BYTES);
+    let spans = spans(beginning);
+    let mut words: Vec<u64> = spans.map(|(start, end)| hash(&beginning.as_bytes()[start..end])).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
 fn hash(word: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     word.to_ascii_lowercase().hash(&mut hasher);
@@ -61,10 +68,11 @@ fn hash(word: &[u8]) -> u64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of a text")]
-fn are_same(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
-    if a.len().min(b.len()) < LEAST_WORDS {
+fn are_same(a: &[u64], b: &[u64]) -> bool {
+    let (shorter, longer) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    if shorter.len() < LEAST_WORDS || (shorter.len() as f64) < SAME * longer.len() as f64 {
         return false;
     }
-    let shared = a.intersection(b).count();
+    let shared = shorter.iter().filter(|word| longer.binary_search(word).is_ok()).count();
     shared as f64 >= SAME * (a.len() + b.len() - shared) as f64
 }

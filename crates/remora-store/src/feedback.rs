@@ -168,24 +168,26 @@ impl Store {
     /// Whether a turn or a summary retells what somebody called wrong: with a verdict, or in a later turn of the session.
     /// A summary that was written after the correction does not.
     pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        let (from, same_turn) = match record.kind {
-            RecordKind::Turn => (
-                "user_prompts AS r JOIN observations AS o
-                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number",
-                "true",
-            ),
-            RecordKind::Summary => (
-                "session_summaries AS r JOIN observations AS o ON o.session_id = r.session_id",
-                "o.prompt_number = r.prompt_number",
-            ),
+        let (retelling, same_turn) = match record.kind {
+            RecordKind::Turn => {
+                ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
+            }
+            RecordKind::Summary => ("session_summaries", "o.session_id = r.session_id"),
             _ => return Ok(false),
         };
-        // What replaces an observation of its own turn says it better, and calls nothing wrong.
+        // Few observations are wrong or superseded, so these are looked at first. What replaces an observation of its own turn
+        // says it better, and calls nothing wrong.
         let sql = format!(
-            "SELECT 1 FROM {from} LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE r.id = ?1 AND (f.wrong > f.useful OR {same_turn} AND o.superseded_by IS NOT NULL AND NOT EXISTS (
+            "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
+                 CROSS JOIN observations AS o ON o.id = f.observation_id
+                 CROSS JOIN {retelling} AS r ON r.id = ?1 AND {same_turn}
+             WHERE f.wrong > f.useful
+             UNION ALL
+             SELECT 1 FROM {retelling} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
+                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number
+             WHERE r.id = ?1 AND o.superseded_by IS NOT NULL AND NOT EXISTS (
                  SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
-                 AND next.prompt_number = o.prompt_number))"
+                 AND next.prompt_number = o.prompt_number)"
         );
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }

@@ -216,9 +216,10 @@ fn texts(store: &Store, hit: &Hit) -> Result<Vec<(String, Role)>, StoreError> {
     let RecordId { kind, number } = hit.id;
     let parts: Vec<String> = match kind {
         RecordKind::Observation => {
-            let Some(row) = store.observation(ObservationId(number))? else { return Ok(Vec::new()) };
-            let observation = row.observation;
-            observation.facts.into_iter().chain([observation.narrative]).collect()
+            let Some((narrative, facts)) = store.narrative(ObservationId(number))? else {
+                return Ok(Vec::new());
+            };
+            facts.into_iter().chain([narrative]).collect()
         }
         RecordKind::Summary => {
             let Some(row) = store.summary(SummaryId(number))? else { return Ok(Vec::new()) };

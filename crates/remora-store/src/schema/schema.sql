@@ -187,6 +187,7 @@ CREATE UNIQUE INDEX observations_by_content ON observations (session_id, content
 -- With what the start of a session chooses by, so that it reads no observation that it does not inject.
 CREATE INDEX observations_by_project ON observations (project_id, created_at, superseded_by, type)
     WHERE deleted_at IS NULL;
+CREATE INDEX observations_superseded ON observations (session_id, prompt_number) WHERE superseded_by IS NOT NULL;
 CREATE INDEX observations_pinned ON observations (project_id, created_at) WHERE pinned_at IS NOT NULL;
 
 CREATE TABLE observation_files (
@@ -227,6 +228,7 @@ CREATE TABLE observation_feedback (
     -- When it was last fetched, cited, or called useful.
     last_used_at   INTEGER
 ) STRICT;
+CREATE INDEX observation_feedback_wrong ON observation_feedback (observation_id) WHERE wrong > useful;
 
 CREATE TABLE session_summaries (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
