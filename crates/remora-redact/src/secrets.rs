@@ -17,6 +17,7 @@ mod literal;
 mod names;
 mod prefilter;
 mod value;
+mod view;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,6 +27,8 @@ use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::rules::{COUNT, RULES, SHAPES};
+
+use view::View;
 
 pub use names::names_a_secret;
 
@@ -88,6 +91,9 @@ const LONGEST_LINE: usize = 4096;
 /// text in which that takes more rounds than this was made to do so.
 const ROUNDS: usize = 8;
 
+/// How often a text may have been escaped: an entity within a URL within JSON.
+const ESCAPED: usize = 3;
+
 const MARK: &str = "[redacted:";
 
 /// Replaces every secret in `text` by `[redacted:kind]`; `Cow::Borrowed` when nothing was found.
@@ -117,14 +123,27 @@ struct Secret {
 
 /// All secrets of the text in order, none of which overlaps another or a mark left by an earlier redaction.
 fn secrets_in(text: &str) -> Vec<Secret> {
+    let found = search(text, ESCAPED);
+    if found.is_empty() {
+        return found;
+    }
+    without_marks(text, merged(found))
+}
+
+/// The secrets of the text, and those of the view behind its escapes, which may be escaped `again` themselves.
+fn search(text: &str, again: usize) -> Vec<Secret> {
     let mut search =
         Search { text, found: Vec::new(), read_to: 0, read_whole: Vec::new(), key_marks: Vec::new() };
     prefilter::for_each_hit(text.as_bytes(), |rule, hit| search.try_rule(rule, hit));
     blocks::private_keys(text, &search.key_marks, &mut search.found);
-    if search.found.is_empty() {
-        return search.found;
+    let mut found = search.found;
+    if again > 0
+        && let Some(view) = View::of(text)
+    {
+        let behind = self::search(&view.text, again - 1).into_iter();
+        found.extend(behind.map(|secret| Secret { range: view.original(&secret.range), kind: secret.kind }));
     }
-    without_marks(text, merged(search.found))
+    found
 }
 
 struct Search<'t> {

@@ -1,5 +1,6 @@
 //! What the crate promises, seen from outside.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "tests print their figures")]
 
 mod secrets;

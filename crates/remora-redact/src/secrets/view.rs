@@ -1,0 +1,280 @@
+//! The text behind its escapes, with a map back to the text as it was written.
+//!
+//! Colours of a terminal, entities and tags of HTML, percent-encoding, escapes of JSON and the doubled quotes of CSV
+//! and SQL stand between a name and its value, or within them. No rule knows about any of these: where a text
+//! has escapes, the rules are applied once more to a view without them, and what is found there is redacted in the
+//! original. A text without escapes costs one look at a few rare bytes.
+
+use std::ops::Range;
+
+use super::names::is_in;
+
+/// No tag of HTML that only formats text is longer.
+const LONGEST_TAG: usize = 200;
+
+/// A sequence that sets a title or a link of the terminal is longer than any colour.
+const LONGEST_SEQUENCE: usize = 256;
+
+/// Elements that format text or lay it out; elements of data, such as `<password>`, are none of them.
+const FORMATTING: &str = "a abbr b br code del div dfn em font h1 h2 h3 h4 h5 h6 i ins kbd label li mark ol p pre q s \
+                          samp section small span strong sub sup tt u ul var";
+
+/// A text without its escapes.
+pub(super) struct View {
+    pub(super) text: String,
+    pieces: Vec<Piece>,
+}
+
+/// A stretch of the view and where it comes from. Either both have the same bytes, or the original is an escape.
+struct Piece {
+    start: usize,
+    original: Range<usize>,
+    is_escape: bool,
+}
+
+impl View {
+    /// The text without escapes, if it has any.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut view = View { text: String::new(), pieces: Vec::new() };
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(next) = next_candidate(bytes, at) {
+            let Some(escape) = Escape::at(bytes, next) else {
+                at = next + 1;
+                continue;
+            };
+            if view.text.is_empty() {
+                view.text.reserve(text.len());
+            }
+            view.copy(text, copied..next);
+            at = next + escape.length;
+            view.decode(escape.meaning, next..at);
+            copied = at;
+        }
+        if copied == 0 {
+            return None;
+        }
+        view.copy(text, copied..bytes.len());
+        Some(view)
+    }
+
+    fn copy(&mut self, text: &str, original: Range<usize>) {
+        if !original.is_empty() {
+            self.pieces.push(Piece { start: self.text.len(), original: original.clone(), is_escape: false });
+            self.text.push_str(&text[original]);
+        }
+    }
+
+    fn decode(&mut self, meaning: Option<char>, original: Range<usize>) {
+        if let Some(meaning) = meaning {
+            self.pieces.push(Piece { start: self.text.len(), original, is_escape: true });
+            self.text.push(meaning);
+        }
+    }
+
+    /// The stretch of the original that a stretch of the view was read from.
+    pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
+        if range.is_empty() {
+            return 0..0;
+        }
+        let first = self.piece_at(range.start);
+        let last = self.piece_at(range.end - 1);
+        let start = first.original.start + if first.is_escape { 0 } else { range.start - first.start };
+        let end =
+            if last.is_escape { last.original.end } else { last.original.start + range.end - last.start };
+        start..end
+    }
+
+    fn piece_at(&self, at: usize) -> &Piece {
+        &self.pieces[self.pieces.partition_point(|piece| piece.start <= at) - 1]
+    }
+}
+
+/// Where the next byte is that may begin an escape.
+fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
+    // Most bytes begin nothing, so this table is looked at once for each of them.
+    const BEGINS: [bool; 256] = {
+        let mut begins = [false; 256];
+        let mut next = 0;
+        let candidates = b"\x1b&%\\\"'<[^";
+        while next < candidates.len() {
+            begins[candidates[next] as usize] = true;
+            next += 1;
+        }
+        begins
+    };
+    bytes[at..].iter().position(|byte| BEGINS[usize::from(*byte)]).map(|length| at + length)
+}
+
+/// What an escape means, if anything, and its length.
+struct Escape {
+    meaning: Option<char>,
+    length: usize,
+}
+
+impl Escape {
+    fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        let rest = &bytes[at..];
+        match rest {
+            [0x1b, ..] => {
+                Some(Escape { meaning: None, length: 1 + sequence_length(&rest[1..]).unwrap_or(0) })
+            }
+            // A terminal's escape that lost its first byte, or shows it.
+            [b'^', b'[', b'[', ..] => {
+                colour_length(&rest[2..]).map(|length| Escape { meaning: None, length: length + 2 })
+            }
+            [b'[', ..] => colour_length(rest).map(|length| Escape { meaning: None, length }),
+            [b'&', ..] => entity(rest),
+            [b'%', ..] => percent(rest),
+            [b'\\', ..] => backslash(rest),
+            [b'<', ..] => tag(rest),
+            [b'"' | b'\'', ..] => doubled_quote(bytes, at),
+            _ => None,
+        }
+    }
+}
+
+/// The length of what follows the escape byte of a terminal's sequence.
+fn sequence_length(rest: &[u8]) -> Option<usize> {
+    match rest.first()? {
+        b'[' => {
+            let parameters = rest[1..].iter().take(32).take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
+            matches!(rest.get(1 + parameters)?, 0x40..=0x7e).then_some(parameters + 2)
+        }
+        // A title or a link, up to a bell or an escaped backslash.
+        b']' => {
+            let near = &rest[..rest.len().min(LONGEST_SEQUENCE)];
+            let end = memchr::memchr2(0x07, 0x1b, near)?;
+            Some(if near[end] == 0x07 { end + 1 } else { end + 2 }.min(rest.len()))
+        }
+        b'(' | b')' if rest.get(1).is_some_and(u8::is_ascii_alphanumeric) => Some(2),
+        b'7' | b'8' | b'=' | b'>' | b'M' | b'c' => Some(1),
+        _ => None,
+    }
+}
+
+/// `[1;32m`, but not the `[5m]` of a range.
+fn colour_length(rest: &[u8]) -> Option<usize> {
+    let parameters =
+        rest[1..].iter().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    let end = 1 + parameters;
+    (parameters > 0 && rest.get(end) == Some(&b'm') && rest.get(end + 1) != Some(&b']')).then_some(end + 1)
+}
+
+fn entity(rest: &[u8]) -> Option<Escape> {
+    const NAMED: [(&[u8], char); 16] = [
+        (b"quot", '"'),
+        (b"apos", '\''),
+        (b"lt", '<'),
+        (b"gt", '>'),
+        (b"amp", '&'),
+        (b"nbsp", ' '),
+        (b"colon", ':'),
+        (b"equals", '='),
+        (b"lowbar", '_'),
+        (b"period", '.'),
+        (b"comma", ','),
+        (b"semi", ';'),
+        (b"sol", '/'),
+        (b"dollar", '$'),
+        (b"excl", '!'),
+        (b"num", '#'),
+    ];
+    let end = rest.iter().take(12).position(|byte| *byte == b';')?;
+    let name = &rest[1..end];
+    let meaning = match name {
+        [b'#', b'x' | b'X', hex @ ..] => number(hex, 16)?,
+        [b'#', decimal @ ..] => number(decimal, 10)?,
+        _ => NAMED.iter().find(|(known, _)| name.eq_ignore_ascii_case(known))?.1,
+    };
+    let meaning = if meaning == '\u{a0}' { ' ' } else { meaning };
+    Some(Escape { meaning: Some(meaning), length: end + 1 })
+}
+
+fn percent(rest: &[u8]) -> Option<Escape> {
+    let byte = |at: usize| {
+        let [b'%', high, low] = rest.get(at * 3..at * 3 + 3)? else { return None };
+        Some(hex_digit(*high)? << 4 | hex_digit(*low)?)
+    };
+    let first = byte(0)?;
+    let length = match first {
+        b'\t' | b'\n' | b'\r' | 0x20..=0x7e => 1,
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return None,
+    };
+    let mut character = [first, 0, 0, 0];
+    for (at, place) in character.iter_mut().enumerate().take(length).skip(1) {
+        *place = byte(at)?;
+    }
+    let meaning = std::str::from_utf8(&character[..length]).ok()?.chars().next();
+    Some(Escape { meaning, length: length * 3 })
+}
+
+/// `\u0022`, `\x22`, also escaped once more, and the spellings of a terminal's escape in source code.
+fn backslash(rest: &[u8]) -> Option<Escape> {
+    let slashes = rest.iter().take(8).take_while(|byte| **byte == b'\\').count();
+    let (code, length) = match &rest[slashes..] {
+        [b'u', b'{', ..] => return None,
+        [b'u', hex @ ..] => (number(hex.get(..4)?, 16)?, slashes + 5),
+        [b'x', hex @ ..] => (number(hex.get(..2)?, 16).filter(char::is_ascii)?, slashes + 3),
+        [b'0', b'3', b'3', b'[', ..] => ('\u{1b}', slashes + 3),
+        [b'e', b'[', ..] => ('\u{1b}', slashes + 1),
+        _ => return None,
+    };
+    if code == '\u{1b}' {
+        let sequence = sequence_length(&rest[length..]).unwrap_or(0);
+        return Some(Escape { meaning: None, length: length + sequence });
+    }
+    (!code.is_control() || matches!(code, '\n' | '\t' | '\r'))
+        .then_some(Escape { meaning: Some(code), length })
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<char> {
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u32::from_str_radix(digits, radix).ok().and_then(char::from_u32).filter(|meaning| *meaning != '\0')
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// A tag that only formats: `</span>`.
+fn tag(rest: &[u8]) -> Option<Escape> {
+    let name_at = if rest.get(1) == Some(&b'/') { 2 } else { 1 };
+    let length = rest[name_at..].iter().take(8).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let name = std::str::from_utf8(&rest[name_at..name_at + length]).ok()?;
+    if length == 0 || !is_in(FORMATTING, name) {
+        return None;
+    }
+    let after = &rest[name_at + length..];
+    let end = match after.first()? {
+        b'>' => 0,
+        b' ' | b'/' => {
+            let near = &after[..after.len().min(LONGEST_TAG)];
+            memchr::memchr2(b'>', b'\n', near).filter(|end| near[*end] == b'>')?
+        }
+        _ => return None,
+    };
+    let breaks_line =
+        matches!(name, "br" | "div" | "li" | "p" | "pre" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6");
+    Some(Escape { meaning: breaks_line.then_some('\n'), length: name_at + length + end + 1 })
+}
+
+/// `""name""`: quotes that are doubled because they stand within quotes. An empty string has neither a name before
+/// it nor a value behind it.
+fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
+    let quote = bytes[at];
+    let length = bytes[at..].iter().take(8).take_while(|byte| **byte == quote).count();
+    if length < 2 {
+        return None;
+    }
+    let is_content = |byte: Option<&u8>, outside: &[u8]| {
+        byte.is_some_and(|byte| byte.is_ascii_graphic() && !outside.contains(byte))
+    };
+    let opens = is_content(bytes.get(at + length), b",;:)]}.+=<>|\\");
+    let closes = is_content(at.checked_sub(1).map(|before| &bytes[before]), b"=(,:[{+<>|\\");
+    (opens || closes).then_some(Escape { meaning: Some(char::from(quote)), length })
+}
