@@ -13,9 +13,11 @@
 mod assignment;
 mod blocks;
 mod header;
+mod lines;
 mod literal;
 mod names;
 mod prefilter;
+mod table;
 mod value;
 mod view;
 
@@ -56,9 +58,11 @@ pub enum Find {
     /// The keyword begins a word, at least so many letters, digits, `_` or `-` follow it, and the pattern
     /// matches from the keyword on.
     At(usize),
-    /// The keyword begins a word, exactly so many letters and digits and then a dot follow it, and the pattern
-    /// matches from the keyword on.
-    Dotted(usize),
+    /// The same for tokens in base64: `+`, `/`, `=` and `%` count, too.
+    Encoded(usize),
+    /// The keyword begins a word, so many letters and digits and then a dot follow it (at least, at most), and the
+    /// pattern matches from the keyword on.
+    Dotted(usize, usize),
     /// The pattern matches from so many bytes before the keyword on.
     Behind(usize),
     /// The keyword begins a word, one of these literals follows on the same line, and the pattern matches from
@@ -132,8 +136,14 @@ fn secrets_in(text: &str) -> Vec<Secret> {
 
 /// The secrets of the text, and those of the view behind its escapes, which may be escaped `again` themselves.
 fn search(text: &str, again: usize) -> Vec<Secret> {
-    let mut search =
-        Search { text, found: Vec::new(), read_to: 0, read_whole: Vec::new(), key_marks: Vec::new() };
+    let mut search = Search {
+        text,
+        found: Vec::new(),
+        read_to: 0,
+        header_to: 0,
+        read_whole: Vec::new(),
+        key_marks: Vec::new(),
+    };
     prefilter::for_each_hit(text.as_bytes(), |rule, hit| search.try_rule(rule, hit));
     blocks::private_keys(text, &search.key_marks, &mut search.found);
     let mut found = search.found;
@@ -151,6 +161,8 @@ struct Search<'t> {
     found: Vec<Secret>,
     /// How far assignments were read: a name may hold several keywords.
     read_to: usize,
+    /// The end of the last line that was looked at as the first row of a table.
+    header_to: usize,
     /// The rules that were tried on the whole text already.
     read_whole: Vec<usize>,
     /// Where `PRIVATE KEY` stands.
@@ -167,11 +179,18 @@ impl Search<'_> {
                     self.try_pattern(index, hit.start, REACH);
                 }
             }
-            Find::Dotted(length) => {
+            Find::Encoded(least) => {
+                let body = bytes[hit.end..].iter().take(least).take_while(|byte| is_token(**byte)).count();
+                if begins_word(bytes, hit.start) && body == least {
+                    self.try_pattern(index, hit.start, REACH);
+                }
+            }
+            Find::Dotted(least, most) => {
                 let after = &bytes[hit.end..];
-                if after.get(length) == Some(&b'.')
+                let length = word_length(after, most);
+                if (least..=most).contains(&length)
+                    && after.get(length) == Some(&b'.')
                     && begins_word(bytes, hit.start)
-                    && word_length(after, length) == length
                 {
                     self.try_pattern(index, hit.start, REACH);
                 }
@@ -199,6 +218,9 @@ impl Search<'_> {
                 }
             }
             Find::Hand(Reader::Assignment) => {
+                if hit.start >= self.header_to && assignment::may_be_column(self.text, &hit) {
+                    self.header_to = table::columns(self.text, &hit, &mut self.found);
+                }
                 if hit.start >= self.read_to
                     && !self.is_found(hit.start)
                     && let Some(name_end) = assignment::read(self.text, &hit, &mut self.found)

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "aws-secret-key",
         keywords: &["AKIA", "ASIA"],
         find: Find::At(16),
-        pattern: r#"A[KS]IA[A-Z0-9]{16}[\s,:;|"'=]{1,8}(?P<secret>[A-Za-z0-9/+]{40})\b"#,
+        pattern: r#"A[KS]IA[A-Z0-9]{16}[\s,:;|"'=]{1,8}(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#,
         samples: &[concat!("AK", "IASPNBLOHGOKE5CJNS,ZjSNO66Obcua9AoEYuTf", "7ZhJb7lStyIFu0GgFb3k")],
         secrets: &[concat!("Zj", "SNO66Obcua9AoEYuTf7ZhJb7lStyIFu0GgFb3k")],
     },
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "aws-bedrock-key",
         keywords: &["ABSKQmVkcm9ja", "bedrock-api-key-"],
-        find: Find::At(20),
+        find: Find::Encoded(20),
         pattern: r"(?:ABSKQmVkcm9ja|bedrock-api-key-)[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[
             concat!(
@@ -338,7 +338,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "fly-token",
         keywords: &["fo1_", "fm1a_", "fm1r_", "fm2_"],
-        find: Find::At(16),
+        find: Find::Encoded(16),
         pattern: r"f(?:o1|m1[ar]|m2)_[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[
             concat!("fo", "1_o6Q1AALEr4oCBBSZ38vqsto7h0b-s1D8YGSP0S25ekY"),
@@ -514,7 +514,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "1password-token",
         keywords: &["ops_ey"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"ops_ey[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[concat!(
             "op",

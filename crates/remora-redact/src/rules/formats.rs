@@ -189,7 +189,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "jwt",
         keywords: &["ZXlK"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"ZXlK[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[concat!(
             "ZX",

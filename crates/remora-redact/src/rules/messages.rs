@@ -148,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "sendgrid-key",
         keywords: &["SG."],
-        find: Find::Dotted(22),
+        find: Find::Dotted(22, 22),
         pattern: r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{30,}",
         samples: &[concat!("SG", ".5XbcgUEk9q4Gi5b4GYo7lu.uRG0yXmoroRLCKsd9XWG0QK8H5mzhmYsjqatZaQu9y", "b")],
         secrets: &[],

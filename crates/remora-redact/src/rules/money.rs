@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "stripe-webhook-secret",
         keywords: &["whsec_"],
-        find: Find::At(20),
+        find: Find::Encoded(20),
         pattern: r"whsec_[A-Za-z0-9+/_-]{20,}={0,2}",
         samples: &[concat!("wh", "sec_jrlBsCuzjslPGyVz7uyXdOH3gGlKSLb2")],
         secrets: &[],

@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "airtable-token",
         keywords: &["pat"],
-        find: Find::Dotted(14),
+        find: Find::Dotted(14, 14),
         pattern: r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
         samples: &[concat!(
             "pa",
@@ -85,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "grafana-token",
         keywords: &["glc_", "glsa_"],
-        find: Find::At(32),
+        find: Find::Encoded(32),
         pattern: r"gl(?:c_[A-Za-z0-9+/]{32,}={0,2}|sa_[A-Za-z0-9]{32}_[0-9A-Fa-f]{8})",
         samples: &[
             concat!(
@@ -146,7 +146,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "sentry-token",
         keywords: &["sntrys_", "sntryu_", "sntrya_"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"sntry[sua]_[A-Za-z0-9+/=_-]{40,}",
         samples: &[
             concat!(
@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "dynatrace-token",
         keywords: &["dt0c01.", "dt0s01.", "dt0s16."],
-        find: Find::Dotted(24),
+        find: Find::Dotted(24, 24),
         pattern: r"dt0[a-z0-9]{3}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
         samples: &[concat!(
             "dt",
@@ -336,7 +336,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "harness-key",
         keywords: &["pat.", "sat."],
-        find: Find::Dotted(22),
+        find: Find::Dotted(22, 22),
         pattern: r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
         samples: &[concat!(
             "pa",

@@ -1,13 +1,17 @@
 //! The text behind its escapes, with a map back to the text as it was written.
 //!
-//! Colours of a terminal, entities and tags of HTML, percent-encoding, escapes of JSON and the doubled quotes of CSV
-//! and SQL stand between a name and its value, or within them. No rule knows about any of these: where a text
+//! Colours of a terminal, entities and tags of HTML, percent-encoding, escapes of JSON, the doubled quotes of CSV
+//! and SQL, and what logs and pagers put before each line stand between a name and its value, or within them. No rule knows about any of these: where a text
 //! has escapes, the rules are applied once more to a view without them, and what is found there is redacted in the
 //! original. A text without escapes costs one look at a few rare bytes.
 
 use std::ops::Range;
 
+use super::lines::prefix_length;
 use super::names::is_in;
+
+/// How far the prefix of a line is followed.
+const LONGEST_PREFIX: usize = 160;
 
 /// No tag of HTML that only formats text is longer.
 const LONGEST_TAG: usize = 200;
@@ -37,10 +41,10 @@ impl View {
     pub(super) fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut view = View { text: String::new(), pieces: Vec::new() };
-        let mut copied = 0;
-        let mut at = 0;
+        let mut copied = line_prefix(text, 0);
+        let mut at = copied;
         while let Some(next) = next_candidate(bytes, at) {
-            let Some(escape) = Escape::at(bytes, next) else {
+            let Some(escape) = Escape::at(text, next) else {
                 at = next + 1;
                 continue;
             };
@@ -97,7 +101,7 @@ fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
     const BEGINS: [bool; 256] = {
         let mut begins = [false; 256];
         let mut next = 0;
-        let candidates = b"\x1b&%\\\"'<[^";
+        let candidates = b"\x1b&%\\\"'<[^\n";
         while next < candidates.len() {
             begins[candidates[next] as usize] = true;
             next += 1;
@@ -114,9 +118,14 @@ struct Escape {
 }
 
 impl Escape {
-    fn at(bytes: &[u8], at: usize) -> Option<Self> {
+    fn at(text: &str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
         let rest = &bytes[at..];
         match rest {
+            [b'\n', ..] => {
+                let prefix = line_prefix(text, at + 1);
+                (prefix > 0).then_some(Escape { meaning: Some('\n'), length: 1 + prefix })
+            }
             [0x1b, ..] => {
                 Some(Escape { meaning: None, length: 1 + sequence_length(&rest[1..]).unwrap_or(0) })
             }
@@ -127,9 +136,9 @@ impl Escape {
             [b'[', ..] => colour_length(rest).map(|length| Escape { meaning: None, length }),
             [b'&', ..] => entity(rest),
             [b'%', ..] => percent(rest),
+            [b'"' | b'\'', ..] | [b'\\', b'"' | b'\'', ..] => doubled_quote(bytes, at),
             [b'\\', ..] => backslash(rest),
             [b'<', ..] => tag(rest),
-            [b'"' | b'\'', ..] => doubled_quote(bytes, at),
             _ => None,
         }
     }
@@ -266,15 +275,29 @@ fn tag(rest: &[u8]) -> Option<Escape> {
 /// `""name""`: quotes that are doubled because they stand within quotes. An empty string has neither a name before
 /// it nor a value behind it.
 fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
-    let quote = bytes[at];
-    let length = bytes[at..].iter().take(8).take_while(|byte| **byte == quote).count();
-    if length < 2 {
+    // The quote itself may be escaped.
+    let quote = &bytes[at..at + 1 + usize::from(bytes[at] == b'\\')];
+    let count = bytes[at..].chunks(quote.len()).take(4).take_while(|next| *next == quote).count();
+    if count < 2 {
         return None;
     }
+    let length = count * quote.len();
     let is_content = |byte: Option<&u8>, outside: &[u8]| {
         byte.is_some_and(|byte| byte.is_ascii_graphic() && !outside.contains(byte))
     };
     let opens = is_content(bytes.get(at + length), b",;:)]}.+=<>|\\");
     let closes = is_content(at.checked_sub(1).map(|before| &bytes[before]), b"=(,:[{+<>|\\");
-    (opens || closes).then_some(Escape { meaning: Some(char::from(quote)), length })
+    (opens || closes).then_some(Escape { meaning: Some(char::from(quote[quote.len() - 1])), length })
+}
+
+/// The length of what a log or a pager puts before the line that begins at `at`.
+fn line_prefix(text: &str, at: usize) -> usize {
+    // Hardly any line begins like this, so the rest of it is not looked at.
+    let begins = text.as_bytes()[at..].iter().find(|byte| **byte != b' ');
+    if !begins.is_some_and(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || b"[(<".contains(byte))
+    {
+        return 0;
+    }
+    let near = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_PREFIX))];
+    prefix_length(near.split('\n').next().unwrap_or(""))
 }
