@@ -535,4 +535,66 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("A3", "-OFGOVP-LD6SPF-C7B55-CRYOZ-65FG7-2GJZL")],
         secrets: &[],
     },
+    Rule {
+        kind: "cockroach-key",
+        keywords: &["CCDB1_"],
+        find: Find::At(60),
+        pattern: r"CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}",
+        samples: &[concat!("CC", "DB1_7MTUWpSQ0Bp0pszvOMxK4Y_lHSN9IJBdLpaBG8MchPq6llSwPpTn3pbs", "HroQzUG")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "mongodb-atlas-key",
+        keywords: &["mdb_sa_sk_"],
+        find: Find::At(30),
+        pattern: r"mdb_sa_sk_[A-Za-z0-9_-]{30,}",
+        samples: &[concat!("md", "b_sa_sk_rogMY1WVUfXQZIYeM3XLrkMpBvg4a3iK4FSatJdt")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "xata-key",
+        keywords: &["xau_"],
+        find: Find::At(30),
+        pattern: r"xau_[A-Za-z0-9]{30,}",
+        samples: &[concat!("xa", "u_wBIwWqi0KegZFCa31pCFOao3sWJV2EVGQVOqstQb")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "cloudflare-tunnel-token",
+        keywords: &["eyJhIjoi"],
+        find: Find::At(80),
+        pattern: r"eyJhIjoi[A-Za-z0-9+/_-]{80,}={0,2}",
+        samples: &[concat!(
+            "ey",
+            "JhIjoidWZ2h7GGbhigZthhaOzXQNbczS2PFassurQK1OWzBCldaLW7Wa3ugD",
+            "e4pFXlV23u3zXjR5AA1mytEZX5tuO6tin4inL2yDPjatNTIcRAYQdiWmJCwg",
+            "YQlyqxdtkX1JFdg5IMSRqYKHca"
+        )],
+        secrets: &[],
+    },
+    // What `aws ssm get-parameter` prints.
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r#"(?s)SecureString["'\\n\s,|+-]{1,200}?Value[\\"']*\s{0,40}[:=|]\s{0,40}[\\"']*(?P<secret>[^"'\s|\\]+)"#,
+        samples: &[
+            concat!(
+                "{\"",
+                "Name\": \"/prod/db\", \"Type\": \"SecureString\", \"Value\": \"oJawi8M",
+                "SFP20\", \"Version\": 1}"
+            ),
+            concat!("Ty", "pe: SecureString\nValue: tUUozydC72f0"),
+            concat!("| ", " Type   |  SecureString |\n|  Value  |  kAWWHDrL4IRs  |"),
+        ],
+        secrets: &[concat!("oJ", "awi8MSFP20"), concat!("tU", "UozydC72f0"), concat!("kA", "WWHDrL4IRs")],
+    },
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r"SecureString(?:\t|\\t)(?P<secret>[^\t\n\\]+)(?:\t|\\t)[0-9]+",
+        samples: &[concat!("/p", "rod/db	SecureString	RMxWI1J5whWe	3")],
+        secrets: &[concat!("RM", "xWI1J5whWe")],
+    },
 ];

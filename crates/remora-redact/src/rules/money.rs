@@ -150,4 +150,33 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("FL", "WSECK_TEST-b122d99b2907b0fef3bad0bc78c8ce7a-X")],
         secrets: &[],
     },
+    Rule {
+        kind: "adyen-key",
+        keywords: &["AQE"],
+        find: Find::Encoded(60),
+        pattern: r#"AQE[a-z]h[A-Za-z0-9+/=]{40,}-[A-Za-z0-9+/=]{20,}-[^\s"'\\]{10,}"#,
+        samples: &[concat!(
+            "AQ",
+            "EyhcgbMJOVG3UpN/3T9zZ/cW4LoOSjgZ8iJX0iXnCfGTZIm1CYChXuNOb8hC",
+            "RbE-sj6OMpxvr10fFI5XvLGD/XOSW/N2KxB8NW6cL/0p=-ODYFRYly8cfzOY",
+            "F2"
+        )],
+        secrets: &[],
+    },
+    Rule {
+        kind: "paddle-key",
+        keywords: &["pdl_live_", "pdl_sdbx_"],
+        find: Find::At(30),
+        pattern: r"pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{30,}",
+        samples: &[concat!("pd", "l_live_apikey_257a1m6npljbiv1xjtf2fmuwx7_pte89q7BZsn8vvLepDx", "7FA_HH2")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "mollie-key",
+        keywords: &["live_", "test_"],
+        find: Find::At(30),
+        pattern: r"(?:live|test)_[A-Za-z0-9]{30}\b",
+        samples: &[concat!("li", "ve_aMXuqbvpqQ6nrSBoeGUcmYgOs96sMy")],
+        secrets: &[],
+    },
 ];
