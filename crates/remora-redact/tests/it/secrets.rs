@@ -23,7 +23,7 @@ fn samples() -> impl Iterator<Item = (&'static Rule, &'static str, &'static str)
 }
 
 /// Whether the text still holds a piece of the secret that the text around the secret does not hold itself.
-fn leaks(redacted: &str, context: &str, secret: &str) -> bool {
+pub(crate) fn leaks(redacted: &str, context: &str, secret: &str) -> bool {
     let redacted = rules().iter().fold(redacted.to_owned(), |text, rule| text.replace(&mark(rule.kind), " "));
     if secret.len() <= HARMLESS {
         return redacted.contains(secret);
