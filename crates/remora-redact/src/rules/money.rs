@@ -171,12 +171,4 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("pd", "l_live_apikey_257a1m6npljbiv1xjtf2fmuwx7_pte89q7BZsn8vvLepDx", "7FA_HH2")],
         secrets: &[],
     },
-    Rule {
-        kind: "mollie-key",
-        keywords: &["live_", "test_"],
-        find: Find::At(30),
-        pattern: r"(?:live|test)_[A-Za-z0-9]{30}\b",
-        samples: &[concat!("li", "ve_aMXuqbvpqQ6nrSBoeGUcmYgOs96sMy")],
-        secrets: &[],
-    },
 ];

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::header::{authorization, cookies};
 use super::lines::{block_scalar, break_length};
 use super::literal::{Ends, bare, cell, ends_line, gap_length, quote_length, quoted, typed, wrapped};
@@ -143,8 +145,8 @@ impl<'t> Name<'t> {
         let end = self.start - self.dashes;
         let start = self.text.floor_char_boundary(end.saturating_sub(LONGEST_LEAD));
         let lead = &self.text[start..end];
-        let line = lead.rfind('\n').map_or(0, |at| at + 1);
-        let escaped = lead.rfind("\\n").map_or(0, |at| at + 2);
+        let line = memchr::memrchr(b'\n', lead.as_bytes()).map_or(0, |at| at + 1);
+        let escaped = memmem::rfind(&lead.as_bytes()[line..], b"\\n").map_or(0, |at| line + at + 2);
         &lead[line.max(escaped)..]
     }
 }

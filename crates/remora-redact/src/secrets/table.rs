@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::Secret;
 use super::lines::{line_at, next_line};
 use super::names::{Class, classify};
@@ -172,8 +174,8 @@ fn header_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
 fn line_start(text: &str, at: usize) -> usize {
     let from = text.floor_char_boundary(at.saturating_sub(LONGEST_ROW));
     let before = &text[from..at];
-    let line = before.rfind('\n').map_or(0, |found| found + 1);
-    let escaped = before.rfind("\\n").map_or(0, |found| found + 2);
+    let line = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |found| found + 1);
+    let escaped = memmem::rfind(&before.as_bytes()[line..], b"\\n").map_or(0, |found| line + found + 2);
     from + line.max(escaped)
 }
 

@@ -10,6 +10,12 @@ use std::ops::Range;
 use super::lines::prefix_length;
 use super::names::is_in;
 
+/// How much of the text before an escape belongs to the view: a name, and what stands before it on its line.
+const BEFORE: usize = 256;
+
+/// How much of the text behind an escape belongs to the view: a value, or the rows of a table.
+const BEHIND: usize = 1024;
+
 /// How far the prefix of a line is followed.
 const LONGEST_PREFIX: usize = 160;
 
@@ -43,24 +49,40 @@ impl View {
         let mut view = View { text: String::new(), pieces: Vec::new() };
         let mut copied = line_prefix(text, 0);
         let mut at = copied;
+        let mut has_escapes = copied > 0;
         while let Some(next) = next_candidate(bytes, at) {
             let Some(escape) = Escape::at(text, next) else {
                 at = next + 1;
                 continue;
             };
-            if view.text.is_empty() {
-                view.text.reserve(text.len());
-            }
-            view.copy(text, copied..next);
+            view.copy_between(text, copied..next, has_escapes);
+            has_escapes = true;
             at = next + escape.length;
             view.decode(escape.meaning, next..at);
             copied = at;
         }
-        if copied == 0 {
+        if !has_escapes {
             return None;
         }
-        view.copy(text, copied..bytes.len());
+        let end = copied.saturating_add(BEHIND).min(bytes.len());
+        view.copy(text, copied..text.ceil_char_boundary(end));
         Some(view)
+    }
+
+    /// Copies what stands between two escapes, without the middle of a long text: the rules have seen that already.
+    fn copy_between(&mut self, text: &str, between: Range<usize>, is_behind: bool) {
+        let behind = if is_behind { BEHIND } else { 0 };
+        if between.len() <= behind + BEFORE {
+            return self.copy(text, between);
+        }
+        let end = text.floor_char_boundary(between.start + behind);
+        let start = text.ceil_char_boundary(between.end - BEFORE);
+        self.copy(text, between.start..end);
+        // A line break keeps both sides apart, and the second one begins with a line if it can.
+        let line = memchr::memchr(b'\n', &text.as_bytes()[start..between.end])
+            .map_or(start, |found| start + found + 1);
+        self.decode(Some('\n'), end..line);
+        self.copy(text, line..between.end);
     }
 
     fn copy(&mut self, text: &str, original: Range<usize>) {
@@ -95,7 +117,7 @@ impl View {
     }
 }
 
-/// Where the next byte is that may begin an escape.
+/// Where the next byte is that may begin an escape, judged by the byte behind it.
 fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
     // Most bytes begin nothing, so this table is looked at once for each of them.
     const BEGINS: [bool; 256] = {
@@ -108,7 +130,25 @@ fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
         }
         begins
     };
-    bytes[at..].iter().position(|byte| BEGINS[usize::from(*byte)]).map(|length| at + length)
+    let is_candidate = |two: &[u8]| {
+        BEGINS[usize::from(two[0])]
+            && match (two[0], two[1]) {
+                (b'"' | b'\'', next) => next == two[0],
+                (b'&', next) => next == b'#' || next.is_ascii_alphabetic(),
+                (b'%', next) => next.is_ascii_hexdigit(),
+                (b'\\', next) => b"ux0e\\\"'".contains(&next),
+                (b'<', next) => next == b'/' || next.is_ascii_lowercase(),
+                (b'[', next) => next.is_ascii_digit(),
+                (b'\n', next) => {
+                    next.is_ascii_digit() || next.is_ascii_uppercase() || b" [(<".contains(&next)
+                }
+                _ => true,
+            }
+    };
+    let found = bytes.get(at..)?.windows(2).position(is_candidate);
+    found
+        .map(|length| at + length)
+        .or_else(|| (at < bytes.len() && bytes.last() == Some(&0x1b)).then(|| bytes.len() - 1))
 }
 
 /// What an escape means, if anything, and its length.
@@ -278,16 +318,17 @@ fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
     // The quote itself may be escaped.
     let quote = &bytes[at..at + 1 + usize::from(bytes[at] == b'\\')];
     let count = bytes[at..].chunks(quote.len()).take(4).take_while(|next| *next == quote).count();
-    if count < 2 {
+    // Three are a string of Python, or begin a field of CSV.
+    if count != 2 && count != 4 {
         return None;
     }
     let length = count * quote.len();
-    let is_content = |byte: Option<&u8>, outside: &[u8]| {
-        byte.is_some_and(|byte| byte.is_ascii_graphic() && !outside.contains(byte))
-    };
-    let opens = is_content(bytes.get(at + length), b",;:)]}.+=<>|\\");
-    let closes = is_content(at.checked_sub(1).map(|before| &bytes[before]), b"=(,:[{+<>|\\");
-    (opens || closes).then_some(Escape { meaning: Some(char::from(quote[quote.len() - 1])), length })
+    let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+    let behind = bytes.get(at + length).copied().unwrap_or(b' ');
+    let opens = behind.is_ascii_alphanumeric() || b"{$#@!^~/".contains(&behind) || !behind.is_ascii();
+    let closes = before.is_ascii_alphanumeric() || b"!?#$%^*~@}".contains(&before) || !before.is_ascii();
+    (before != quote[0] && (opens || closes))
+        .then_some(Escape { meaning: Some(char::from(quote[quote.len() - 1])), length })
 }
 
 /// The length of what a log or a pager puts before the line that begins at `at`.
