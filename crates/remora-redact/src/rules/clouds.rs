@@ -597,4 +597,12 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("/p", "rod/db	SecureString	RMxWI1J5whWe	3")],
         secrets: &[concat!("RM", "xWI1J5whWe")],
     },
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r#""Value\\*"\s*:\s*\\*"(?P<secret>[^"\\]+)\\*"[^{}]{0,200}SecureString"#,
+        samples: &[concat!("\"V", "alue\": \"O2eMFVhJ7pvP\", \"Type\": \"SecureString\"")],
+        secrets: &[concat!("O2", "eMFVhJ7pvP")],
+    },
 ];

@@ -354,7 +354,7 @@ pub(super) const RULES: &[Rule] = &[
             "recovery_phrase",
         ],
         find: Find::At(0),
-        pattern: r#"(?i)(?:mnemonic|(?:seed|recovery)[ _]?phrase)["']?\s{0,3}(?:=|:|is)\s{0,3}["']?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
+        pattern: r#"(?i)(?:mnemonic|(?:seed|recovery)[ _]?phrase)[\\"']*\s{0,3}(?:=|:|is)\s{0,3}[\\"']*(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
         samples: &[concat!(
             "mn",
             "emonic: orbit velvet cactus ripple lemon harbor",

@@ -199,8 +199,8 @@ impl Operator {
         let closing_quote = quote_length(&bytes[at..]);
         let name_quoted = closing_quote > 0;
         at += closing_quote;
-        // `config["password"]`, `config[:password]`
-        let is_index = name_quoted || name.lead().ends_with("[:");
+        // `config["password"]`, `config[:password]`, `user[password]`
+        let is_index = name_quoted || name.lead().ends_with("[:") || name.lead().ends_with('[');
         at += suffix_length(&bytes[at..], is_index);
         let gap = gap_length(&bytes[at..]);
         at += gap;
@@ -232,7 +232,7 @@ impl Operator {
             rest if !name_quoted && let Some(length) = copula_length(rest, gap) => (Sign::Prose, length),
             [b'-', b'>', ..] if gap > 0 => (Sign::Prose, 2),
             [b'-', b' ', ..] if gap == 1 => (Sign::Prose, 1),
-            [b'|', ..] if gap > 0 || name.lead().trim_start().starts_with('|') => (Sign::Border, 1),
+            [b'|', ..] if gap > 0 || name.lead().contains('|') => (Sign::Border, 1),
             // An arrow, the border of a box, and the colon and the sign of equality of Chinese and Japanese.
             [0xe2, 0x86, 0x92, ..] => (Sign::Prose, 3),
             [0xe2, 0x94, 0x82, ..] => (Sign::Border, 3),
@@ -250,6 +250,9 @@ impl Operator {
         }
         let gap_after = gap_length(&bytes[at..]);
         at += gap_after;
+        if sign == Sign::Colon {
+            at += anchor_length(&bytes[at..]);
+        }
         let mut answer = if remark > 0 { Answer::AtPrompt } else { Answer::Behind };
         if matches!(sign, Sign::Equals | Sign::Colon) {
             // A backslash continues a line of a shell.
@@ -270,6 +273,17 @@ impl Operator {
         let operator =
             Operator { sign, value: at, gap_before: gap > 0, gap_after: gap_after > 0, answer, name_quoted };
         (at < bytes.len()).then_some(operator)
+    }
+}
+
+/// An anchor of YAML before a value: `token: &name x`.
+fn anchor_length(rest: &[u8]) -> usize {
+    let [b'&', name @ ..] = rest else { return 0 };
+    let length = name.iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
+    // `password: &str = "x"` has a type there.
+    match &name[length..] {
+        [b' ', next, ..] if length > 0 && *next != b'=' => length + 2,
+        _ => 0,
     }
 }
 
@@ -315,6 +329,7 @@ fn next_element(rest: &[u8]) -> Option<usize> {
         let line_break = break_length(rest.get(opening..)?);
         opening += match rest.get(opening)? {
             _ if line_break > 0 => line_break,
+            b'\\' if rest.get(opening + 1) == Some(&b't') => 2,
             b' ' | b'\t' | b'+' | b'-' => 1,
             _ => break,
         };
@@ -418,8 +433,18 @@ fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place
     let rest = &name.text.as_bytes()[at..];
     let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte);
     let length = rest.iter().take(LONGEST_REMARK).take_while(|byte| is_remark(byte)).count();
-    (class == Class::Password && length > 0 && rest[length..].starts_with(b": "))
-        .then(|| (bare(name.text, at + length + 2, Ends::Prose), Place::Loose))
+    if class != Class::Password || length == 0 {
+        return None;
+    }
+    let value = if rest[length..].starts_with(b": ") {
+        length + 2
+    } else {
+        // `la contrase\u{f1}a del usuario es x`
+        let verb =
+            |verb: &&str| memmem::find(&rest[..length], verb.as_bytes()).map(|found| found + verb.len());
+        [" is ", " es ", " est ", " ist ", " lautet "].iter().find_map(verb)?
+    };
+    Some((bare(name.text, at + value, Ends::Prose), Place::Loose))
 }
 
 /// A flag and its value (`--password hunter2`), a line of `.netrc` (`login x password y`) or of `redis.conf`
@@ -468,6 +493,11 @@ fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<us
         // `use the password x`, `username jo password 0 x`
         let value = at + encryption_length(&text.as_bytes()[at..]);
         return remarked(name, at, class).or_else(|| Some((bare(text, value, Ends::Prose), Place::Loose)));
+    }
+    let encrypted = encryption_length(&text.as_bytes()[at..]);
+    if class == Class::Secret && encrypted > 0 {
+        // `username jo secret 0 x`
+        return Some((bare(text, at + encrypted, Ends::Prose), Place::Cell));
     }
     // `my API key x`
     Some((bare(text, at, Ends::Prose), Place::Loose))
@@ -522,8 +552,16 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
         if is_flag || is_pair {
             return (bare(text, at, Ends::Shell), Place::Bare);
         }
-        if matches!(before, Some(b'"' | b'\'')) {
-            return (bare(text, at, Ends::Connection), Place::Loose);
+        if let Some(quote @ (b'"' | b'\'')) = before {
+            // A string that is nothing but this pair.
+            let value = bare(text, at, Ends::Connection);
+            let is_whole = text.as_bytes().get(value.end) == Some(&quote);
+            return (value, if is_whole && class == Class::Password { Place::Bare } else { Place::Loose });
+        }
+        // `login failed for jo: password=x`, but not `f(user, password=x)`.
+        let is_logged = own_word.is_empty() && before == Some(b' ') && !last_word.ends_with([',', '(', '{']);
+        if class == Class::Password && is_logged && !lead.contains(['(', '<']) {
+            return (bare(text, at, Ends::Shell), Place::Bare);
         }
         if begins_line(lead) {
             return (bare(text, at, Ends::Shell), Place::Bare);
@@ -562,7 +600,7 @@ fn begins_line(lead: &str) -> bool {
         let is_path = is_last && glued && !is_object && word.ends_with(['.', ':', '/', '$']);
         let is_number =
             word.trim_end_matches(['\u{2192}', '|', ':', '-']).bytes().all(|byte| byte.is_ascii_digit());
-        let is_file = !is_last && word.ends_with(':') && word.contains(['.', '/']);
+        let is_file = !(is_last && glued) && word.ends_with(':') && word.contains(['.', '/']);
         if !(is_path || is_number || is_file || is_in(LEADS, word)) {
             return false;
         }

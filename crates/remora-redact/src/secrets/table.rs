@@ -159,9 +159,11 @@ fn header_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let start = line_start(text, name.start);
     let line = line_at(text, start).filter(|line| line.end >= name.end)?;
     let mut start = line.start;
-    // Before the quote that begins a string there is an operator; within a row of strings there is a comma.
+    // Before the quote that begins a string there is an operator; within a row of strings there is a comma. A string
+    // that is not closed on its line holds the table.
+    let is_open = text[line.clone()].bytes().filter(|byte| *byte == b'"').count() % 2 == 1;
     if let Some(quote) = text[start..name.start].rfind(['"', '\'', '`'])
-        && text[start..start + quote].trim_end().ends_with(['(', ':', '=', '['])
+        && (is_open || text[start..start + quote].trim_end().ends_with(['(', ':', '=', '[']))
     {
         start += quote + 1;
     }

@@ -43,7 +43,7 @@ pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
             value.len() >= 6
                 && !is_name
                 && is_word
-                && traits.digits + traits.symbols > 0
+                && (traits.digits + traits.symbols > 0 || is_jumbled(value, &traits))
                 && is_chosen(value, &traits)
         }
         (Class::Password | Class::Secret, Place::Bare)
@@ -52,14 +52,14 @@ pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
         }
         (Class::Password | Class::Secret, Place::Cell) => {
             is_word
-                && (traits.digits > 0 || has_marks(value))
+                && (traits.digits > 0 || has_marks(value) || is_jumbled(value, &traits))
                 && is_chosen(value, &traits)
                 && (class == Class::Password || is_made(value, &traits))
         }
         (Class::Password, Place::Loose) => {
             value.len() >= 6
                 && is_word
-                && (traits.digits > 0 || has_marks(value))
+                && (traits.digits > 0 || has_marks(value) || is_jumbled(value, &traits))
                 && traits.letters > 0
                 && is_chosen(value, &traits)
         }
@@ -143,11 +143,24 @@ fn is_chosen(value: &str, traits: &Traits) -> bool {
     if traits.digits > 0 || traits.symbols > 0 {
         return !is_type(value);
     }
+    if is_jumbled(value, traits) {
+        return true;
+    }
     // Letters only. What is written as names are in code is a name; a plain word is a weak password.
     let separated = value.contains(['_', '.']);
     let shouted = traits.lower == 0;
     let humped = value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     !separated && !shouted && !humped
+}
+
+/// Whether letters change case as they do in random values, and not as they do in names of code.
+fn is_jumbled(value: &str, traits: &Traits) -> bool {
+    traits.letters == value.len()
+        && value.len() >= 8
+        && traits.lower > 0
+        && traits.upper > 1
+        && traits.turns * 3 >= value.len()
+        && traits.in_words * 2 < value.len()
 }
 
 /// Words without the ones that make a sentence, as of a label or a message.
@@ -321,11 +334,14 @@ fn is_variable(value: &str) -> bool {
     }
 }
 
-/// Whether digits stand where letters of a word would: `$uper5ecret`, `$ummer2024`. Variables have at most two, at
-/// the end of a word.
+/// Whether a name has digits as passwords have them: `$uper5ecret`, `$ummer2024`, `$ecretPa55`. Variables have at most
+/// two, at the end of a word.
 fn is_leet(name: &str) -> bool {
     let within = name.as_bytes().windows(2).any(|two| two[0].is_ascii_digit() && two[1].is_ascii_lowercase());
-    within || name.bytes().rev().take_while(u8::is_ascii_digit).count() > 2
+    let traits = Traits::of(name);
+    within
+        || traits.digits > 0 && traits.upper > 0 && traits.lower > 0
+        || name.bytes().rev().take_while(u8::is_ascii_digit).count() > 2
 }
 
 /// A string that is put together at run time.

@@ -27,7 +27,7 @@ const LONGEST_SEQUENCE: usize = 256;
 
 /// Elements that format text or lay it out; elements of data, such as `<password>`, are none of them.
 const FORMATTING: &str = "a abbr b br code del div dfn em font h1 h2 h3 h4 h5 h6 i ins kbd label li mark ol p pre q s \
-                          samp section small span strong sub sup tt u ul var";
+                          samp section small span strong sub sup tt u ul";
 
 /// A text without its escapes.
 pub(super) struct View {
@@ -326,7 +326,7 @@ fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
     let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
     let behind = bytes.get(at + length).copied().unwrap_or(b' ');
     let opens = behind.is_ascii_alphanumeric() || b"{$#@!^~/".contains(&behind) || !behind.is_ascii();
-    let closes = before.is_ascii_alphanumeric() || b"!?#$%^*~@}".contains(&before) || !before.is_ascii();
+    let closes = before.is_ascii_alphanumeric() || b"!?#$%^*~@}\\".contains(&before) || !before.is_ascii();
     (before != quote[0] && (opens || closes))
         .then_some(Escape { meaning: Some(char::from(quote[quote.len() - 1])), length })
 }
