@@ -4,8 +4,9 @@
 //! cost. One pass over the text looks for the keywords of all rules ([`prefilter`], a table built by the
 //! compiler). Each hit is then checked by a few byte comparisons ([`Find`]), and only when those hold is a
 //! regular expression compiled (about 40 µs each, 250 µs for the first) and tried right there. What names and
-//! assignments give away (`password = …`) is read by hand ([`assignment`]), as are blocks and URLs
-//! ([`blocks`]): their keywords are too common to pay for an expression each time.
+//! assignments give away (`password = …`) is read by hand ([`assignment`], [`table`]), as are blocks and URLs
+//! ([`blocks`]): their keywords are too common to pay for an expression each time. Where a text has escapes, the same
+//! is done once more for what stands behind them ([`view`]).
 //!
 //! The work is linear in the length of the text: every keyword hit looks at a bounded stretch around itself
 //! ([`REACH`]), except for the few rules that read the whole text, and those do it once.
