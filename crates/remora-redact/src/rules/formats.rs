@@ -140,7 +140,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         kind: "wallet-key",
-        keywords: &["wif", "privkey", "bitcoin", "btc"],
+        keywords: &["privkey", "bitcoin", "_wif", "wif:", "wif=", "wif "],
         find: Find::Text,
         pattern: r"\b(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})\b",
         samples: &[

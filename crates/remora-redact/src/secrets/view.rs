@@ -117,38 +117,47 @@ impl View {
     }
 }
 
-/// Where the next byte is that may begin an escape, judged by the byte behind it.
-fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
-    // Most bytes begin nothing, so this table is looked at once for each of them.
-    const BEGINS: [bool; 256] = {
-        let mut begins = [false; 256];
-        let mut next = 0;
-        let candidates = b"\x1b&%\\\"'<[^\n";
-        while next < candidates.len() {
-            begins[candidates[next] as usize] = true;
-            next += 1;
+/// Which pairs of bytes may begin an escape, one bit each. A look at this for each byte of the text is all that texts
+/// without escapes cost.
+static PAIRS: [u64; 1024] = pairs();
+
+#[expect(clippy::cast_possible_truncation, reason = "a pair is two bytes")]
+const fn pairs() -> [u64; 1024] {
+    let mut pairs = [0; 1024];
+    let mut pair = 0;
+    while pair < 1 << 16 {
+        if begins_escape((pair >> 8) as u8, (pair & 0xff) as u8) {
+            pairs[pair / 64] |= 1 << (pair % 64);
         }
-        begins
-    };
-    let is_candidate = |two: &[u8]| {
-        BEGINS[usize::from(two[0])]
-            && match (two[0], two[1]) {
-                (b'"' | b'\'', next) => next == two[0],
-                (b'&', next) => next == b'#' || next.is_ascii_alphabetic(),
-                (b'%', next) => next.is_ascii_hexdigit(),
-                (b'\\', next) => b"ux0e\\\"'".contains(&next),
-                (b'<', next) => next == b'/' || next.is_ascii_lowercase(),
-                (b'[', next) => next.is_ascii_digit(),
-                (b'\n', next) => {
-                    next.is_ascii_digit() || next.is_ascii_uppercase() || b" [(<".contains(&next)
-                }
-                _ => true,
-            }
-    };
-    let found = bytes.get(at..)?.windows(2).position(is_candidate);
-    found
-        .map(|length| at + length)
-        .or_else(|| (at < bytes.len() && bytes.last() == Some(&0x1b)).then(|| bytes.len() - 1))
+        pair += 1;
+    }
+    pairs
+}
+
+const fn begins_escape(first: u8, next: u8) -> bool {
+    match first {
+        0x1b => true,
+        b'"' | b'\'' => next == first,
+        b'&' => next == b'#' || next.is_ascii_alphabetic(),
+        b'%' => next.is_ascii_hexdigit(),
+        b'\\' => matches!(next, b'u' | b'x' | b'0' | b'e' | b'\\' | b'"' | b'\''),
+        b'<' => next == b'/' || next.is_ascii_lowercase(),
+        b'[' => next.is_ascii_digit(),
+        b'^' => next == b'[',
+        b'\n' => {
+            next.is_ascii_digit() || next.is_ascii_uppercase() || matches!(next, b' ' | b'[' | b'(' | b'<')
+        }
+        _ => false,
+    }
+}
+
+/// Where the next two bytes are that may begin an escape.
+fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
+    let found = bytes.get(at..)?.windows(2).position(|two| {
+        let pair = usize::from(two[0]) << 8 | usize::from(two[1]);
+        PAIRS[pair / 64] >> (pair % 64) & 1 == 1
+    });
+    found.map(|length| at + length)
 }
 
 /// What an escape means, if anything, and its length.
