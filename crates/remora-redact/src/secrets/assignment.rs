@@ -568,11 +568,12 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
         }
     }
     if !equals && !operator.name_quoted && matches!(before, Some(b'"' | b'\'')) {
-        // `-H "X-Api-Key: x"`
-        return (
-            bare(text, at, Ends::Connection),
-            if class == Class::Password { Place::Loose } else { Place::Bare },
-        );
+        // `-H "X-Api-Key: x"`. Of a password the string must be nothing but this pair, and no label.
+        let value = bare(text, at, Ends::Connection);
+        let is_whole = text.as_bytes().get(value.end).is_some_and(|byte| Some(*byte) == before);
+        let is_label = text[value.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
+        let is_loose = class == Class::Password && (!is_whole || is_label);
+        return (value, if is_loose { Place::Loose } else { Place::Bare });
     }
     if equals && class != Class::Token && lead.trim_end().ends_with(';') {
         // `Server=x; Password=y;`

@@ -411,7 +411,10 @@ fn is_strong(rest: &str) -> bool {
     let names_itself = rest.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
         matches!(word.to_ascii_lowercase().as_str(), "key" | "here" | "value" | "id") || is_common(word)
     });
-    traits.digits > 0 && marks > 0 && rest.len() >= 4
+    // `Your-Horse-Battery`
+    let is_titled = matches!(rest.as_bytes(), [b'-', b'A'..=b'Z', ..]) && traits.lower > 0;
+    is_titled && rest.len() >= 8 && !names_itself
+        || traits.digits > 0 && marks > 0 && rest.len() >= 4
         || traits.digits > 0 && traits.letters > 1 && rest.len() >= 5 && !names_itself
         || marks > 0 && traits.letters > 3 && rest.len() >= 6 && !names_itself
 }
