@@ -70,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         kind: "command-password",
-        keywords: &["ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami"],
+        keywords: &["ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldappasswd", "ldapdelete"],
         find: Find::With(&[" -w"]),
         pattern: r#"ldap[a-z]+\b[^\n]*?\s-w\s?(?:\\*["'])?(?P<secret>[^\s"'$\\]{3,})"#,
         samples: &[concat!("ld", "apsearch -x -D cn=admin -w hZ2EC", "ybPU1 -b dc=x")],

@@ -223,6 +223,13 @@ impl Operator {
             rest if let Some(length) = value_member(rest) => (Sign::Equals, length),
             [b',', ..] => (Sign::Comma, 1),
             [b'>', ..] if gap == 0 && (name_quoted || name.lead().ends_with('<')) => (Sign::Tag, 1),
+            // `<wsse:Password Type="x">`
+            rest if gap == 1
+                && name.lead().ends_with(['<', ':'])
+                && let Some(length) = attributes_length(rest) =>
+            {
+                (Sign::Tag, length)
+            }
             [b'<', b'/', ..]
                 if gap == 0
                     && let Some(length) = next_element(&bytes[at..]) =>
@@ -276,8 +283,11 @@ impl Operator {
     }
 }
 
-/// An anchor of YAML before a value: `token: &name x`.
+/// An anchor or the type of a string before a value of YAML: `token: &name x`.
 fn anchor_length(rest: &[u8]) -> usize {
+    if rest.starts_with(b"!!str ") {
+        return 6;
+    }
     let [b'&', name @ ..] = rest else { return 0 };
     let length = name.iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
     // `password: &str = "x"` has a type there.
@@ -318,7 +328,15 @@ fn copula_length(rest: &[u8], gap: usize) -> Option<usize> {
         ends_in_verb = is_verb;
         length += word + 1;
     }
-    ends_in_verb.then_some(length)
+    // French has a space before its colon.
+    let colon = if rest[length..].starts_with(b": ") { 2 } else { 0 };
+    ends_in_verb.then_some(length + colon)
+}
+
+/// The attributes of a tag and its end.
+fn attributes_length(rest: &[u8]) -> Option<usize> {
+    let end = rest.iter().take(128).position(|byte| b">\n".contains(byte))?;
+    (rest[end] == b'>' && rest[..end].contains(&b'=') && rest[..end].ends_with(b"\"")).then_some(end + 1)
 }
 
 /// How far it is to the text of the next element: `<key>password</key> <string>x</string>`, `<td>password</td><td>x</td>`.
@@ -431,10 +449,14 @@ fn is_fetching(call: &str) -> bool {
 /// What prose says about a password before it comes to it: `a password was generated for root: x`.
 fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place)> {
     let rest = &name.text.as_bytes()[at..];
-    let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte);
+    let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte) || !byte.is_ascii();
     let length = rest.iter().take(LONGEST_REMARK).take_while(|byte| is_remark(byte)).count();
     if class != Class::Password || length == 0 {
         return None;
+    }
+    if rest[length..].starts_with(b"= '") {
+        // `SET PASSWORD FOR jo = 'x'`
+        return quoted(name.text, at + length + 2).map(|value| (value, Place::Quoted));
     }
     let value = if rest[length..].starts_with(b": ") {
         length + 2

@@ -181,7 +181,7 @@ const PUBLIC_KEYS: &str = "\
 /// With one of these before it, a key is a secret; `public_key`, `cache_key` and `primary_key` are none.
 const KEY_OWNERS: &str = "\
     access account admin aes api app application auth cipher client consumer cookie crypto \
-    decryption deploy encrypt encryption hmac ingest integration jwt licence license live master \
+    decryption deploy encrypt encryption function functions hmac ingest integration jwt licence license live master \
     openai anthropic bot datadog gemini gpg groq mailgun maps openrouter pgp preshared priv private \
     product recovery role root rsa secret security sendgrid sentry server service session shared \
     sign signature signing ssh ssl storage stripe subscription symmetric tls twilio unseal vault \
