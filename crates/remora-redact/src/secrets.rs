@@ -4,8 +4,9 @@
 //! cost. One pass over the text looks for the keywords of all rules ([`prefilter`], a table built by the
 //! compiler). Each hit is then checked by a few byte comparisons ([`Find`]), and only when those hold is a
 //! regular expression compiled (about 40 µs each, 250 µs for the first) and tried right there. What names and
-//! assignments give away (`password = …`) is read by hand ([`assignment`]), as are blocks and URLs
-//! ([`blocks`]): their keywords are too common to pay for an expression each time.
+//! assignments give away (`password = …`) is read by hand ([`assignment`], [`table`]), as are blocks and URLs
+//! ([`blocks`]): their keywords are too common to pay for an expression each time. Where a text has escapes, the same
+//! is done once more for what stands behind them ([`view`]).
 //!
 //! The work is linear in the length of the text: every keyword hit looks at a bounded stretch around itself
 //! ([`REACH`]), except for the few rules that read the whole text, and those do it once.
@@ -13,10 +14,13 @@
 mod assignment;
 mod blocks;
 mod header;
+mod lines;
 mod literal;
 mod names;
 mod prefilter;
+mod table;
 mod value;
+mod view;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,6 +30,8 @@ use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::rules::{COUNT, RULES, SHAPES};
+
+use view::View;
 
 pub use names::names_a_secret;
 
@@ -53,9 +59,11 @@ pub enum Find {
     /// The keyword begins a word, at least so many letters, digits, `_` or `-` follow it, and the pattern
     /// matches from the keyword on.
     At(usize),
-    /// The keyword begins a word, exactly so many letters and digits and then a dot follow it, and the pattern
-    /// matches from the keyword on.
-    Dotted(usize),
+    /// The same for tokens in base64: `+`, `/`, `=` and `%` count, too.
+    Encoded(usize),
+    /// The keyword begins a word, so many letters and digits and then a dot follow it (at least, at most), and the
+    /// pattern matches from the keyword on.
+    Dotted(usize, usize),
     /// The pattern matches from so many bytes before the keyword on.
     Behind(usize),
     /// The keyword begins a word, one of these literals follows on the same line, and the pattern matches from
@@ -88,6 +96,9 @@ const LONGEST_LINE: usize = 4096;
 /// text in which that takes more rounds than this was made to do so.
 const ROUNDS: usize = 8;
 
+/// How often a text may have been escaped: an entity within a URL within JSON.
+const ESCAPED: usize = 3;
+
 const MARK: &str = "[redacted:";
 
 /// Replaces every secret in `text` by `[redacted:kind]`; `Cow::Borrowed` when nothing was found.
@@ -117,14 +128,33 @@ struct Secret {
 
 /// All secrets of the text in order, none of which overlaps another or a mark left by an earlier redaction.
 fn secrets_in(text: &str) -> Vec<Secret> {
-    let mut search =
-        Search { text, found: Vec::new(), read_to: 0, read_whole: Vec::new(), key_marks: Vec::new() };
+    let found = search(text, ESCAPED);
+    if found.is_empty() {
+        return found;
+    }
+    without_marks(text, merged(found))
+}
+
+/// The secrets of the text, and those of the view behind its escapes, which may be escaped `again` themselves.
+fn search(text: &str, again: usize) -> Vec<Secret> {
+    let mut search = Search {
+        text,
+        found: Vec::new(),
+        read_to: 0,
+        header_to: 0,
+        read_whole: Vec::new(),
+        key_marks: Vec::new(),
+    };
     prefilter::for_each_hit(text.as_bytes(), |rule, hit| search.try_rule(rule, hit));
     blocks::private_keys(text, &search.key_marks, &mut search.found);
-    if search.found.is_empty() {
-        return search.found;
+    let mut found = search.found;
+    if again > 0
+        && let Some(view) = View::of(text)
+    {
+        let behind = self::search(&view.text, again - 1).into_iter();
+        found.extend(behind.map(|secret| Secret { range: view.original(&secret.range), kind: secret.kind }));
     }
-    without_marks(text, merged(search.found))
+    found
 }
 
 struct Search<'t> {
@@ -132,6 +162,8 @@ struct Search<'t> {
     found: Vec<Secret>,
     /// How far assignments were read: a name may hold several keywords.
     read_to: usize,
+    /// The end of the last line that was looked at as the first row of a table.
+    header_to: usize,
     /// The rules that were tried on the whole text already.
     read_whole: Vec<usize>,
     /// Where `PRIVATE KEY` stands.
@@ -148,11 +180,18 @@ impl Search<'_> {
                     self.try_pattern(index, hit.start, REACH);
                 }
             }
-            Find::Dotted(length) => {
+            Find::Encoded(least) => {
+                let body = bytes[hit.end..].iter().take(least).take_while(|byte| is_token(**byte)).count();
+                if begins_word(bytes, hit.start) && body == least {
+                    self.try_pattern(index, hit.start, REACH);
+                }
+            }
+            Find::Dotted(least, most) => {
                 let after = &bytes[hit.end..];
-                if after.get(length) == Some(&b'.')
+                let length = word_length(after, most);
+                if (least..=most).contains(&length)
+                    && after.get(length) == Some(&b'.')
                     && begins_word(bytes, hit.start)
-                    && word_length(after, length) == length
                 {
                     self.try_pattern(index, hit.start, REACH);
                 }
@@ -180,6 +219,9 @@ impl Search<'_> {
                 }
             }
             Find::Hand(Reader::Assignment) => {
+                if hit.start >= self.header_to && assignment::may_be_column(self.text, &hit) {
+                    self.header_to = table::columns(self.text, &hit, &mut self.found);
+                }
                 if hit.start >= self.read_to
                     && !self.is_found(hit.start)
                     && let Some(name_end) = assignment::read(self.text, &hit, &mut self.found)

@@ -1,13 +1,42 @@
 //! Follows `<private>` tags through text that arrives in pieces.
 //!
-//! Tags count in any case, with blanks or attributes, nested, and also where the text is itself escaped JSON or
-//! HTML (`\u003cprivate\u003e`, `&lt;private&gt;`). A tag that is never closed makes everything after it
+//! Tags count in any case, with blanks, line breaks or attributes, nested, and also where the text is itself escaped,
+//! even more than once: as JSON (`\u003cprivate\u003e`, `<private\n>`), HTML (`&lt;private&gt;`, `&#60;private&#62;`,
+//! `&amp;lt;private&amp;gt;`), or in a URL (`%3Cprivate%3E`). A tag that is never closed makes everything after it
 //! private, and a closing tag that was never opened everything before it: the opening may stand in a part of
 //! the file that the tool did not show.
 
 use super::find::find_any;
 
 const NAME: &[u8] = b"private";
+/// The brackets and the slash of a tag, as they are and escaped.
+const OPENINGS: &[&[u8]] = &[
+    b"<",
+    b"\\u003c",
+    b"\\\\u003c",
+    b"\\x3c",
+    b"&lt;",
+    b"&#60;",
+    b"&#x3c;",
+    b"&amp;lt;",
+    b"&amp;#60;",
+    b"%3c",
+    b"%253c",
+];
+const ENDS: &[&[u8]] = &[
+    b">",
+    b"\\u003e",
+    b"\\\\u003e",
+    b"\\x3e",
+    b"&gt;",
+    b"&#62;",
+    b"&#x3e;",
+    b"&amp;gt;",
+    b"&amp;#62;",
+    b"%3e",
+    b"%253e",
+];
+const SLASHES: &[&[u8]] = &[b"/", b"\\/", b"\\\\/", b"\\u002f", b"&#47;", b"&#x2f;", b"%2f", b"%252f"];
 /// Longer than any tag we recognise; what has not become a tag by then is text.
 const LONGEST_TAG: usize = 64;
 
@@ -38,7 +67,7 @@ impl PrivateTags {
     pub(super) fn push(&mut self, mut bytes: &[u8], out: &mut impl PublicText) {
         while !bytes.is_empty() {
             if self.pending.is_empty() {
-                let start = find_any([b'<', b'\\', b'&'], bytes);
+                let start = find_start(bytes);
                 self.emit(&bytes[..start], out);
                 bytes = &bytes[start..];
                 if bytes.is_empty() {
@@ -67,7 +96,7 @@ impl PrivateTags {
                     self.emit(&held[..1], out);
                     // Another tag may begin inside what was held back.
                     let rest = &held[1..];
-                    let start = find_any([b'<', b'\\', b'&'], rest);
+                    let start = find_start(rest);
                     self.emit(&rest[..start], out);
                     self.pending.extend_from_slice(&rest[start..]);
                 }
@@ -106,6 +135,13 @@ impl PrivateTags {
     }
 }
 
+/// Where the next byte is that may begin a tag, or the end.
+fn find_start(bytes: &[u8]) -> usize {
+    let start = find_any([b'<', b'\\', b'&'], bytes);
+    // More than three bytes at once have no fast path.
+    find_any([b'%', b'%'], &bytes[..start])
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum More {
     MayFollow,
@@ -131,13 +167,13 @@ fn classify(held: &[u8], more: More) -> Reading {
     let undecided =
         if more == More::Never || held.len() > LONGEST_TAG { Reading::Text } else { Reading::Undecided };
     let mut cursor = Cursor { bytes: held, at: 0 };
-    match cursor.one_of(&[b"<", b"\\u003c", b"&lt;"]) {
+    match cursor.one_of(OPENINGS) {
         Step::Matched => {}
         Step::Differs => return Reading::Text,
         Step::Short => return undecided,
     }
     cursor.skip_blanks();
-    let closing = match cursor.one_of(&[b"/", b"\\/"]) {
+    let closing = match cursor.one_of(SLASHES) {
         Step::Matched => true,
         Step::Differs => false,
         Step::Short => return undecided,
@@ -154,13 +190,22 @@ fn classify(held: &[u8], more: More) -> Reading {
     cursor.skip_blanks();
     let blanks = cursor.at > after_name;
     if !closing {
-        match cursor.one_of(&[b"/>", b"/\\u003e", b"/&gt;"]) {
+        match cursor.one_of(&[
+            b"/>",
+            b"/\\u003e",
+            b"/\\\\u003e",
+            b"/&gt;",
+            b"/&#62;",
+            b"/&#x3e;",
+            b"/%3e",
+            b"%2f%3e",
+        ]) {
             Step::Matched => return Reading::Tag(Tag::Empty, cursor.at),
             Step::Short if may_wait => return Reading::Undecided,
             Step::Short | Step::Differs => {}
         }
     }
-    match cursor.one_of(&[b">", b"\\u003e", b"&gt;"]) {
+    match cursor.one_of(ENDS) {
         Step::Matched => Reading::Tag(tag, cursor.at),
         Step::Short if may_wait => Reading::Undecided,
         Step::Short => Reading::Tag(tag, after_name),
@@ -186,9 +231,18 @@ impl Cursor<'_> {
         self.bytes.get(self.at).copied()
     }
 
+    /// Passes over white space, also where it is escaped.
     fn skip_blanks(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
+        const BLANKS: &[&[u8]] = &[
+            b"\\n", b"\\r", b"\\t", b"\\\\n", b"\\\\r", b"\\\\t", b"%20", b"%0a", b"%0d", b"%09", b"&#10;",
+            b"&#32;", b"&nbsp;",
+        ];
+        loop {
+            if self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+                self.at += 1;
+            } else if !matches!(self.one_of(BLANKS), Step::Matched) {
+                return;
+            }
         }
     }
 
@@ -261,6 +315,14 @@ mod tests {
             "a <private>SECRET <b> </private>b",
             "a <private></private><private>SECRET</private>b",
             "a <private/ SECRET</private>b",
+            "a <private\\n>SECRET</private\\n>b",
+            "a <private\\r\\n  >SECRET</private>b",
+            "a \\\\u003cprivate\\\\u003eSECRET\\\\u003c/private\\\\u003eb",
+            "a \\u003cprivate\\n\\u003eSECRET\\u003c\\u002fprivate\\u003eb",
+            "a &#60;private&#62;SECRET&#60;/private&#62;b",
+            "a &#x3C;private&#x3E;SECRET&#x3C;&#x2F;private&#x3E;b",
+            "a &amp;lt;private&amp;gt;SECRET&amp;lt;/private&amp;gt;b",
+            "a %3Cprivate%3ESECRET%3C%2Fprivate%3Eb",
         ] {
             assert_eq!(public(text), "a b", "{text}");
         }

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "aws-secret-key",
         keywords: &["AKIA", "ASIA"],
         find: Find::At(16),
-        pattern: r#"A[KS]IA[A-Z0-9]{16}[\s,:;|"'=]{1,8}(?P<secret>[A-Za-z0-9/+]{40})\b"#,
+        pattern: r#"A[KS]IA[A-Z0-9]{16}[\s,:;|"'=]{1,8}(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#,
         samples: &[concat!("AK", "IASPNBLOHGOKE5CJNS,ZjSNO66Obcua9AoEYuTf", "7ZhJb7lStyIFu0GgFb3k")],
         secrets: &[concat!("Zj", "SNO66Obcua9AoEYuTf7ZhJb7lStyIFu0GgFb3k")],
     },
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "aws-bedrock-key",
         keywords: &["ABSKQmVkcm9ja", "bedrock-api-key-"],
-        find: Find::At(20),
+        find: Find::Encoded(20),
         pattern: r"(?:ABSKQmVkcm9ja|bedrock-api-key-)[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[
             concat!(
@@ -338,7 +338,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "fly-token",
         keywords: &["fo1_", "fm1a_", "fm1r_", "fm2_"],
-        find: Find::At(16),
+        find: Find::Encoded(16),
         pattern: r"f(?:o1|m1[ar]|m2)_[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[
             concat!("fo", "1_o6Q1AALEr4oCBBSZ38vqsto7h0b-s1D8YGSP0S25ekY"),
@@ -514,7 +514,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "1password-token",
         keywords: &["ops_ey"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"ops_ey[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[concat!(
             "op",
@@ -534,5 +534,75 @@ pub(super) const RULES: &[Rule] = &[
         pattern: r"A3-[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}",
         samples: &[concat!("A3", "-OFGOVP-LD6SPF-C7B55-CRYOZ-65FG7-2GJZL")],
         secrets: &[],
+    },
+    Rule {
+        kind: "cockroach-key",
+        keywords: &["CCDB1_"],
+        find: Find::At(60),
+        pattern: r"CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}",
+        samples: &[concat!("CC", "DB1_7MTUWpSQ0Bp0pszvOMxK4Y_lHSN9IJBdLpaBG8MchPq6llSwPpTn3pbs", "HroQzUG")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "mongodb-atlas-key",
+        keywords: &["mdb_sa_sk_"],
+        find: Find::At(30),
+        pattern: r"mdb_sa_sk_[A-Za-z0-9_-]{30,}",
+        samples: &[concat!("md", "b_sa_sk_rogMY1WVUfXQZIYeM3XLrkMpBvg4a3iK4FSatJdt")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "xata-key",
+        keywords: &["xau_"],
+        find: Find::At(30),
+        pattern: r"xau_[A-Za-z0-9]{30,}",
+        samples: &[concat!("xa", "u_wBIwWqi0KegZFCa31pCFOao3sWJV2EVGQVOqstQb")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "cloudflare-tunnel-token",
+        keywords: &["eyJhIjoi"],
+        find: Find::At(80),
+        pattern: r"eyJhIjoi[A-Za-z0-9+/_-]{80,}={0,2}",
+        samples: &[concat!(
+            "ey",
+            "JhIjoidWZ2h7GGbhigZthhaOzXQNbczS2PFassurQK1OWzBCldaLW7Wa3ugD",
+            "e4pFXlV23u3zXjR5AA1mytEZX5tuO6tin4inL2yDPjatNTIcRAYQdiWmJCwg",
+            "YQlyqxdtkX1JFdg5IMSRqYKHca"
+        )],
+        secrets: &[],
+    },
+    // What `aws ssm get-parameter` prints.
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r#"(?s)SecureString["'\\n\s,|+-]{1,200}?Value[\\"']*\s{0,40}[:=|]\s{0,40}[\\"']*(?P<secret>[^"'\s|\\]+)"#,
+        samples: &[
+            concat!(
+                "{\"",
+                "Name\": \"/prod/db\", \"Type\": \"SecureString\", \"Value\": \"oJawi8M",
+                "SFP20\", \"Version\": 1}"
+            ),
+            concat!("Ty", "pe: SecureString\nValue: tUUozydC72f0"),
+            concat!("| ", " Type   |  SecureString |\n|  Value  |  kAWWHDrL4IRs  |"),
+        ],
+        secrets: &[concat!("oJ", "awi8MSFP20"), concat!("tU", "UozydC72f0"), concat!("kA", "WWHDrL4IRs")],
+    },
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r"SecureString(?:\t|\\t)(?P<secret>[^\t\n\\]+)(?:\t|\\t)[0-9]+",
+        samples: &[concat!("/p", "rod/db	SecureString	RMxWI1J5whWe	3")],
+        secrets: &[concat!("RM", "xWI1J5whWe")],
+    },
+    Rule {
+        kind: "ssm-parameter",
+        keywords: &["SecureString"],
+        find: Find::Text,
+        pattern: r#""Value\\*"\s*:\s*\\*"(?P<secret>[^"\\]+)\\*"[^{}]{0,200}SecureString"#,
+        samples: &[concat!("\"V", "alue\": \"O2eMFVhJ7pvP\", \"Type\": \"SecureString\"")],
+        secrets: &[concat!("O2", "eMFVhJ7pvP")],
     },
 ];

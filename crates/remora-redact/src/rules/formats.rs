@@ -112,6 +112,46 @@ pub(super) const RULES: &[Rule] = &[
         )],
         secrets: &[],
     },
+    // A private key that was encoded once more, as in the configuration of Kubernetes.
+    Rule {
+        kind: "private-key",
+        keywords: &["LS0tLS1CRUdJTiB"],
+        find: Find::Text,
+        pattern: r"LS0tLS1CRUdJTiB(?:SU0EgUFJJ|QUklW|PUEVOU1NI|FQyBQUklW|FTkNSWVBU|EU0EgUFJJ|QR1AgUFJJ)[A-Za-z0-9+/]*(?:(?:\r?\n|\\r|\\n)[\s+-]*[A-Za-z0-9+/]{20,})*={0,2}",
+        samples: &[concat!(
+            "LS",
+            "0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQp9yYToH+isyPW0LZatX1",
+            "fQR1tCmGkwqVPwRpa3Co997vmGcn4j53WGJC4SolHB/+GyrJ/9iSlL5YqdAz",
+            "gCYNiqCUy5NRfqnMXuvLhC/JB2vvp7cyqNgNSmfR2=="
+        )],
+        secrets: &[],
+    },
+    Rule {
+        kind: "wallet-key",
+        keywords: &["xprv", "yprv", "zprv", "tprv"],
+        find: Find::At(100),
+        pattern: r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,}",
+        samples: &[concat!(
+            "xp",
+            "rvKaMKv9a9Ck6WdxktJn1zFSWvz2GJv5JozdNG8ejQs5HEASYKAw7egSsvNy",
+            "v56b5MCJME9WTozYsiaCbumpveANbCwbyo1cYNmqsnkeWKXyD"
+        )],
+        secrets: &[],
+    },
+    Rule {
+        kind: "wallet-key",
+        keywords: &["privkey", "bitcoin", "_wif", "wif:", "wif=", "wif "],
+        find: Find::Text,
+        pattern: r"\b(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})\b",
+        samples: &[
+            concat!("im", "portprivkey 5J9VC5ueDGPSiUTpiVCQAbN6RVVU57EbGxpp93QfF4AD4eGo", "Vaa"),
+            concat!("wi", "f: L2G4TMhjvXRqeoZU7t4T5i6bu2LZfDYwws2MyEKesc4B8kntvuAX"),
+        ],
+        secrets: &[
+            concat!("5J", "9VC5ueDGPSiUTpiVCQAbN6RVVU57EbGxpp93QfF4AD4eGoVaa"),
+            concat!("L2", "G4TMhjvXRqeoZU7t4T5i6bu2LZfDYwws2MyEKesc4B8kntvuAX"),
+        ],
+    },
     Rule {
         kind: "ansible-vault",
         keywords: &["$ANSIBLE_VAULT;"],
@@ -189,7 +229,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "jwt",
         keywords: &["ZXlK"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"ZXlK[A-Za-z0-9+/_-]{40,}={0,2}",
         samples: &[concat!(
             "ZX",
@@ -288,7 +328,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "pgpass",
         keywords: &[":5432:", ":*:*:", ":5433:", ":6432:"],
         find: Find::Text,
-        pattern: r#"(?m)(?:^|\\n)[+ -]?[^\s:#\\"]{1,64}:(?:[0-9]{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<secret>[^\s:\\"]{4,64})(?:$|\\|")"#,
+        pattern: r#"(?m)(?:^[+-]?|\\n|[\s"'(])[^\s:#\\"'(]{1,64}:(?:[0-9]{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<secret>[^\s:\\"']{4,64})(?:$|[\s\\"'])"#,
         samples: &[
             concat!("db", ".internal:5432:orders:app:Qx6M39nM", "Cliwnsap"),
             concat!("*:", "*:*:postgres:HoPWuE", "OzAFs2"),
@@ -314,7 +354,7 @@ pub(super) const RULES: &[Rule] = &[
             "recovery_phrase",
         ],
         find: Find::At(0),
-        pattern: r#"(?i)(?:mnemonic|(?:seed|recovery)[ _]?phrase)["']?\s{0,3}(?:=|:|is)\s{0,3}["']?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
+        pattern: r#"(?i)(?:mnemonic|(?:seed|recovery)[ _]?phrase)[\\"']*\s{0,3}(?:=|:|is)\s{0,3}[\\"']*(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
         samples: &[concat!(
             "mn",
             "emonic: orbit velvet cactus ripple lemon harbor",

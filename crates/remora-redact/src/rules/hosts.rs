@@ -248,4 +248,20 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("pn", "u_el2Z0nnOjttjOmPqc5f1wYR1SoIl5WaCObTJ")],
         secrets: &[],
     },
+    Rule {
+        kind: "buildkite-token",
+        keywords: &["bkct_", "bkaj_", "bkat_"],
+        find: Find::At(30),
+        pattern: r"bk(?:ct|aj|at)_[A-Za-z0-9_.-]{30,}",
+        samples: &[concat!("bk", "ct_c2qHtaIlwgvCCFDDEpJDW194oOBeUwrXARPd3o56")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "jsr-token",
+        keywords: &["jsrp_"],
+        find: Find::At(40),
+        pattern: r"jsrp_[A-Za-z0-9]{40,}",
+        samples: &[concat!("js", "rp_gKNFm9LfgCdBccfIusHeHLjNuFxsBLW3yncM2FdSqb1")],
+        secrets: &[],
+    },
 ];

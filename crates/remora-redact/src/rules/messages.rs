@@ -148,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "sendgrid-key",
         keywords: &["SG."],
-        find: Find::Dotted(22),
+        find: Find::Dotted(22, 22),
         pattern: r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{30,}",
         samples: &[concat!("SG", ".5XbcgUEk9q4Gi5b4GYo7lu.uRG0yXmoroRLCKsd9XWG0QK8H5mzhmYsjqatZaQu9y", "b")],
         secrets: &[],
@@ -195,6 +195,30 @@ pub(super) const RULES: &[Rule] = &[
         find: Find::At(28),
         pattern: r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,24}\b",
         samples: &[concat!("re", "_9LanBncS_WifYcSitLOM1FnyGrZ9XmERe")],
+        secrets: &[],
+    },
+    // A token begins with the number of its bot, in base64.
+    Rule {
+        kind: "discord-token",
+        keywords: &["MTA", "MTE", "MTI", "MTM", "MTQ", "MTU", "MTY", "MTc", "MTg", "MTk"],
+        find: Find::Dotted(20, 26),
+        pattern: r"MT[A-Za-z0-9_-]{21,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}",
+        samples: &[
+            concat!("MT", "Afm5cZdOpy0xELB7MS61oa.CP7tIb.aMf9gpvwMAntsBs1BJjkkf7zfXH"),
+            concat!("MT", "kyh1LBxz82zqbExnWlhbBJwB.wcCVdo.jY9nGS4fO2j5rPJcWDSwajhHdN0T", "TgGOpjaj8v"),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "x-bearer-token",
+        keywords: &["AAAAAAAAAAAAAAAAAAA"],
+        find: Find::Encoded(60),
+        pattern: r"A{18,}[A-Za-z0-9]{3,20}A{4,}[A-Za-z0-9]{3,30}(?:%2B|%2F|%3D|[+/=]|[A-Za-z0-9])*[A-Za-z0-9]{40,}",
+        samples: &[concat!(
+            "AA",
+            "AAAAAAAAAAAAAAAAAAATlYt8tAAAAAAAPUonVz%2BBrrUihsB5tDt5tMCUrl",
+            "qj1%3DiwR7Bk61J33NN1vETDx12wuaT9QmsRvkicfBY8tfNAhkBnhxJg"
+        )],
         secrets: &[],
     },
 ];

@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "stripe-webhook-secret",
         keywords: &["whsec_"],
-        find: Find::At(20),
+        find: Find::Encoded(20),
         pattern: r"whsec_[A-Za-z0-9+/_-]{20,}={0,2}",
         samples: &[concat!("wh", "sec_jrlBsCuzjslPGyVz7uyXdOH3gGlKSLb2")],
         secrets: &[],
@@ -148,6 +148,27 @@ pub(super) const RULES: &[Rule] = &[
         find: Find::At(12),
         pattern: r"FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?",
         samples: &[concat!("FL", "WSECK_TEST-b122d99b2907b0fef3bad0bc78c8ce7a-X")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "adyen-key",
+        keywords: &["AQE"],
+        find: Find::Encoded(60),
+        pattern: r#"AQE[a-z]h[A-Za-z0-9+/=]{40,}-[A-Za-z0-9+/=]{20,}-[^\s"'\\]{10,}"#,
+        samples: &[concat!(
+            "AQ",
+            "EyhcgbMJOVG3UpN/3T9zZ/cW4LoOSjgZ8iJX0iXnCfGTZIm1CYChXuNOb8hC",
+            "RbE-sj6OMpxvr10fFI5XvLGD/XOSW/N2KxB8NW6cL/0p=-ODYFRYly8cfzOY",
+            "F2"
+        )],
+        secrets: &[],
+    },
+    Rule {
+        kind: "paddle-key",
+        keywords: &["pdl_live_", "pdl_sdbx_"],
+        find: Find::At(30),
+        pattern: r"pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{30,}",
+        samples: &[concat!("pd", "l_live_apikey_257a1m6npljbiv1xjtf2fmuwx7_pte89q7BZsn8vvLepDx", "7FA_HH2")],
         secrets: &[],
     },
 ];

@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "airtable-token",
         keywords: &["pat"],
-        find: Find::Dotted(14),
+        find: Find::Dotted(14, 14),
         pattern: r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
         samples: &[concat!(
             "pa",
@@ -85,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "grafana-token",
         keywords: &["glc_", "glsa_"],
-        find: Find::At(32),
+        find: Find::Encoded(32),
         pattern: r"gl(?:c_[A-Za-z0-9+/]{32,}={0,2}|sa_[A-Za-z0-9]{32}_[0-9A-Fa-f]{8})",
         samples: &[
             concat!(
@@ -146,7 +146,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "sentry-token",
         keywords: &["sntrys_", "sntryu_", "sntrya_"],
-        find: Find::At(40),
+        find: Find::Encoded(40),
         pattern: r"sntry[sua]_[A-Za-z0-9+/=_-]{40,}",
         samples: &[
             concat!(
@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "dynatrace-token",
         keywords: &["dt0c01.", "dt0s01.", "dt0s16."],
-        find: Find::Dotted(24),
+        find: Find::Dotted(24, 24),
         pattern: r"dt0[a-z0-9]{3}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
         samples: &[concat!(
             "dt",
@@ -336,7 +336,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "harness-key",
         keywords: &["pat.", "sat."],
-        find: Find::Dotted(22),
+        find: Find::Dotted(22, 22),
         pattern: r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
         samples: &[concat!(
             "pa",
@@ -352,6 +352,153 @@ pub(super) const RULES: &[Rule] = &[
         pattern: r"00[A-Za-z0-9_=-]{40}",
         samples: &[concat!("ok", "ta = \"00mToW20xGh4H2g3Ytp4B", "ILTfl1BcQphDFtUcNgGvp\"")],
         secrets: &[concat!("00", "mToW20xGh4H2g3Ytp4BILTfl1BcQphDFtUcNgGvp")],
+    },
+    Rule {
+        kind: "asana-token",
+        keywords: &["asana"],
+        find: Find::Text,
+        pattern: r"\b[0-2]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}\b",
+        samples: &[
+            concat!("as", "ana: 1/8879867287402516:c6b97f62a47d4438a4e1b69321685fa6"),
+            concat!("AS", "ANA_PAT=2/4234403299082153/1021019224530763:c85a40237740dab6", "48fbfaa6870d03fe"),
+        ],
+        secrets: &[
+            concat!("1/", "8879867287402516:c6b97f62a47d4438a4e1b69321685fa6"),
+            concat!("2/", "4234403299082153/1021019224530763:c85a40237740dab648fbfaa687", "0d03fe"),
+        ],
+    },
+    Rule {
+        kind: "launchdarkly-key",
+        keywords: &["sdk-", "mob-", "api-"],
+        find: Find::At(36),
+        pattern: r"(?:sdk|mob|api)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        samples: &[
+            concat!("sd", "k-bf4ee815-a241-1c01-1f26-f02904c8513d"),
+            concat!("ap", "i-34ea278d-e5ff-5204-450d-227ccffd1b9d"),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "wakatime-key",
+        keywords: &["waka_"],
+        find: Find::At(36),
+        pattern: r"waka_(?:tok_)?(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Za-z0-9]{40,})",
+        samples: &[concat!("wa", "ka_b9ccccfb-884d-6f13-8d3c-e4e0d0e8eb65")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "ory-token",
+        keywords: &["ory_pat_", "ory_st_", "ory_at_", "ory_rt_", "ory_lo_", "ory_ac_", "ory_wak_"],
+        find: Find::At(24),
+        pattern: r"ory_(?:pat|st|at|rt|lo|ac|wak)_[A-Za-z0-9_-]{24,}(?:\.[A-Za-z0-9_-]{20,})?",
+        samples: &[
+            concat!("or", "y_pat_JJ5m68RHzSuZgLmnLb6FbC5LxuEeslm2"),
+            concat!(
+                "or",
+                "y_at_OYqiv9KP55EABgJGx2NNGW9gsJdV8nxTAymqqeR39QB.YYl3dy3pp9o",
+                "8aTQAY7KCIVNHQ6LtynrC5tR3uPJXWRD"
+            ),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "trello-token",
+        keywords: &["ATTA"],
+        find: Find::At(64),
+        pattern: r"ATTA[0-9a-f]{64}[A-Z0-9]{8}",
+        samples: &[concat!(
+            "AT",
+            "TA04834987f9476763ff94d82559769815b0ef93e9e38ef4deabde655ee1",
+            "284ae3E31IYKXX"
+        )],
+        secrets: &[],
+    },
+    // Klaviyo uses the same prefix.
+    Rule {
+        kind: "clickup-token",
+        keywords: &["pk_"],
+        find: Find::At(34),
+        pattern: r"pk_(?:[0-9]{6,9}_[A-Z0-9]{32}|[0-9a-f]{34})\b",
+        samples: &[
+            concat!("pk", "_05273413_0J228KXS5RAWO41GTVR9X7RS0QYQACOE"),
+            concat!("pk", "_74bbff7e6ba4129a08188140ce3d5453fa"),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "salesforce-token",
+        keywords: &["00D"],
+        find: Find::At(12),
+        pattern: r"00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}",
+        samples: &[concat!(
+            "00",
+            "D99mD7BqJI8jO!senMyCzKssvqHlahele3Fyc3sF6ctcOFzqmOKkV9hPppGk",
+            "Dvkcreu0r7PJubHLhoaU9j3stoH7F5rmRLuBM25QocVfufpyqQ"
+        )],
+        secrets: &[],
+    },
+    Rule {
+        kind: "zoho-token",
+        keywords: &["1000."],
+        find: Find::Dotted(32, 32),
+        pattern: r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}",
+        samples: &[concat!("10", "00.24f5f9830b0f7f09e8c904808fc1a7e6.234b5f9eab05c76474ee6268", "072c1fcd")],
+        secrets: &[],
+    },
+    Rule {
+        kind: "woocommerce-key",
+        keywords: &["ck_", "cs_"],
+        find: Find::At(40),
+        pattern: r"c[ks]_[0-9a-f]{40}\b",
+        samples: &[
+            concat!("ck", "_66b86500c237c165bd853adbdd1182fb54524546"),
+            concat!("cs", "_90ae13f3aab0e03c418711c1785d80422be4723d"),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "akamai-token",
+        keywords: &["akab-"],
+        find: Find::At(33),
+        pattern: r"akab-[a-z0-9]{16}-[a-z0-9]{16}",
+        samples: &[concat!("ak", "ab-jt94evuhm2fxl13g-wht2yqv3u7hoks2b")],
+        secrets: &[],
+    },
+    // Stytch uses the same prefix.
+    Rule {
+        kind: "statsig-key",
+        keywords: &["secret-"],
+        find: Find::At(40),
+        pattern: r"secret-(?:(?:test|live)-)?[A-Za-z0-9_-]{36,}=?",
+        samples: &[
+            concat!("se", "cret-I8eU8YL22NjnYjW3CVFbk5m6pEvxGNv1E69KK30xfVR"),
+            concat!("se", "cret-live-ZhBuNrZg1S24DnyTmVjxzYSvV4276oAtXBCA="),
+        ],
+        secrets: &[],
+    },
+    Rule {
+        kind: "ifttt-key",
+        keywords: &["maker.ifttt.com/"],
+        find: Find::Encoded(20),
+        pattern: r"maker\.ifttt\.com/trigger/[^\s/]+/(?:json/)?with/key/(?P<secret>[A-Za-z0-9_-]{16,})",
+        samples: &[concat!("ht", "tps://maker.ifttt.com/trigger/door/with/key/MFRJRg11BQVBv2Lu", "oHVa9m")],
+        secrets: &[concat!("MF", "RJRg11BQVBv2LuoHVa9m")],
+    },
+    Rule {
+        kind: "make-webhook",
+        keywords: &[".make.com/"],
+        find: Find::Behind(8),
+        pattern: r"hook\.[a-z]{2}[0-9]\.make\.com/(?P<secret>[a-z0-9]{20,})",
+        samples: &[concat!("ht", "tps://hook.eu1.make.com/c37gboeduplrxjc8dffy8fgbc0e7h6bd")],
+        secrets: &[concat!("c3", "7gboeduplrxjc8dffy8fgbc0e7h6bd")],
+    },
+    Rule {
+        kind: "browserbase-key",
+        keywords: &["bb_live_", "bb_test_"],
+        find: Find::At(24),
+        pattern: r"bb_(?:live|test)_[A-Za-z0-9_-]{24,}",
+        samples: &[concat!("bb", "_live_BMbZ7gGJ72QrWFoIENIyjg6RSkG")],
+        secrets: &[],
     },
     // Services whose keys have no shape of their own: the name and a random value must come together.
     Rule {

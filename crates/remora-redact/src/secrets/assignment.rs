@@ -6,9 +6,13 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::header::{authorization, cookies};
-use super::literal::{Ends, bare, ends_line, gap_length, quote_length, quoted, typed, wrapped};
+use super::lines::{block_scalar, break_length};
+use super::literal::{Ends, bare, cell, ends_line, gap_length, quote_length, quoted, typed, wrapped};
 use super::names::{Class, classify, is_in, last_word};
+use super::table::may_follow_column;
 use super::value::{Place, is_secret};
 use super::{REACH, Secret, end_of_token, is_token, is_word};
 
@@ -41,7 +45,15 @@ pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) 
         Class::Cookie if is_header => cookies(text, operator.value, found),
         Class::Authorization | Class::Cookie => {}
         _ => {
-            if let Some((value, place)) = value_at(&name, &operator, class)
+            if operator.sign == Sign::Colon
+                && let Some(block) = block_scalar(text, name.lead(), operator.value)
+            {
+                let first = text[block.clone()].split(['\n', '\r', '\\']).next().unwrap_or("").trim_end();
+                let place = if class == Class::Password { Place::Quoted } else { Place::Bare };
+                if is_secret(class, place, first) {
+                    found.push(Secret { range: block, kind: class.kind() });
+                }
+            } else if let Some((value, place)) = value_at(&name, &operator, class)
                 && is_secret(class, place, &text[value.clone()])
             {
                 let is_cut = value.len() + 4 > REACH;
@@ -51,6 +63,11 @@ pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) 
         }
     }
     Some(name.end)
+}
+
+/// Whether the name around `keyword` may be the name of a column.
+pub(super) fn may_be_column(text: &str, keyword: &Range<usize>) -> bool {
+    Name::around(text, keyword).is_some_and(|name| may_follow_column(&text.as_bytes()[name.end..]))
 }
 
 /// The value that is assigned to the name around `keyword`, whatever that name is, unless the name says that
@@ -113,7 +130,8 @@ impl<'t> Name<'t> {
         if !self.word().eq_ignore_ascii_case("key") {
             return classify(self.word());
         }
-        let owner = self.lead().strip_suffix(' ')?.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
+        let owner =
+            self.lead().strip_suffix([' ', '.'])?.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
         classify(&format!("{owner}_key"))
     }
 
@@ -127,8 +145,8 @@ impl<'t> Name<'t> {
         let end = self.start - self.dashes;
         let start = self.text.floor_char_boundary(end.saturating_sub(LONGEST_LEAD));
         let lead = &self.text[start..end];
-        let line = lead.rfind('\n').map_or(0, |at| at + 1);
-        let escaped = lead.rfind("\\n").map_or(0, |at| at + 2);
+        let line = memchr::memrchr(b'\n', lead.as_bytes()).map_or(0, |at| at + 1);
+        let escaped = memmem::rfind(&lead.as_bytes()[line..], b"\\n").map_or(0, |at| line + at + 2);
         &lead[line.max(escaped)..]
     }
 }
@@ -146,8 +164,19 @@ enum Sign {
     Tag,
     /// Nothing but white space.
     Gap,
-    /// `is`, an arrow, the border of a table: the value must look like a secret itself.
+    /// The border of a table, or the end of one element and the start of the next.
+    Border,
+    /// `is` or an arrow: the value must look like a secret itself.
     Prose,
+}
+
+/// Where a value stands, seen from its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Behind,
+    OnNextLine,
+    /// Somebody was asked for it.
+    AtPrompt,
 }
 
 #[derive(Debug)]
@@ -159,6 +188,7 @@ struct Operator {
     gap_before: bool,
     /// Whether there is white space behind it.
     gap_after: bool,
+    answer: Answer,
     name_quoted: bool,
 }
 
@@ -169,10 +199,16 @@ impl Operator {
         let closing_quote = quote_length(&bytes[at..]);
         let name_quoted = closing_quote > 0;
         at += closing_quote;
-        at += suffix_length(&bytes[at..], name_quoted);
+        // `config["password"]`, `config[:password]`, `user[password]`
+        let is_index = name_quoted || name.lead().ends_with("[:") || name.lead().ends_with('[');
+        at += suffix_length(&bytes[at..], is_index);
         let gap = gap_length(&bytes[at..]);
         at += gap;
+        let remark = remark_length(&bytes[at..]);
+        at += remark;
         let (sign, length) = match &bytes[at..] {
+            // `password:: x` is a field in notes, `password::x` is a path in code.
+            [b':', b':', b' ', ..] => (Sign::Colon, 2),
             [b':', b':', ..] => return None,
             // The last is a here-string of the shell: `--with-token <<< "…"`.
             [b'=' | b'!', b'=', b'=', ..] | [b'?' | b'|', b'?' | b'|', b'=', ..] | [b'<', b'<', b'<', ..] => {
@@ -186,10 +222,29 @@ impl Operator {
             [b'(', ..] if gap == 0 && !name_quoted => (Sign::Call, 1),
             rest if let Some(length) = value_member(rest) => (Sign::Equals, length),
             [b',', ..] => (Sign::Comma, 1),
-            [b'>', ..] if gap == 0 && name.lead().ends_with('<') => (Sign::Tag, 1),
-            [b'i', b's', b' ', ..] if gap == 1 && !name_quoted => (Sign::Prose, 3),
+            [b'>', ..] if gap == 0 && (name_quoted || name.lead().ends_with('<')) => (Sign::Tag, 1),
+            // `<wsse:Password Type="x">`
+            rest if gap == 1
+                && name.lead().ends_with(['<', ':'])
+                && let Some(length) = attributes_length(rest) =>
+            {
+                (Sign::Tag, length)
+            }
+            [b'<', b'/', ..]
+                if gap == 0
+                    && let Some(length) = next_element(&bytes[at..]) =>
+            {
+                (Sign::Border, length)
+            }
+            rest if !name_quoted && let Some(length) = copula_length(rest, gap) => (Sign::Prose, length),
             [b'-', b'>', ..] if gap > 0 => (Sign::Prose, 2),
-            [b'|', b' ', ..] if gap > 0 => (Sign::Prose, 1),
+            [b'-', b' ', ..] if gap == 1 => (Sign::Prose, 1),
+            [b'|', ..] if gap > 0 || name.lead().contains('|') => (Sign::Border, 1),
+            // An arrow, the border of a box, and the colon and the sign of equality of Chinese and Japanese.
+            [0xe2, 0x86, 0x92, ..] => (Sign::Prose, 3),
+            [0xe2, 0x94, 0x82, ..] => (Sign::Border, 3),
+            [0xef, 0xbc, 0x9a, ..] => (Sign::Colon, 3),
+            [0xef, 0xbc, 0x9d, ..] => (Sign::Equals, 3),
             // `var password string = "…"`
             [b's', b't', b'r', b'i', b'n', b'g', b' ', b'=', ..] if gap == 1 => (Sign::Equals, 8),
             [_, ..] if gap > 0 && !name_quoted => (Sign::Gap, 0),
@@ -202,17 +257,106 @@ impl Operator {
         }
         let gap_after = gap_length(&bytes[at..]);
         at += gap_after;
-        // A value may stand on the next line, if it is a string.
-        if sign == Sign::Equals && matches!(bytes.get(at), Some(b'\n' | b'\r')) {
-            at += bytes[at..].iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
-            if quote_length(&bytes[at..]) == 0 {
-                return None;
+        if sign == Sign::Colon {
+            at += anchor_length(&bytes[at..]);
+        }
+        let mut answer = if remark > 0 { Answer::AtPrompt } else { Answer::Behind };
+        if matches!(sign, Sign::Equals | Sign::Colon) {
+            // A backslash continues a line of a shell.
+            let continued =
+                usize::from(bytes[at..].starts_with(b"\\\n") || bytes[at..].starts_with(b"\\\\n"));
+            let line_break = break_length(&bytes[at + continued..]);
+            if line_break > 0 {
+                answer = Answer::OnNextLine;
+                at += continued + line_break;
+                let margin = bytes[at..].iter().take(64).take_while(|byte| b" \t+".contains(byte)).count();
+                at += margin;
+                // Without an indent the next line belongs to something else.
+                if quote_length(&bytes[at..]) == 0 && margin == 0 {
+                    return None;
+                }
             }
         }
         let operator =
-            Operator { sign, value: at, gap_before: gap > 0, gap_after: gap_after > 0, name_quoted };
+            Operator { sign, value: at, gap_before: gap > 0, gap_after: gap_after > 0, answer, name_quoted };
         (at < bytes.len()).then_some(operator)
     }
+}
+
+/// An anchor or the type of a string before a value of YAML: `token: &name x`.
+fn anchor_length(rest: &[u8]) -> usize {
+    if rest.starts_with(b"!!str ") {
+        return 6;
+    }
+    let [b'&', name @ ..] = rest else { return 0 };
+    let length = name.iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
+    // `password: &str = "x"` has a type there.
+    match &name[length..] {
+        [b' ', next, ..] if length > 0 && *next != b'=' => length + 2,
+        _ => 0,
+    }
+}
+
+/// What a prompt says between a name and its colon: `AWS Secret Access Key [None]: `, `Password (root): `.
+fn remark_length(rest: &[u8]) -> usize {
+    let end = match rest.first() {
+        Some(b'[') => b']',
+        Some(b'(') => b')',
+        _ => return 0,
+    };
+    let Some(length) = rest.iter().take(LONGEST_REMARK).position(|byte| *byte == end) else { return 0 };
+    if rest[length + 1..].starts_with(b": ") { length + 1 } else { 0 }
+}
+
+/// What says that a name and a value belong together: `is`, `was set to`, `lautet`.
+fn copula_length(rest: &[u8], gap: usize) -> Option<usize> {
+    const VERBS: &str = "is was now ist lautet est es to";
+    const BEFORE_VERBS: &str = "set changed reset been has be";
+    const GLUED: [&str; 4] = ["\u{662f}", "\u{4e3a}", "\u{306f}", "\u{70ba}"];
+    if let Some(glued) = GLUED.iter().find(|glued| rest.starts_with(glued.as_bytes())) {
+        return Some(glued.len());
+    }
+    let mut length = 0;
+    let mut ends_in_verb = false;
+    while gap == 1 && length < 24 {
+        let word = rest[length..].iter().take(8).take_while(|byte| byte.is_ascii_lowercase()).count();
+        let text = std::str::from_utf8(&rest[length..length + word]).unwrap_or("");
+        let is_verb = is_in(VERBS, text);
+        if !(is_verb || is_in(BEFORE_VERBS, text)) || !matches!(rest.get(length + word), Some(b' ' | b':')) {
+            break;
+        }
+        ends_in_verb = is_verb;
+        length += word + 1;
+    }
+    // French has a space before its colon.
+    let colon = if rest[length..].starts_with(b": ") { 2 } else { 0 };
+    ends_in_verb.then_some(length + colon)
+}
+
+/// The attributes of a tag and its end.
+fn attributes_length(rest: &[u8]) -> Option<usize> {
+    let end = rest.iter().take(128).position(|byte| b">\n".contains(byte))?;
+    (rest[end] == b'>' && rest[..end].contains(&b'=') && rest[..end].ends_with(b"\"")).then_some(end + 1)
+}
+
+/// How far it is to the text of the next element: `<key>password</key> <string>x</string>`, `<td>password</td><td>x</td>`.
+fn next_element(rest: &[u8]) -> Option<usize> {
+    let closing = rest.iter().take(32).position(|byte| *byte == b'>')? + 1;
+    let mut opening = closing;
+    while opening < closing + 64 {
+        let line_break = break_length(rest.get(opening..)?);
+        opening += match rest.get(opening)? {
+            _ if line_break > 0 => line_break,
+            b'\\' if rest.get(opening + 1) == Some(&b't') => 2,
+            b' ' | b'\t' | b'+' | b'-' => 1,
+            _ => break,
+        };
+    }
+    if rest.get(opening) != Some(&b'<') || !rest.get(opening + 1)?.is_ascii_alphabetic() {
+        return None;
+    }
+    let length = rest[opening..].iter().take(128).position(|byte| *byte == b'>')?;
+    Some(opening + length + 1)
 }
 
 /// How far it is to the value of a name that is a value itself: `{"name": "PASSWORD", "value": "x"}`,
@@ -241,9 +385,9 @@ fn value_member(rest: &[u8]) -> Option<usize> {
 
 /// What belongs to a name without being part of it: `config["password"]`, `char password[32]`, `password?:`,
 /// `**Password**:`.
-fn suffix_length(bytes: &[u8], name_quoted: bool) -> usize {
+fn suffix_length(bytes: &[u8], is_index: bool) -> usize {
     match bytes {
-        [b']', ..] if name_quoted => 1,
+        [b']', ..] if is_index => 1,
         [b'?' | b'!', b':', ..] => 1,
         [b'*', b'*', b':', ..] => 2,
         [b'[', size @ ..] => {
@@ -261,6 +405,10 @@ fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usi
     let is_chosen = matches!(class, Class::Password | Class::Secret);
     match operator.sign {
         Sign::Equals | Sign::Colon => {
+            if operator.answer == Answer::OnNextLine && quote_length(&text.as_bytes()[at..]) == 0 {
+                let value = bare(text, at, Ends::Line);
+                return ends_line(&text.as_bytes()[value.end..]).then_some((value, Place::Loose));
+            }
             if let Some(value) = quoted(text, at).or_else(|| wrapped(text, at)) {
                 let is_variable =
                     name.is_shouted() && !is_chosen && text[value.clone()].contains(char::is_numeric);
@@ -284,6 +432,7 @@ fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usi
             rest[length..].starts_with(b"</").then_some((at..at + length, Place::Quoted))
         }
         Sign::Gap => after_gap(name, operator, class),
+        Sign::Border => Some((cell(text, at), Place::Cell)),
         Sign::Prose => {
             Some(remarked(name, at, class).unwrap_or_else(|| (bare(text, at, Ends::Prose), Place::Loose)))
         }
@@ -300,10 +449,24 @@ fn is_fetching(call: &str) -> bool {
 /// What prose says about a password before it comes to it: `a password was generated for root: x`.
 fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place)> {
     let rest = &name.text.as_bytes()[at..];
-    let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte);
+    let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte) || !byte.is_ascii();
     let length = rest.iter().take(LONGEST_REMARK).take_while(|byte| is_remark(byte)).count();
-    (class == Class::Password && length > 0 && rest[length..].starts_with(b": "))
-        .then(|| (bare(name.text, at + length + 2, Ends::Prose), Place::Loose))
+    if class != Class::Password || length == 0 {
+        return None;
+    }
+    if rest[length..].starts_with(b"= '") {
+        // `SET PASSWORD FOR jo = 'x'`
+        return quoted(name.text, at + length + 2).map(|value| (value, Place::Quoted));
+    }
+    let value = if rest[length..].starts_with(b": ") {
+        length + 2
+    } else {
+        // `la contrase\u{f1}a del usuario es x`
+        let verb =
+            |verb: &&str| memmem::find(&rest[..length], verb.as_bytes()).map(|found| found + verb.len());
+        [" is ", " es ", " est ", " ist ", " lautet "].iter().find_map(verb)?
+    };
+    Some((bare(name.text, at + value, Ends::Prose), Place::Loose))
 }
 
 /// A flag and its value (`--password hunter2`), a line of `.netrc` (`login x password y`) or of `redis.conf`
@@ -322,9 +485,10 @@ fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<us
     }
     let mut words = lead.split_ascii_whitespace().rev();
     let in_netrc = words.next().is_some() && matches!(words.next(), Some("login" | "machine"));
-    let in_redis = matches!(name.word(), "requirepass" | "masterauth") && begins_line(lead);
+    let in_redis =
+        matches!(name.word(), "requirepass" | "masterauth" | "bindpw" | "rootpw") && begins_line(lead);
     // `npm config set //registry/:_authToken x`, `aws configure set aws_secret_access_key x`
-    let is_configured = lead.contains("config") && lead.contains(" set ");
+    let is_configured = lead.contains("config") && (lead.contains(" set ") || lead.contains(" create "));
     if in_netrc || in_redis || is_configured {
         return Some((bare(text, at, Ends::Shell), Place::Bare));
     }
@@ -338,11 +502,41 @@ fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<us
     if in_sql {
         return quoted(text, at).map(|value| (value, Place::Quoted));
     }
+    if begins_line(lead)
+        && let Some(value) = alone_on_line(text, at)
+    {
+        // A line of a file (`password x`), or two columns (`password    x`).
+        let is_column = at > name.end + 1 || text.as_bytes()[name.end] == b'\t';
+        if class == Class::Password || is_column {
+            return Some((value, if is_column { Place::Cell } else { Place::Loose }));
+        }
+    }
     if class == Class::Password {
-        return remarked(name, at, class);
+        // `use the password x`, `username jo password 0 x`
+        let value = at + encryption_length(&text.as_bytes()[at..]);
+        return remarked(name, at, class).or_else(|| Some((bare(text, value, Ends::Prose), Place::Loose)));
+    }
+    let encrypted = encryption_length(&text.as_bytes()[at..]);
+    if class == Class::Secret && encrypted > 0 {
+        // `username jo secret 0 x`
+        return Some((bare(text, at + encrypted, Ends::Prose), Place::Cell));
     }
     // `my API key x`
     Some((bare(text, at, Ends::Prose), Place::Loose))
+}
+
+/// Routers say before a password how it is encrypted: `password 0 x`.
+fn encryption_length(rest: &[u8]) -> usize {
+    if matches!(rest, [b'0'..=b'9', b' ', byte, ..] if byte.is_ascii_graphic()) { 2 } else { 0 }
+}
+
+/// A value that its line ends with, quoted or not.
+fn alone_on_line(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let at = at + encryption_length(&bytes[at..]);
+    let value = quoted(text, at).unwrap_or_else(|| bare(text, at, Ends::Line));
+    let closing = quote_length(&bytes[value.end..]);
+    (!value.is_empty() && ends_line(&bytes[value.end + closing..])).then_some(value)
 }
 
 /// A value without quotes. It counts as one where values are written like that; anywhere else it is more likely
@@ -353,6 +547,12 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
     let lead = name.lead();
     let before = lead.bytes().next_back();
     let equals = operator.sign == Sign::Equals;
+    if operator.answer == Answer::AtPrompt {
+        return (
+            bare(text, at, Ends::Line),
+            if class == Class::Password { Place::Loose } else { Place::Bare },
+        );
+    }
     if !equals && !operator.gap_after && before == Some(b':') {
         // `arn:aws:secretsmanager:eu-west-1:1234:secret:name`
         return (at..at, Place::Loose);
@@ -374,19 +574,28 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
         if is_flag || is_pair {
             return (bare(text, at, Ends::Shell), Place::Bare);
         }
-        if matches!(before, Some(b'"' | b'\'')) {
-            return (bare(text, at, Ends::Connection), Place::Loose);
+        if let Some(quote @ (b'"' | b'\'')) = before {
+            // A string that is nothing but this pair.
+            let value = bare(text, at, Ends::Connection);
+            let is_whole = text.as_bytes().get(value.end) == Some(&quote);
+            return (value, if is_whole && class == Class::Password { Place::Bare } else { Place::Loose });
+        }
+        // `login failed for jo: password=x`, but not `f(user, password=x)`.
+        let is_logged = own_word.is_empty() && before == Some(b' ') && !last_word.ends_with([',', '(', '{']);
+        if class == Class::Password && is_logged && !lead.contains(['(', '<']) {
+            return (bare(text, at, Ends::Shell), Place::Bare);
         }
         if begins_line(lead) {
             return (bare(text, at, Ends::Shell), Place::Bare);
         }
     }
     if !equals && !operator.name_quoted && matches!(before, Some(b'"' | b'\'')) {
-        // `-H "X-Api-Key: x"`
-        return (
-            bare(text, at, Ends::Connection),
-            if class == Class::Password { Place::Loose } else { Place::Bare },
-        );
+        // `-H "X-Api-Key: x"`. Of a password the string must be nothing but this pair, and no label.
+        let value = bare(text, at, Ends::Connection);
+        let is_whole = text.as_bytes().get(value.end).is_some_and(|byte| Some(*byte) == before);
+        let is_label = text[value.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
+        let is_loose = class == Class::Password && (!is_whole || is_label);
+        return (value, if is_loose { Place::Loose } else { Place::Bare });
     }
     if equals && class != Class::Token && lead.trim_end().ends_with(';') {
         // `Server=x; Password=y;`
@@ -414,7 +623,7 @@ fn begins_line(lead: &str) -> bool {
         let is_path = is_last && glued && !is_object && word.ends_with(['.', ':', '/', '$']);
         let is_number =
             word.trim_end_matches(['\u{2192}', '|', ':', '-']).bytes().all(|byte| byte.is_ascii_digit());
-        let is_file = !is_last && word.ends_with(':') && word.contains(['.', '/']);
+        let is_file = !(is_last && glued) && word.ends_with(':') && word.contains(['.', '/']);
         if !(is_path || is_number || is_file || is_in(LEADS, word)) {
             return false;
         }

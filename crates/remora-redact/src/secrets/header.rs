@@ -7,19 +7,31 @@ use super::names::Class;
 use super::value::{Place, is_placeholder, is_random, is_secret};
 use super::{REACH, Secret, is_token, is_word};
 
-const SCHEMES: [&str; 12] = [
+const SCHEMES: [&str; 24] = [
+    "api-key",
     "apikey",
+    "apitoken",
     "aws4-hmac-sha256",
     "basic",
     "bearer",
     "bot",
     "digest",
+    "geniekey",
+    "hmac",
+    "jwt",
     "key",
+    "klaviyo-api-key",
     "negotiate",
     "ntlm",
     "oauth",
+    "sharedaccesssignature",
     "sharedkey",
+    "splunk",
+    "sso-key",
+    "ssws",
     "token",
+    "user-token",
+    "x-api-key",
 ];
 
 /// `Bearer x`, `Basic x`, or a key without any scheme. The scheme stays. With a scheme anything goes that is
@@ -60,7 +72,7 @@ pub(super) fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) {
     let mut start = cookies.start;
     for cookie in text[cookies].split(';') {
         if let Some(equals) = cookie.find('=') {
-            let value = cookie[equals + 1..].trim_end();
+            let value = cookie[equals + 1..].split(' ').next().unwrap_or("");
             let is_long = value.len() >= 12;
             if is_long && (is_random(value) || is_secret(Class::Token, Place::Quoted, value)) {
                 let value_start = start + equals + 1;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::lines::break_length;
 use super::{REACH, is_token, is_word};
 
 /// What ends a bare value besides white space.
@@ -36,6 +37,24 @@ pub(super) fn bare(text: &str, start: usize, ends: Ends) -> Range<usize> {
         end -= rest[..end].iter().rev().take_while(|byte| b".:!?".contains(byte)).count();
     }
     start..text.floor_char_boundary(start + end)
+}
+
+/// The text of a cell of a table, or of an element.
+pub(super) fn cell(text: &str, at: usize) -> Range<usize> {
+    let rest = &text.as_bytes()[at..text.len().min(at + REACH)];
+    let is_end = |at: usize| {
+        matches!(rest[at], b'|' | b'\n' | b'\r' | b'<')
+            || rest[at..].starts_with("\u{2502}".as_bytes())
+            || break_length(&rest[at..]) > 0
+    };
+    let length = (0..rest.len()).position(is_end).unwrap_or(rest.len());
+    let end = text.floor_char_boundary(at + length);
+    let whole = text[at..end].trim_end();
+    let start = at + whole.len() - whole.trim_start().len();
+    let quotes = whole.trim_start().bytes().take_while(|byte| b"\"'`*".contains(byte)).count();
+    let closing = whole.bytes().rev().take_while(|byte| b"\"'`*".contains(byte)).count().min(quotes);
+    let end = at + whole.len() - closing;
+    (start + quotes).min(end)..end
 }
 
 /// Whether a string that is around the value ends or breaks its line here: `\n`, `\"`, `"}`.
@@ -153,7 +172,17 @@ pub(super) fn quote_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of the white space within a line that the bytes begin with.
+/// The length of the white space within a line that the bytes begin with. French has spaces that do not break before
+/// a colon.
 pub(super) fn gap_length(bytes: &[u8]) -> usize {
-    bytes.iter().take(64).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    let mut length = 0;
+    while length < 64 {
+        length += match &bytes[length..] {
+            [b' ' | b'\t', ..] => 1,
+            [0xc2, 0xa0, ..] => 2,
+            [0xe2, 0x80, 0xaf, ..] | [0xe3, 0x80, 0x80, ..] => 3,
+            _ => break,
+        };
+    }
+    length
 }

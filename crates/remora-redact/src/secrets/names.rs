@@ -15,6 +15,8 @@ pub(super) enum Class {
     Cookie,
     /// `user:password` in base64, as in the configuration of Docker and npm.
     Login,
+    /// May be a key, if its value is one.
+    Unknown,
 }
 
 impl Class {
@@ -23,7 +25,7 @@ impl Class {
             Class::Password => "password",
             Class::Secret => "secret",
             Class::Token => "token",
-            Class::Key => "api-key",
+            Class::Key | Class::Unknown => "api-key",
             Class::Authorization | Class::Login => "authorization",
             Class::Cookie => "cookie",
         }
@@ -35,7 +37,7 @@ impl Class {
 /// `max_tokens`, `keyboard`, `tokenizer`, `key`).
 pub fn names_a_secret(key: &str) -> bool {
     // `auth` alone is as often the name of a method, and what it holds is recognised by its value.
-    classify(key).is_some_and(|class| class != Class::Login)
+    classify(key).is_some_and(|class| !matches!(class, Class::Login | Class::Unknown))
 }
 
 /// What a name says about its value: the last of its words that says anything decides, unless a word after it
@@ -45,12 +47,20 @@ pub(super) fn classify(name: &str) -> Option<Class> {
     if matches!(name, "PWD" | "OLDPWD") {
         return None;
     }
+    if !name.is_ascii() || name.contains(' ') {
+        return FOREIGN.iter().any(|foreign| name.eq_ignore_ascii_case(foreign)).then_some(Class::Password);
+    }
+    let is_shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let words: Vec<String> = words(name).map(str::to_ascii_lowercase).collect();
-    let (at, class) =
-        words.iter().enumerate().rev().find_map(|(at, word)| Some((at, class_of(word, &words[..at])?)))?;
+    let (at, class) = words
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, word)| Some((at, class_of(word, &words[..at], is_shouted)?)))?;
     // `pass_through` passes something on.
     if words[at] == "pass" && at + 1 < words.len() {
-        return None;
+        let is_split = matches!(words[at + 1].as_str(), "phrase" | "word" | "code");
+        return (is_split && at + 2 == words.len()).then_some(Class::Password);
     }
     // A Vault's `secret_id` is a secret, though other ids are none.
     if words[at] == "secret" && words[at + 1..] == ["id"] {
@@ -62,17 +72,18 @@ pub(super) fn classify(name: &str) -> Option<Class> {
 }
 
 /// What a word says, given the words before it.
-fn class_of(word: &str, before: &[String]) -> Option<Class> {
+fn class_of(word: &str, before: &[String], is_shouted: bool) -> Option<Class> {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let previous = before.last().map_or("", String::as_str);
     let ends_with = |stem: &str| word.ends_with(stem);
-    if ["password", "passwords", "passwd", "passphrase", "passcode", "pwd"].iter().any(|stem| ends_with(stem))
-    {
+    if PASSWORDS.split_ascii_whitespace().any(ends_with) {
         return Some(Class::Password);
     }
     match word {
         "pass" if is_in(PASSES, previous) => None,
-        "pass" | "pw" | "psk" | "rootpw" | "requirepass" | "masterauth" => Some(Class::Password),
+        "pass" | "pw" | "psk" | "rootpw" | "bindpw" | "requirepass" | "masterauth" | "mdp" | "clave" => {
+            Some(Class::Password)
+        }
         _ if word.strip_suffix("pass").is_some_and(|owner| is_in(PASS_OWNERS, owner)) => {
             Some(Class::Password)
         }
@@ -82,7 +93,12 @@ fn class_of(word: &str, before: &[String]) -> Option<Class> {
         "bearer" => Some(Class::Token),
         "secretkey" => Some(Class::Secret),
         "key" if previous == "secret" => Some(Class::Secret),
-        "key" => is_in(KEY_OWNERS, previous).then_some(Class::Key),
+        // A personal access token.
+        "pat" => (!before.is_empty() && is_shouted || is_in(PAT_OWNERS, previous)).then_some(Class::Token),
+        "key" if is_in(KEY_OWNERS, previous) => Some(Class::Key),
+        // `ACME_KEY`: who the owner is says nothing, so the value must look random.
+        "key" => (is_shouted && before.len() == 1 && !is_in(PUBLIC_KEYS, previous)).then_some(Class::Unknown),
+        "passkey" | "wif" | "privkey" => Some(Class::Key),
         _ if word.strip_suffix("key").is_some_and(|owner| is_in(KEY_OWNERS, owner)) => Some(Class::Key),
         "credential" | "credentials" | "creds" => Some(Class::Key),
         "authorization" => Some(Class::Authorization),
@@ -127,12 +143,49 @@ fn humps(part: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Words for a password, alone or at the end of a longer word (`dbpassword`).
+const PASSWORDS: &str = "\
+    password passwords passwd passphrase passcode pwd passwort kennwort wachtwoord passord senha \
+    contrasena motdepasse adgangskode losenord salasana haslo heslo sifre";
+
+/// The same in words that have other letters than ASCII's, or a space.
+pub(super) const FOREIGN: &[&str] = &[
+    "mot de passe",
+    "mot_de_passe",
+    "contrase\u{f1}a",
+    "contrase\u{d1}a",
+    "contrasen\u{303}a",
+    "has\u{142}o",
+    "\u{15f}ifre",
+    "l\u{f6}senord",
+    "jelsz\u{f3}",
+    "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
+    "\u{41f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
+    "\u{5bc6}\u{7801}",
+    "\u{5bc6}\u{78bc}",
+    "\u{53e3}\u{4ee4}",
+    "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}",
+    "\u{be44}\u{bc00}\u{bc88}\u{d638}",
+];
+
+/// Whose personal access tokens are called `pat` in lower case, where it may be a pattern as well.
+const PAT_OWNERS: &str = "ado airtable asana azdo azure bitbucket databricks devops gh ghcr git github gitlab gl jira \
+                          npm personal snowflake vsts";
+
+/// Keys that are no secrets.
+const PUBLIC_KEYS: &str = "\
+    cache candidate column composite default dedup dict event field filter foreign group hash hot idempotency index \
+    json lookup map meta object partition primary public publishable registry row search shift sort storage type \
+    unique";
+
 /// With one of these before it, a key is a secret; `public_key`, `cache_key` and `primary_key` are none.
 const KEY_OWNERS: &str = "\
     access account admin aes api app application auth cipher client consumer cookie crypto \
-    decryption deploy encrypt encryption hmac ingest integration jwt licence license live master \
-    pgp gpg priv private recovery role root rsa secret server service session shared sign signing \
-    signature ssh ssl storage subscription symmetric tls unseal vault webhook wrapping";
+    decryption deploy encrypt encryption function functions hmac ingest integration jwt licence license live master \
+    openai anthropic bot datadog gemini gpg groq mailgun maps openrouter pgp preshared priv private \
+    product recovery role root rsa secret security sendgrid sentry server service session shared \
+    sign signature signing ssh ssl storage stripe subscription symmetric tls twilio unseal vault \
+    wallet webhook wrapping";
 
 /// `dbpass`, `storepass`: words that are written together.
 const PASS_OWNERS: &str = "\

@@ -19,13 +19,19 @@ pub(super) enum Place {
     Variable,
     /// Bare, but where values are bare: YAML, a flag, a query, a connection string.
     Bare,
+    /// In a table or an element of its own, beside its name or below it. Labels and descriptions stand there, too.
+    Cell,
     /// Bare where code or prose is as likely.
     Loose,
 }
 
 /// Whether the value is a secret.
 pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
-    if is_placeholder(value) || is_location(value) {
+    let stands_in = match class {
+        Class::Password | Class::Secret => stands_in_for(value, is_strong),
+        _ => is_placeholder(value),
+    };
+    if stands_in || is_location(value) {
         return false;
     }
     let traits = Traits::of(value);
@@ -37,24 +43,32 @@ pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
             value.len() >= 6
                 && !is_name
                 && is_word
-                && traits.digits + traits.symbols > 0
+                && (traits.digits + traits.symbols > 0 || is_jumbled(value, &traits))
                 && is_chosen(value, &traits)
         }
         (Class::Password | Class::Secret, Place::Bare)
         | (Class::Password | Class::Secret | Class::Token | Class::Key, Place::Variable) => {
             is_word && is_chosen(value, &traits)
         }
+        (Class::Password | Class::Secret, Place::Cell) => {
+            is_word
+                && (traits.digits > 0 || has_marks(value) || is_jumbled(value, &traits))
+                && is_chosen(value, &traits)
+                && (class == Class::Password || is_made(value, &traits))
+        }
         (Class::Password, Place::Loose) => {
             value.len() >= 6
                 && is_word
-                && traits.digits > 0
+                && (traits.digits > 0 || has_marks(value) || is_jumbled(value, &traits))
                 && traits.letters > 0
                 && is_chosen(value, &traits)
         }
         (Class::Token | Class::Key, Place::Quoted) => !traits.spaces && is_made(value, &traits),
         (Class::Token | Class::Key, Place::Bare) => is_word && is_made(value, &traits),
+        (Class::Token | Class::Key, Place::Cell) => value.len() >= 12 && is_word && is_made(value, &traits),
         (Class::Token | Class::Key, Place::Listed) => is_random(value),
         (Class::Secret | Class::Token | Class::Key, Place::Loose) => is_word && is_random(value),
+        (Class::Unknown, _) => value.len() >= 20 && is_random(value),
         (Class::Login, _) => is_login(value),
         (Class::Authorization | Class::Cookie, _) => {
             traits.digits > 0 && traits.letters > 0 && value.len() >= 8
@@ -109,6 +123,15 @@ impl Traits {
     }
 }
 
+/// Whether a value without digits has what passwords have and words, addresses and code have not.
+fn has_marks(value: &str) -> bool {
+    let inside = value.trim_end_matches(['!', '?']);
+    let traits = Traits::of(value);
+    inside.contains(['!', '#', '^', '~'])
+        || inside.contains('@') && !inside.contains('.')
+        || value.contains(['%', '$', '!']) && traits.upper > 0 && traits.turns >= 4
+}
+
 /// What a person may have chosen.
 fn is_chosen(value: &str, traits: &Traits) -> bool {
     if value.len() < 4 || is_common(value) {
@@ -120,11 +143,24 @@ fn is_chosen(value: &str, traits: &Traits) -> bool {
     if traits.digits > 0 || traits.symbols > 0 {
         return !is_type(value);
     }
+    if is_jumbled(value, traits) {
+        return true;
+    }
     // Letters only. What is written as names are in code is a name; a plain word is a weak password.
     let separated = value.contains(['_', '.']);
     let shouted = traits.lower == 0;
     let humped = value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     !separated && !shouted && !humped
+}
+
+/// Whether letters change case as they do in random values, and not as they do in names of code.
+fn is_jumbled(value: &str, traits: &Traits) -> bool {
+    traits.letters == value.len()
+        && value.len() >= 8
+        && traits.lower > 0
+        && traits.upper > 1
+        && traits.turns * 3 >= value.len()
+        && traits.in_words * 2 < value.len()
 }
 
 /// Words without the ones that make a sentence, as of a label or a message.
@@ -164,16 +200,27 @@ fn is_made(value: &str, traits: &Traits) -> bool {
 /// digits take turns much more often in random values than in words, and in names such as `Ed25519PrivateKey`
 /// most letters belong to words.
 pub(super) fn is_random(value: &str) -> bool {
-    let traits = Traits::of(value);
     value.len() >= 16
-        && traits.digits > 0
-        && traits.letters > 0
-        && traits.turns * 5 >= value.len()
-        && !(traits.upper > 0 && traits.in_words * 2 >= value.len())
+        && is_mixed(value, &Traits::of(value))
         && value.bytes().all(super::is_token)
         && !is_numbered_words(value)
         && !is_placeholder(value)
         && !is_location(value)
+}
+
+/// Whether letters and digits take turns as they do in random values.
+fn is_mixed(value: &str, traits: &Traits) -> bool {
+    traits.digits > 0
+        && traits.letters > 0
+        && traits.turns * 5 >= value.len()
+        && !(traits.upper > 0 && traits.in_words * 2 >= value.len() && !is_scattered(value, traits))
+}
+
+/// Whether digits stand all over a value that has words in it by chance.
+fn is_scattered(value: &str, traits: &Traits) -> bool {
+    let groups =
+        value.as_bytes().windows(2).filter(|two| two[0].is_ascii_digit() && !two[1].is_ascii_digit()).count();
+    value.len() >= 24 && groups >= 4 && traits.turns * 3 >= value.len()
 }
 
 /// Words with numbers between or behind them: `oauth-2`, `utf8`, `my-service-2024`, `token1`.
@@ -219,7 +266,7 @@ fn is_code(value: &str, traits: &Traits) -> bool {
         return true;
     }
     // A field of something: `config.secret`, `self.token2`.
-    if value.contains('.') && is_path(value) && value.split('.').all(|part| part.len() <= 24) {
+    if value.contains('.') && is_path(value) && value.split('.').all(|part| (1..=24).contains(&part.len())) {
         return traits.digits == 0 || value.split('.').all(is_numbered_words);
     }
     false
@@ -260,8 +307,17 @@ fn is_login(value: &str) -> bool {
 
 /// What stands for a secret without being one: variables, templates, masks, and advice to fill in something.
 pub(super) fn is_placeholder(value: &str) -> bool {
+    stands_in_for(value, |rest| rest.len() >= 20 && is_mixed(rest, &Traits::of(rest)))
+}
+
+/// Whether a value is a variable, a template, a mask or advice. What merely holds a piece of these is a secret if the
+/// rest of it is one: `Kx%s93!q`, `Your-tr33house!`.
+fn stands_in_for(value: &str, is_secret: impl Fn(&str) -> bool) -> bool {
     let value = value.trim();
-    value.is_empty() || is_variable(value) || is_template(value) || is_mask(value) || is_advice(value)
+    if value.is_empty() || is_variable(value) || is_template(value) || is_mask(value) {
+        return true;
+    }
+    without_fillers(value).is_some_and(|rest| !is_secret(&rest))
 }
 
 /// `$TOKEN`, `${TOKEN}`, `%TOKEN%`, `:token`, `<token>`, `[token]`, `{token}`.
@@ -271,16 +327,26 @@ fn is_variable(value: &str) -> bool {
         (b'<', b'>') | (b'[', b']') | (b'{', b'}') => true,
         (b'@', b'@') => is_plain(&value[1..]),
         (b'$' | b'%' | b':', _) => {
-            bytes.len() < 3 || is_plain(value[1..].trim_matches(['{', '}', '(', ')', '%']))
+            bytes.len() < 3
+                || is_plain(value[1..].trim_matches(['{', '}', '(', ')', '%'])) && !is_leet(&value[1..])
         }
         _ => false,
     }
 }
 
+/// Whether a name has digits as passwords have them: `$uper5ecret`, `$ummer2024`, `$ecretPa55`. Variables have at most
+/// two, at the end of a word.
+fn is_leet(name: &str) -> bool {
+    let within = name.as_bytes().windows(2).any(|two| two[0].is_ascii_digit() && two[1].is_ascii_lowercase());
+    let traits = Traits::of(name);
+    within
+        || traits.digits > 0 && traits.upper > 0 && traits.lower > 0
+        || name.bytes().rev().take_while(u8::is_ascii_digit).count() > 2
+}
+
 /// A string that is put together at run time.
 fn is_template(value: &str) -> bool {
-    if ["${", "#{", "{{", "$(", "<%", "{}", "%s", "%v", "\" +", "' +"].iter().any(|part| value.contains(part))
-    {
+    if ["${", "#{", "{{", "$(", "<%", "{}", "\" +", "' +"].iter().any(|part| value.contains(part)) {
         return true;
     }
     let Some(open) = value.find('{') else { return false };
@@ -290,16 +356,67 @@ fn is_template(value: &str) -> bool {
 
 fn is_mask(value: &str) -> bool {
     value.chars().all(|c| "*xX.-_?#0\u{2022}\u{2026}".contains(c))
-        || ["...", "\u{2026}", "***", "xxxx", "XXXX"].iter().any(|part| value.contains(part))
 }
 
-fn is_advice(value: &str) -> bool {
+/// What is left of a value without the pieces that placeholders are made of; `None` if it has no such piece.
+fn without_fillers(value: &str) -> Option<String> {
+    const FILLERS: [&str; 14] = [
+        "%s",
+        "%v",
+        "%d",
+        "...",
+        "\u{2026}",
+        "***",
+        "xxxx",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "change-me",
+        "change_this",
+        "change-this",
+        "example",
+    ];
+    const FIRST_WORDS: [&str; 8] = ["your", "insert", "enter", "replace", "todo", "fixme", "dummy", "fake"];
     let lower = value.to_ascii_lowercase();
     let first_word = lower.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
-    matches!(first_word, "your" | "insert" | "enter" | "replace" | "todo" | "fixme" | "dummy" | "fake")
-        || ["placeholder", "changeme", "change_me", "change-me", "change_this", "change-this", "example"]
-            .iter()
-            .any(|part| lower.contains(part))
+    let advice = FIRST_WORDS.contains(&first_word).then_some(first_word.len());
+    if advice.is_none() && !FILLERS.iter().any(|filler| lower.contains(filler)) {
+        return None;
+    }
+    let mut rest = String::with_capacity(value.len());
+    let mut at = advice.unwrap_or(0);
+    while let Some(next) = lower[at..].chars().next() {
+        if let Some(filler) = FILLERS.iter().find(|filler| lower[at..].starts_with(**filler)) {
+            at += filler.len();
+            // A mask may be of any length.
+            let masked = filler.bytes().last().unwrap_or(0);
+            if b".*x".contains(&masked) {
+                at += lower.as_bytes()[at..].iter().take_while(|byte| **byte == masked).count();
+            }
+        } else {
+            rest.push_str(&value[at..at + next.len_utf8()]);
+            at += next.len_utf8();
+        }
+    }
+    Some(rest)
+}
+
+/// Whether the rest of what looks like a placeholder is still more than a password's name with a number.
+fn is_strong(rest: &str) -> bool {
+    let traits = Traits::of(rest);
+    if traits.spaces || is_template(rest) {
+        return false;
+    }
+    let marks = rest.bytes().filter(|byte| b"!@#$%^&*+~?".contains(byte)).count();
+    let names_itself = rest.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
+        matches!(word.to_ascii_lowercase().as_str(), "key" | "here" | "value" | "id") || is_common(word)
+    });
+    // `Your-Horse-Battery`
+    let is_titled = matches!(rest.as_bytes(), [b'-', b'A'..=b'Z', ..]) && traits.lower > 0;
+    is_titled && rest.len() >= 8 && !names_itself
+        || traits.digits > 0 && marks > 0 && rest.len() >= 4
+        || traits.digits > 0 && traits.letters > 1 && rest.len() >= 5 && !names_itself
+        || marks > 0 && traits.letters > 3 && rest.len() >= 6 && !names_itself
 }
 
 /// Made of what names, indices and formats are made of.
@@ -324,7 +441,10 @@ fn is_location(value: &str) -> bool {
         |part: &str| part.bytes().all(super::is_word) && !part.bytes().any(|byte| byte.is_ascii_digit());
     if value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../") {
         let plain = value.bytes().all(|byte| super::is_word(byte) || b"./~ ".contains(&byte));
-        return plain && (value[1..].contains(['/', '.']) || is_name(&value[1..]));
+        // Base64 may begin with a slash. A path is made of words.
+        let traits = Traits::of(value);
+        let is_random = value.len() >= 20 && traits.upper > 0 && is_mixed(value, &traits);
+        return plain && !is_random && (value[1..].contains(['/', '.']) || is_name(&value[1..]));
     }
     value.contains(['.', '/', '\\'])
         && value.split(['.', '/', '\\']).all(|part| !part.is_empty() && is_name(part))
