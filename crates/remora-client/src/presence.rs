@@ -93,7 +93,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
         Ok(()) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => {
-            let text = fs::read(card(dir)).unwrap_or_default();
+            let text = file::read_small(&card(dir)).unwrap_or_default();
             // It holds the lock and is about to introduce itself.
             let newcomer = Presence {
                 pid: 0,
@@ -103,7 +103,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
                 observer: None,
                 embedder: None,
             };
-            Ok(Some(serde_json::from_slice(&text).unwrap_or(newcomer)))
+            Ok(Some(serde_json::from_str(&text).unwrap_or(newcomer)))
         }
     }
 }

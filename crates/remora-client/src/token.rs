@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use remora_store::{DataDir, hex};
-use remora_sys::file::replace;
+use remora_sys::file::{read_small, replace};
 
 const BYTES: usize = 32;
 
@@ -34,7 +34,7 @@ impl Token {
 
 /// The token of this data directory, for a client; `None` when no daemon has run here.
 pub fn read(dir: &DataDir) -> io::Result<Option<Token>> {
-    match fs::read_to_string(dir.token()) {
+    match read_small(&dir.token()) {
         Ok(text) => Ok(parse(&text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -1,10 +1,10 @@
 //! What git knows of a working tree, read from its files: what it ignores, and where it is told to ignore more.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::Gitignore;
+use remora_sys::file::read_small;
 
 use crate::folder::{Folder, Refusal};
 use crate::section::Marks;
@@ -131,10 +131,10 @@ fn git_directory(root: &Path) -> Option<GitDirectory> {
     let own = if dot_git.is_dir() {
         dot_git
     } else {
-        let link = fs::read_to_string(&dot_git).ok()?;
+        let link = read_small(&dot_git).ok()?;
         root.join(link.trim().strip_prefix("gitdir:")?.trim())
     };
-    let common = match fs::read_to_string(own.join("commondir")) {
+    let common = match read_small(&own.join("commondir")) {
         Ok(relative) => own.join(relative.trim()),
         Err(_) => own.clone(),
     };

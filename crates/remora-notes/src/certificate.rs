@@ -2,12 +2,11 @@
 //! kept, and from then on no other is taken. Verification is never off: who answers must prove that it has the
 //! certificate's key.
 
-use std::fs;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use remora_store::{DataDir, hex};
-use remora_sys::file::replace;
+use remora_sys::file::{read_small, replace};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -16,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 /// The SHA-256 of the certificate that is trusted at an address, if one is.
 pub fn trusted(dir: &DataDir, address: &str) -> io::Result<Option<String>> {
-    let text = match fs::read_to_string(dir.obsidian_certificate()) {
+    let text = match read_small(&dir.obsidian_certificate()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };

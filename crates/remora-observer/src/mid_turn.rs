@@ -494,7 +494,7 @@ mod tests {
             Transcripts::allowed_by(&Capture { exclusions_unknown: true, ..Capture::default() });
         assert_eq!(world.hear(1, "one"), NOTHING);
         world = World::new(&lines);
-        pause::write(&world.dir, &Pause { everywhere_since: Some(Time(1)), projects: Vec::new() }).unwrap();
+        pause::write(&world.dir, &Pause { everywhere_since: Some(Time(1)), ..Pause::default() }).unwrap();
         assert_eq!(world.hear(1, "one"), NOTHING);
         world = World::new(&lines);
         world.transcripts = Transcripts::Ignored;

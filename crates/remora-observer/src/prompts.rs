@@ -6,6 +6,7 @@ use std::path::Path;
 
 use remora_core::text::prefix;
 use remora_store::ObservationRow;
+use remora_sys::file::read_small;
 
 use crate::transcript::escape;
 
@@ -35,8 +36,7 @@ impl Mode {
         match fs::metadata(&path) {
             Ok(file) if file.len() > LARGEST_MODE => Err(format!("{} is larger than 64 KB", path.display())),
             Ok(_) => {
-                let text =
-                    fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let text = read_small(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 Ok(Self { text })
             }
             Err(_) if name == DEFAULT_MODE => Ok(Self::default()),

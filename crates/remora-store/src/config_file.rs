@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use remora_core::settings::{Setting, Value};
-use remora_sys::file::{is_absent, replace};
+use remora_sys::file::{is_absent, read_small, replace};
 use remora_sys::lock;
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 
@@ -63,7 +63,7 @@ fn edit(
     // Where somebody keeps the file elsewhere and links it, the file is changed and the link stays.
     let path = fs::canonicalize(dir.config()).unwrap_or_else(|_| dir.config());
     let _lock = take_lock(dir, &path)?;
-    let text = match fs::read_to_string(&path) {
+    let text = match read_small(&path) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => String::new(),
         Err(error) => return Err(StoreError::file(&path)(error).into()),

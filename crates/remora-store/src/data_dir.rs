@@ -63,7 +63,7 @@ impl DataDir {
         self.path.join("spool.lock")
     }
 
-    pub(crate) fn pause(&self) -> PathBuf {
+    pub fn pause(&self) -> PathBuf {
         self.path.join("paused.json")
     }
 

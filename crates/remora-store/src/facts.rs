@@ -1,12 +1,12 @@
 //! What holds, and since when: one current value a key, in a project or everywhere.
 
+use crate::record::new_uuid;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::reading::times;
 use crate::search::documents;
@@ -165,7 +165,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10)",
     )?
     .execute(params![
-        Uuid::now_v7().as_bytes(),
+        new_uuid().as_bytes(),
         kind,
         project.map(|project| project.0),
         fact.key,

@@ -12,7 +12,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use remora_sys::file::{is_absent, private_file};
+use remora_sys::file::{is_absent, open_regular, open_to_append};
 use serde::Serialize;
 
 use crate::data_dir::DataDir;
@@ -215,8 +215,8 @@ struct Tail {
 
 impl Tail {
     fn open(path: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(path) {
-            Ok(file) => file,
+        let file = match open_regular(path) {
+            Ok((file, _)) => file,
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -249,12 +249,10 @@ fn place(dir: Option<&DataDir>) -> String {
 }
 
 fn append(path: &Path, line: &str) -> io::Result<()> {
-    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    let open = || private_file().create(true).append(true).custom_flags(nofollow).open(path);
-    let mut file = open()?;
+    let mut file = open_to_append(path)?;
     if file.metadata()?.len() > LIMIT.load(Ordering::Relaxed) / 2 {
         rotate(&file, path)?;
-        file = open()?;
+        file = open_to_append(path)?;
     }
     file.write_all(format!("{line}\n").as_bytes())
 }

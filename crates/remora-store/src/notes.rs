@@ -2,6 +2,7 @@
 //!
 //! The notes that are always injected are a list in `meta`, because a hook has no time to read them all.
 
+use crate::record::new_uuid;
 use remora_core::context::Noted;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{NoteId, SessionId};
@@ -10,7 +11,6 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
 
 use crate::hex::hex;
 use crate::search::documents;
@@ -211,7 +211,7 @@ fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
         )?
         .query_row(
             params![
-                Uuid::now_v7().as_bytes(),
+                new_uuid().as_bytes(),
                 vault,
                 note.path(),
                 stamp,

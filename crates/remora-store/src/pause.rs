@@ -3,6 +3,7 @@
 //! A file and not a table, because a hook that cannot reach the database must know it too.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use remora_core::time::Time;
@@ -19,6 +20,9 @@ pub struct Pause {
     pub everywhere_since: Option<Time>,
     #[serde(default)]
     pub projects: Vec<PausedProject>,
+    /// The file is there and says nothing that can be read. Nobody knows what was paused, so everything is.
+    #[serde(skip)]
+    pub damaged: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,10 @@ pub struct PausedProject {
 }
 
 impl Pause {
+    fn damaged() -> Self {
+        Self { everywhere_since: Some(Time::now()), projects: Vec::new(), damaged: true }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.everywhere_since.is_none() && self.projects.is_empty()
     }
@@ -58,9 +66,11 @@ impl PausedProject {
 
 /// What is paused now.
 pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
+    let unreadable = [ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
     match read_small(&dir.pause()) {
-        Ok(text) => Ok(serde_json::from_str(&text)?),
+        Ok(text) => Ok(serde_json::from_str(&text).unwrap_or_else(|_| Pause::damaged())),
         Err(error) if is_absent(&error) => Ok(Pause::default()),
+        Err(error) if unreadable.contains(&error.kind()) => Ok(Pause::damaged()),
         Err(error) => Err(StoreError::file(dir.pause())(error)),
     }
 }

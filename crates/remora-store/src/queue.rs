@@ -11,13 +11,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use crate::record::new_uuid;
 use remora_core::document::RecordId;
 use remora_core::event::Body;
 use remora_core::ids::{EventId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
-use uuid::Uuid;
 
 use crate::transcripts::{self, Heard, ReadTo};
 use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
@@ -142,7 +142,7 @@ fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
 /// Up to a quarter of `duration`, so that what failed together is not tried again together.
 fn spread(duration: Duration) -> Duration {
     let quarter = u64::try_from(duration.as_millis() / 4).unwrap_or(u64::MAX).max(1);
-    Duration::from_millis(Uuid::now_v7().as_u64_pair().1 % quarter)
+    Duration::from_millis(new_uuid().as_u64_pair().1 % quarter)
 }
 
 /// Which failed events are meant.

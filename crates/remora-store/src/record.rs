@@ -1,8 +1,10 @@
+use std::time::SystemTime;
+
 use remora_core::privacy::Captured;
 use remora_core::time::Time;
 use remora_sys::process::Identity;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::project::{Place, locate};
 
@@ -43,7 +45,7 @@ impl HostProcess {
 
 impl Record {
     pub fn new(captured: Captured, at: Time) -> Self {
-        Self { uuid: Uuid::now_v7(), at, place: None, host_process: None, captured }
+        Self { uuid: new_uuid(), at, place: None, host_process: None, captured }
     }
 
     /// Looks the directory up now, because it may be gone when the record is read again.
@@ -51,5 +53,14 @@ impl Record {
     pub fn located(mut self) -> Self {
         self.place.get_or_insert_with(|| locate(self.captured.event().cwd.as_ref()));
         self
+    }
+}
+
+/// A new name for a row. A clock before 1970, which such a name cannot hold, must not stop capture.
+pub(crate) fn new_uuid() -> Uuid {
+    if SystemTime::now() >= SystemTime::UNIX_EPOCH {
+        Uuid::now_v7()
+    } else {
+        Uuid::new_v7(Timestamp::from_unix(NoContext, 0, 0))
     }
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
 use crate::hex::hex;
+use crate::record::new_uuid;
 use crate::writing::{self, Origin};
 use crate::{Place, Store, StoreError, project, schema};
 
@@ -115,7 +116,7 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
          SELECT ?1, ?2, ?3, id, 'completed', created_at, ?5, ?5 FROM projects WHERE id = ?4
          ON CONFLICT (host, content_session_id) DO UPDATE SET last_activity_at = max(last_activity_at, ?5),
              completed_at = max(last_activity_at, ?5)",
-        params![Uuid::now_v7().as_bytes(), Host::Generic.name(), name, project.0, at.0],
+        params![new_uuid().as_bytes(), Host::Generic.name(), name, project.0, at.0],
     )?;
     let sql = "SELECT id, uuid FROM sessions WHERE host = ?1 AND content_session_id = ?2";
     let values = params![Host::Generic.name(), name];

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use remora_sys::file::{is_absent, private_file};
+use remora_sys::file::{is_absent, open_regular, open_to_append};
 use remora_sys::lock;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
 
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
     loop {
-        let file = private_file().create(true).append(true).open(path)?;
+        let file = open_to_append(path)?;
         if write_unless_moved(file, path, line)? {
             return Ok(());
         }
@@ -90,15 +90,20 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     if lock.try_lock().is_err() {
         return Ok(None);
     }
-    if !aside.exists() {
+    if fs::symlink_metadata(&aside).is_err() {
         match fs::rename(&spool, &aside) {
             Ok(()) => {}
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
     }
-    let contents = read(&aside)?;
-    Ok(Some(TakenAside { path: aside, _lock: lock, contents }))
+    // A pipe, a device or a link under our name holds nothing of ours, and must not keep out what does.
+    if fs::symlink_metadata(&aside)?.file_type().is_file() {
+        let contents = read(&aside)?;
+        return Ok(Some(TakenAside { path: aside, _lock: lock, contents }));
+    }
+    fs::remove_file(&aside)?;
+    Ok(None)
 }
 
 impl TakenAside {
@@ -125,8 +130,8 @@ fn aside_of(spool: &Path) -> PathBuf {
 
 fn read(path: &Path) -> io::Result<Contents> {
     let mut bytes = Vec::new();
-    match File::open(path) {
-        Ok(mut file) => file.read_to_end(&mut bytes)?,
+    match open_regular(path) {
+        Ok((mut file, _)) => file.read_to_end(&mut bytes)?,
         Err(error) if is_absent(&error) => return Ok(Contents::default()),
         Err(error) => return Err(error),
     };
@@ -154,7 +159,7 @@ mod tests {
     fn nothing_is_appended_to_a_spool_that_was_moved_aside_meanwhile() {
         let temp = tempfile::tempdir().unwrap();
         let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
-        let open = || private_file().create(true).append(true).open(&path).unwrap();
+        let open = || open_to_append(&path).unwrap();
         let write = |file| write_unless_moved(file, &path, b"line").unwrap();
         let opened = [open(), open()];
         fs::rename(&path, &aside).unwrap();

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::record::new_uuid;
 use remora_core::event::{Body, Event, SessionRef, ToolUse};
 use remora_core::ids::{EventId, SessionId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use uuid::Uuid;
 
 use crate::data_dir::DataDir;
 use crate::{
@@ -333,13 +333,7 @@ fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError
     db.execute(
         "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
-        params![
-            Uuid::now_v7().as_bytes(),
-            event.session.host.name(),
-            event.session.id,
-            project.0,
-            record.at.0
-        ],
+        params![new_uuid().as_bytes(), event.session.host.name(), event.session.id, project.0, record.at.0],
     )?;
     session(db, event)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
 }
@@ -413,7 +407,7 @@ fn begin_turn(
         db.execute(
             "INSERT INTO user_prompts (uuid, session_id, prompt_number, text, created_at, updated_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
-            params![Uuid::now_v7().as_bytes(), session.id.0, number, text, at.0],
+            params![new_uuid().as_bytes(), session.id.0, number, text, at.0],
         )?;
     }
     Ok(())

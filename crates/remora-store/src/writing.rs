@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::hex::hex;
+use crate::record::new_uuid;
 use crate::search::documents;
 use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, transcripts};
 
@@ -198,7 +199,7 @@ pub(crate) fn insert_observation(
              ON CONFLICT (session_id, content_hash) WHERE deleted_at IS NULL DO NOTHING",
         )?
         .execute(params![
-            Uuid::now_v7().as_bytes(),
+            new_uuid().as_bytes(),
             origin.session.0,
             origin.project,
             origin.prompt_number,
@@ -271,7 +272,7 @@ fn insert_summary(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
     )?
     .execute(params![
-        Uuid::now_v7().as_bytes(),
+        new_uuid().as_bytes(),
         origin.session.0,
         origin.project,
         origin.prompt_number,

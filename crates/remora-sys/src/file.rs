@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::file_system::network_file_system;
 pub use crate::growing_file::{Lines, read_lines};
-pub use crate::small_file::read_small;
+pub use crate::small_file::{open_regular, open_to_append, read_small};
 
 /// Whether an error means that there is nothing at a path, which for a file of ours is an answer.
 pub fn is_absent(error: &io::Error) -> bool {

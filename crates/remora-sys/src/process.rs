@@ -27,6 +27,13 @@ pub fn detach() -> io::Result<()> {
     Ok(())
 }
 
+/// A file that reaches the user's limit (`ulimit -f`) is an error of the write, and does not end the process.
+#[expect(unsafe_code, reason = "it is a function of the C library")]
+pub fn survive_file_size_limit() {
+    // SAFETY: ignoring a signal runs no code of ours, and nothing else in this process handles it.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Lets every other thread of the machine go first. A system that refuses only makes this thread less polite.
 #[cfg(target_os = "linux")]
 pub fn lower_thread_priority() {

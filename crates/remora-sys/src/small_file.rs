@@ -7,6 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use crate::file::private_file;
+
 /// Larger files are refused. Git's own files and a user's settings are a few kilobytes; a repository with
 /// thousands of branches has a `config` of several hundred.
 const LARGEST: u64 = 4 << 20;
@@ -30,15 +32,27 @@ pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a regular file, with its length. Anything else is an error.
-pub(crate) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     // A pipe would otherwise block in `open` until somebody writes to it.
     let file =
         OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let length = regular_length(&file)?;
+    Ok((file, length))
+}
+
+/// Opens a private file at its end, and creates it if it is missing. A link or anything but a regular file is an error, never
+/// a wait.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let file = private_file().create(true).append(true).custom_flags(flags).open(path)?;
+    regular_length(&file)?;
+    Ok(file)
+}
+
+fn regular_length(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    Ok((file, metadata.len()))
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    if metadata.is_file() { Ok(metadata.len()) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -58,6 +72,9 @@ mod tests {
         let pipe = temp.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(read_small(&pipe).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        open_to_append(&pipe).unwrap_err();
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert_eq!(open_to_append(&pipe).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 
         let zero = temp.path().join("zero");
         std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();

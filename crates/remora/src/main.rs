@@ -12,6 +12,7 @@ mod stdin;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    remora_sys::process::survive_file_size_limit();
     // Hosts start a hook for every tool call: it goes ahead of everything else, argument parser included.
     if let Some(arguments) = command::hook::arguments() {
         command::hook::run(&arguments);

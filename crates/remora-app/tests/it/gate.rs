@@ -142,12 +142,12 @@ fn a_paused_project_is_left_alone_in_every_directory_it_has() {
     let other = world.make_repository("other", None);
     let Place { path, origin, .. } = locate(&paused);
     let project = PausedProject { since: Time::now(), name: "app".into(), paths: vec![path], origin };
-    pause::write(&world.dir, &Pause { everywhere_since: None, projects: vec![project] }).unwrap();
+    pause::write(&world.dir, &Pause { projects: vec![project], ..Pause::default() }).unwrap();
     let at = |directory: &Path| world.admit(event("s", directory, call("c"), bash("make")));
     assert_eq!(at(&world.make_dir("app/src")), Err(Reason::Paused));
     assert_eq!(at(&paused), Err(Reason::Paused));
     assert_eq!(at(&clone), Err(Reason::Paused));
     at(&other).unwrap();
-    pause::write(&world.dir, &Pause { everywhere_since: Some(Time::now()), projects: vec![] }).unwrap();
+    pause::write(&world.dir, &Pause { everywhere_since: Some(Time::now()), ..Pause::default() }).unwrap();
     assert_eq!(at(&other), Err(Reason::Paused));
 }

@@ -60,6 +60,8 @@ pub struct Intake {
     limits: Limits,
     state: State,
     stack: Vec<Frame>,
+    /// Levels below the limit, of which nothing is kept: `true` for an object.
+    deep: Vec<bool>,
     root: Option<Value>,
     /// A number or literal in progress.
     bare: Vec<u8>,
@@ -96,6 +98,9 @@ enum Frame {
 }
 
 const LONGEST_BARE: usize = 128;
+/// No program nests this deep.
+const DEEPEST: usize = 1 << 20;
+const TOO_DEEP: &str = "[… nested too deep, cut …]";
 /// Strings keep this much even when the others have used up the common allowance.
 const LEAST_TEXT: usize = 256;
 
@@ -111,6 +116,7 @@ impl Intake {
             limits,
             state: State::Value,
             stack: Vec::new(),
+            deep: Vec::new(),
             root: None,
             bare: Vec::new(),
             string: BoundedString::default(),
@@ -209,10 +215,10 @@ impl Intake {
                 _ => return unexpected,
             },
             State::Colon if byte == b':' => self.state = State::Value,
-            State::AfterItem => match (byte, self.stack.last()) {
-                (b',', Some(Frame::Object { .. })) => self.state = State::Key,
-                (b',', Some(Frame::Array { .. })) => self.state = State::Value,
-                (b'}', Some(Frame::Object { .. })) | (b']', Some(Frame::Array { .. })) => self.close(),
+            State::AfterItem => match (byte, self.is_in_object()) {
+                (b',', true) => self.state = State::Key,
+                (b',', false) => self.state = State::Value,
+                (b'}', true) | (b']', false) => self.close(),
                 _ => return unexpected,
             },
             State::Colon | State::Done => return unexpected,
@@ -295,7 +301,9 @@ impl Intake {
         if self.stack.len() == 1 {
             self.tags.reset();
         }
-        if let Some(Frame::Object { key, .. }) = self.stack.last_mut() {
+        if self.deep.is_empty()
+            && let Some(Frame::Object { key, .. }) = self.stack.last_mut()
+        {
             *key = text;
         }
         self.state = State::Colon;
@@ -316,18 +324,27 @@ impl Intake {
     }
 
     fn open(&mut self, frame: Frame) -> Result<(), IntakeError> {
-        if self.stack.len() >= self.limits.depth {
-            return Err(IntakeError::TooDeep(self.limits.depth));
+        let is_object = matches!(frame, Frame::Object { .. });
+        self.state = if is_object { State::FirstKey } else { State::FirstItem };
+        if self.stack.len() < self.limits.depth {
+            self.stack.push(frame);
+        } else if self.deep.len() < DEEPEST {
+            self.deep.push(is_object);
+        } else {
+            return Err(IntakeError::TooDeep(DEEPEST));
         }
-        self.state = match frame {
-            Frame::Object { .. } => State::FirstKey,
-            Frame::Array { .. } => State::FirstItem,
-        };
-        self.stack.push(frame);
         Ok(())
     }
 
+    fn is_in_object(&self) -> bool {
+        self.deep.last().copied().unwrap_or_else(|| matches!(self.stack.last(), Some(Frame::Object { .. })))
+    }
+
     fn close(&mut self) {
+        if self.deep.pop().is_some() {
+            // Nothing is placed while a level below the limit is open.
+            return self.place(Value::String(TOO_DEEP.to_owned()));
+        }
         match self.stack.pop() {
             Some(Frame::Object { members, .. }) => self.place(Value::Object(members)),
             Some(Frame::Array { mut items, left_out }) => {
@@ -342,6 +359,10 @@ impl Intake {
 
     /// Puts a complete value where it belongs.
     fn place(&mut self, value: Value) {
+        if !self.deep.is_empty() {
+            self.state = State::AfterItem;
+            return;
+        }
         let depth = self.stack.len();
         self.kept_nodes += 1;
         let kept = depth <= 1 || self.kept_nodes <= self.limits.nodes;
@@ -488,7 +509,23 @@ mod tests {
         assert_eq!(read(b" \n").unwrap_err(), IntakeError::Empty);
         assert_eq!(read(br#"{"a":"#).unwrap_err(), IntakeError::Truncated(5));
         assert_eq!(read(br#"{"a" 1}"#).unwrap_err(), IntakeError::Unexpected { byte: b'1', at: 5 });
-        assert_eq!(read(&b"[".repeat(10_000_000)).unwrap_err(), IntakeError::TooDeep(96));
+        assert_eq!(read(&b"[".repeat(10_000_000)).unwrap_err(), IntakeError::TooDeep(DEEPEST));
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_cut_and_the_rest_kept() {
+        let deep = format!(r#"{}{{"k":[1,{{}}]}}{}"#, r#"[{"k":"#.repeat(100), "}]".repeat(100));
+        let text = format!(r#"{{"before": "kept", "tool": {deep}, "after": [1, 2]}}"#);
+        let value = read(text.as_bytes()).unwrap().value;
+        assert_eq!((&value["before"], &value["after"]), (&json!("kept"), &json!([1, 2])));
+        assert!(value["tool"].to_string().contains(TOO_DEEP));
+        for depth in [94, 95, 96, 97, 98] {
+            let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            let kept = read(text.as_bytes()).unwrap().value.to_string();
+            assert_eq!(kept == text, depth <= 96, "{kept}");
+        }
+        let broken = format!("{}}}{}", "[".repeat(98), "]".repeat(97));
+        assert_eq!(read(broken.as_bytes()).unwrap_err(), IntakeError::Unexpected { byte: b'}', at: 98 });
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::record::new_uuid;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
-use uuid::Uuid;
 
 use super::locate::{Identity, Place};
 
@@ -129,7 +129,7 @@ fn create(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<Project
         Some(origin) => format!("git:{origin}"),
         None => format!("dir:{}", place.path),
     };
-    let uuid = Uuid::now_v7();
+    let uuid = new_uuid();
     // Another project may have had this key before it moved away.
     let taken = db.prepare("SELECT 1 FROM projects WHERE key = ?1")?.exists([&key])?;
     let key = if taken { format!("{key}#{}", uuid.simple()) } else { key };

@@ -152,6 +152,12 @@ fn capture(app: &App) -> Check {
     }
     match pause::read(&app.dir) {
         Err(error) => wrong(name, &error.into()),
+        Ok(paused) if paused.damaged => Check {
+            name,
+            state: State::Wrong,
+            message: format!("nothing is captured: {} cannot be read", app.dir.pause().display()),
+            hint: Some("go on with `remora resume`; pause again what shall be paused".into()),
+        },
         Ok(paused) if paused.everywhere_since.is_some() => {
             note("paused everywhere".into(), "`remora resume`")
         }

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,9 @@ fn report_panics(dir: Option<DataDir>) {
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    let fate = Arc::new(Fate::default());
+    watch(HOOK_LIMIT, at_the_limit(dir.clone(), Arc::clone(&fate)));
     let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };
@@ -99,8 +102,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     match taken.map_err(|error| error.to_string())? {
         Taken::Record(mut record) => {
             record.host_process = HostProcess::of_this_hook();
-            let began = Instant::now();
-            let mut delivered = deliver(dir, &settings, &record);
+            let mut delivered = deliver(dir, &settings, &record, &fate);
             if let Ok(store) = &mut delivered
                 && let Some(answer) = answer(dir, store, &record, &settings, began)
             {
@@ -117,6 +119,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             poked.map(drop)
         }
         Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
+            // There is no event to be lost.
+            fate.stored.store(true, Ordering::Release);
             let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
             watch(patience(&settings), || true);
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, Time::now()));
@@ -126,6 +130,27 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             Ok(())
         }
         Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic => Ok(()),
+    }
+}
+
+/// What has become of the event, for the thread that ends the process.
+#[derive(Default)]
+struct Fate {
+    record: OnceLock<Record>,
+    stored: AtomicBool,
+}
+
+/// Runs when the time is up: what the database has not taken by then goes to the spool.
+fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send + 'static {
+    move || {
+        if !fate.stored.load(Ordering::Acquire) {
+            let reason = match fate.record.get() {
+                Some(record) => spool(&dir, record.clone(), "the database took too long"),
+                None => "the event was not read in time and is lost".to_owned(),
+            };
+            problems::report(Some(&dir), &reason);
+        }
+        true
     }
 }
 
@@ -161,37 +186,29 @@ fn patience(settings: &Settings) -> Duration {
 
 /// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
 /// its uuid makes it one.
-fn deliver(dir: &DataDir, settings: &Settings, record: &Record) -> Result<ManuallyDrop<Store>, String> {
-    let stored = Arc::new(AtomicBool::new(false));
-    // What the database has not taken by then goes to the spool.
-    watch(HOOK_LIMIT, spool_unless(Arc::clone(&stored), dir.clone(), record.clone()));
+fn deliver(
+    dir: &DataDir,
+    settings: &Settings,
+    record: &Record,
+    fate: &Arc<Fate>,
+) -> Result<ManuallyDrop<Store>, String> {
+    // Only this function sets it.
+    let _ = fate.record.set(record.clone());
     // What is stored needs no more time than the user gives it for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
-        let stored = Arc::clone(&stored);
-        watch(patience(settings), move || stored.load(Ordering::Acquire));
+        let fate = Arc::clone(fate);
+        watch(patience(settings), move || fate.stored.load(Ordering::Acquire));
     }
     let attempt =
-        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &stored)));
+        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &fate.stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "storing it hit a bug".to_owned(),
     };
-    Err(spool(dir, record.clone(), &reason))
-}
-
-fn spool_unless(
-    stored: Arc<AtomicBool>,
-    dir: DataDir,
-    record: Record,
-) -> impl FnOnce() -> bool + Send + 'static {
-    move || {
-        if !stored.load(Ordering::Acquire) {
-            let reason = spool(&dir, record, "the database took too long");
-            problems::report(Some(&dir), &reason);
-        }
-        true
-    }
+    let spooled = spool(dir, record.clone(), &reason);
+    fate.stored.store(true, Ordering::Release);
+    Err(spooled)
 }
 
 /// Ends the process when its time is up, whatever the rest of it is waiting for, unless `ends` finds that it must go on.

@@ -11,7 +11,7 @@ use crate::support::{Ran, World, assert_harmless, contains, run_hook};
 
 fn assert_soon(ran: &Ran) {
     assert_harmless(ran);
-    assert!(ran.took < Duration::from_secs(1), "{:?}", ran.took);
+    assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
 }
 
 fn send(command: &mut Command, input: &[u8]) {
@@ -226,4 +226,80 @@ fn a_read_only_data_directory_is_reported_elsewhere() {
     let user = if rustix::process::geteuid().is_root() { rustix::process::geteuid().as_raw() } else { 0 };
     let log = fs::read_to_string(world.path(&format!("home/remora-{user}/remora.log"))).unwrap();
     assert!(log.contains("an event is lost"), "{log}");
+}
+
+fn pipe(path: &std::path::Path) {
+    use rustix::fs::{CWD, FileType, Mode};
+    let _ = fs::remove_file(path);
+    rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+#[test]
+fn a_damaged_pause_stops_capture_until_somebody_resumes() {
+    let world = World::new();
+    send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
+    let paused = world.data().join("paused.json");
+    let damages: [&dyn Fn(); 3] = [
+        &|| fs::write(&paused, "{\"everywhere_since\": 17").unwrap(),
+        &|| fs::write(&paused, "").unwrap(),
+        &|| pipe(&paused),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        damage();
+        send(&mut world.hook_command(), world.tool(&format!("lost{number}")).to_string().as_bytes());
+        assert_eq!(world.count("pending"), 1 + i64::try_from(number).unwrap());
+        let doctor = world.remora(&["doctor"]);
+        let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(!doctor.status.success() && told.contains("remora resume"), "{told}");
+        assert_eq!(world.json(&["status"])["capture"]["on"], false);
+        world.text(&["resume"]);
+        send(&mut world.hook_command(), world.tool(&format!("kept{number}")).to_string().as_bytes());
+        assert_eq!(world.count("pending"), 2 + i64::try_from(number).unwrap());
+    }
+}
+
+#[test]
+fn pipes_in_the_places_of_our_files_are_not_waited_for() {
+    let world = World::new();
+    send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
+    pipe(&world.data().join("remora.log"));
+    // Not an event, so that something is logged.
+    send(&mut world.hook_command(), b"{");
+    assert!(world.fallback_log().contains("the host's message cannot be read"), "{}", world.fallback_log());
+    pipe(&world.data().join("spool.jsonl"));
+    send(&mut world.hook_command(), world.tool("t2").to_string().as_bytes());
+    assert_eq!(world.count("pending"), 2);
+    assert!(!world.data().join("spool.jsonl").exists() && !world.data().join("spool.ingesting").exists());
+}
+
+#[test]
+fn a_limit_for_the_size_of_files_does_not_kill_a_hook() {
+    let world = World::new();
+    for blocks in [0, 1, 8, 64] {
+        let mut command = world.hook_command();
+        let remora = command.get_program().to_owned();
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" hook claude-code")]).arg(remora);
+        limited.env_clear().current_dir(world.project());
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        send(&mut limited, world.tool(&format!("t{blocks}")).to_string().as_bytes());
+        command.env_clear();
+    }
+    send(&mut world.hook_command(), world.tool("free").to_string().as_bytes());
+    assert!(world.count("pending") >= 1);
+}
+
+#[test]
+fn a_message_that_is_nested_without_end_is_kept_as_far_as_it_goes() {
+    let world = World::new();
+    let mut tool = world.tool("t1");
+    tool["tool_response"] = json!({ "stdout": "before the depth" });
+    let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+    let text = tool.to_string().replacen(
+        "\"before the depth\"",
+        &format!("\"before the depth\",\"deep\":{deep}"),
+        1,
+    );
+    send(&mut world.hook_command(), text.as_bytes());
+    assert_eq!(world.count("pending"), 1);
 }
