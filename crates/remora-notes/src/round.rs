@@ -1,6 +1,7 @@
 //! One look at all notes, in steps between which nothing is held: list, then read what changed, a few at a time.
 
 use std::collections::{HashMap, HashSet};
+use std::panic;
 use std::path::PathBuf;
 
 use remora_core::ids::NoteId;
@@ -168,7 +169,11 @@ impl Round {
             };
             match content {
                 Ok(content) => {
-                    let note = VaultNote::new(&found.path, &content);
+                    // One note must not stop the others.
+                    let Ok(note) = panic::catch_unwind(|| VaultNote::new(&found.path, &content)) else {
+                        self.left_out.push(shown(&format!("{}: reading it hit a bug", found.path)));
+                        continue;
+                    };
                     size += note.text().len();
                     let (vault, stamp, changed_at) = (self.vault.clone(), found.stamp, found.changed_at);
                     notes.push(NewNote { vault, note, stamp, changed_at });

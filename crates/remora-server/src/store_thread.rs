@@ -3,6 +3,7 @@
 //! Events that came in over HTTP are stored in groups: whatever has gathered while the last group was brought to
 //! the disk is the next one, so a busy moment costs one wait for the disk and not hundreds.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -73,10 +74,19 @@ impl Opening {
 fn serve(work: &Receiver<Job>, store: &mut Opening) {
     let mut next = work.recv().ok();
     while let Some(job) = next.take() {
-        match job {
-            Job::Call(call) => call(store),
-            Job::Store(record, answer) => next = store_group(work, store, (*record, answer)),
-        }
+        // A bug in one piece of work ends that one alone: its caller gets an error, and what was begun is rolled back with the
+        // connection.
+        let done = panic::catch_unwind(AssertUnwindSafe(|| match job {
+            Job::Call(call) => {
+                call(store);
+                None
+            }
+            Job::Store(record, answer) => store_group(work, store, (*record, answer)),
+        }));
+        next = done.unwrap_or_else(|_| {
+            store.store = None;
+            None
+        });
         next = next.or_else(|| work.recv().ok());
     }
 }
@@ -123,4 +133,20 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
         }
     }
     other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_bug_in_one_piece_of_work_ends_that_one_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
+        let counts = || thread.call(|store| store.counts().map(|counts| counts.sessions));
+        assert_eq!(counts().await.unwrap(), 0);
+        let failed = thread.call(|_| -> Result<(), StoreError> { panic!("a bug, on purpose") }).await;
+        assert!(matches!(failed, Err(StoreError::Closed)));
+        assert_eq!(counts().await.unwrap(), 0);
+    }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
+use crate::bugs;
 use crate::command::{
     completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes, pause,
     queue, retrievals, save, search, sessions, show, status, timeline, why,
@@ -98,6 +99,10 @@ pub(crate) fn run() -> ExitCode {
 
 fn dispatch(cli: &Cli) -> Result<ExitCode> {
     let app = App::new(cli.json)?;
+    bugs::log_panics(Some(app.dir.clone()), |place| {
+        output::talk(&format!("{} a bug in Remora, at {place}", paint(RED.bold(), "error:")));
+        output::talk(&format!("\n{} please report this place and what you did", paint(BOLD, "hint:")));
+    });
     match &cli.command {
         Command::Demo(demo) => demo::run(&app, demo).map(done),
         Command::Status => status::run(&app),

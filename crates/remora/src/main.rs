@@ -2,6 +2,7 @@
 
 mod app;
 mod ask;
+mod bugs;
 mod cli;
 mod command;
 mod env;

@@ -3,12 +3,15 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service as _;
@@ -21,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::error::ApiError;
 use super::guard::Guard;
 use super::{Http, app, ingest, ports};
 use crate::shared::Shared;
@@ -92,6 +96,21 @@ impl Opened {
     }
 }
 
+/// A request that hits a bug is answered, too.
+async fn caught(answer: impl Future<Output = Result<Response, Infallible>>) -> Response {
+    let mut answer = pin!(answer);
+    std::future::poll_fn(|context| {
+        let polled = panic::catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+        let bug = || ApiError::Internal("answering this hit a bug; `remora logs` names the place".to_owned());
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(answer)) => Poll::Ready(answer.unwrap_or_else(|never| match never {})),
+            Err(_) => Poll::Ready(bug().into_response()),
+        }
+    })
+    .await
+}
+
 /// One connection, to its end. An error on it is its client's affair.
 async fn converse(stream: TcpStream, peer: SocketAddr, app: Router, mut stop: watch::Receiver<bool>) {
     // Answers are small and awaited.
@@ -99,8 +118,8 @@ async fn converse(stream: TcpStream, peer: SocketAddr, app: Router, mut stop: wa
     let app = TowerToHyperService::new(app);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        let answer = app.call(request);
-        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+        let answer = caught(app.call(request));
+        async move { Ok::<_, Infallible>(answer.await) }
     });
     let mut protocol = http1::Builder::new();
     protocol.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(LARGEST_HEAD);
@@ -110,4 +129,15 @@ async fn converse(stream: TcpStream, peer: SocketAddr, app: Router, mut stop: wa
         _ = stop.changed() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_hits_a_bug_is_answered() {
+        let answer = caught(async { panic!("a bug, on purpose") }).await;
+        assert_eq!(answer.status(), hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    }
 }

@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::config::CLAUDE_LOGIN;
 use super::notes;
 use crate::app::{self, App};
-use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
+use crate::{bugs, env};
 
 #[derive(Serialize)]
 struct Check {
@@ -54,6 +54,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         context_files(app),
     ];
     checks.extend(notes_source(app));
+    checks.extend(logged_bugs(app));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -141,6 +142,19 @@ fn spooled(app: &App) -> Check {
         },
         Err(error) => wrong(name, &error.into()),
     }
+}
+
+/// Bugs of this version that the log tells of.
+fn logged_bugs(app: &App) -> Option<Check> {
+    let lines = problems::recent(&app.dir, usize::MAX);
+    let found: Vec<&String> = lines.iter().filter(|line| bugs::is_of_this_version(line)).collect();
+    let last = found.last()?;
+    let message = format!(
+        "{} in the log, the last one: {last}",
+        output::count(i64::try_from(found.len()).unwrap_or(i64::MAX), "panic")
+    );
+    let hint = "please report the lines of `remora logs` that say `bug`; an update may have mended it";
+    Some(wrong("bugs", &CliError::internal(message).hint(hint)))
 }
 
 fn capture(app: &App) -> Check {

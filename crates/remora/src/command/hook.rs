@@ -27,7 +27,7 @@ use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
 
-use crate::{app, env, stdin};
+use crate::{app, bugs, env, stdin};
 
 /// What was typed behind `hook`.
 pub(crate) struct Arguments {
@@ -67,22 +67,17 @@ pub(crate) fn run(arguments: &Arguments) {
     }
     log::set_origin("hook");
     let dir = env::data_dir().map(DataDir::new);
-    report_panics(dir.clone());
+    bugs::log_panics(dir.clone(), |_| ());
     let outcome = panic::catch_unwind(|| match &dir {
         Some(dir) => capture(dir, arguments),
         None => Err("there is no home directory and REMORA_DATA_DIR is not set".to_owned()),
     });
-    if let Ok(Err(reason)) = outcome {
-        problems::report(dir.as_ref(), &format!("{}: {reason}", arguments.host));
-    }
-}
-
-/// A bug of ours is ours to know: the place goes to the log, never the message, which may quote the user.
-fn report_panics(dir: Option<DataDir>) {
-    panic::set_hook(Box::new(move |panic| {
-        let place = panic.location().map_or_else(String::new, ToString::to_string);
-        problems::report(dir.as_ref(), &format!("bug: panic at {place}"));
-    }));
+    let reason = match outcome {
+        Ok(Ok(())) => return,
+        Ok(Err(reason)) => reason,
+        Err(_) => "reading an event hit a bug, and it is lost".to_owned(),
+    };
+    problems::report(dir.as_ref(), &format!("{}: {reason}", arguments.host));
 }
 
 fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {

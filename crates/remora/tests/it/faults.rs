@@ -303,3 +303,18 @@ fn a_message_that_is_nested_without_end_is_kept_as_far_as_it_goes() {
     send(&mut world.hook_command(), text.as_bytes());
     assert_eq!(world.count("pending"), 1);
 }
+
+#[test]
+fn a_bug_in_the_log_is_for_doctor_to_tell() {
+    let world = World::new();
+    send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
+    let line = |version: &str| {
+        format!("2026-11-17T02:10:41.614Z error hook: bug: panic at crates/a.rs:1:2 (version {version})\n")
+    };
+    fs::write(world.data().join("remora.log"), line("0.0.0-old")).unwrap();
+    assert!(world.remora(&["doctor"]).status.success(), "another version may have mended it");
+    fs::write(world.data().join("remora.log"), line(env!("CARGO_PKG_VERSION"))).unwrap();
+    let doctor = world.remora(&["doctor"]);
+    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(!doctor.status.success() && told.contains("1 panic in the log"), "{told}");
+}
