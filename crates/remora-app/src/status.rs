@@ -9,7 +9,7 @@ use remora_core::time::Time;
 use remora_net::{Health, Trouble};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
-use remora_store::{Backlog, Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, spool};
+use remora_store::{Backlog, Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, problems, spool};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -55,6 +55,8 @@ pub struct Database {
 pub struct Spool {
     pub records: usize,
     pub damaged: usize,
+    /// Events that neither the database nor the spool took, not yet acknowledged.
+    pub lost: usize,
 }
 
 /// What is known of the running daemon.
@@ -148,7 +150,7 @@ pub fn status(
             schema: known.newer_schema.unwrap_or(SCHEMA_VERSION),
             error,
         },
-        spool: Spool { records: spooled.records.len(), damaged: spooled.damaged },
+        spool: Spool { records: spooled.records.len(), damaged: spooled.damaged, lost: problems::lost(dir) },
         observer: Observer { waiting: known.waiting, ..observer(dir, settings, &daemon, known.spent) },
         embedder: embedding(settings, &daemon, known.index),
         daemon,

@@ -58,6 +58,16 @@ impl DataDir {
         self.path.join("spool.jsonl")
     }
 
+    /// When somebody last said that they know of lost events.
+    pub(crate) fn acknowledged(&self) -> PathBuf {
+        self.path.join("acknowledged")
+    }
+
+    /// Room on the disk for a spool, for when there is no other.
+    pub(crate) fn spool_reserve(&self) -> PathBuf {
+        self.path.join("spool.reserve")
+    }
+
     /// Held by the process that takes the spool in.
     pub(crate) fn spool_lock(&self) -> PathBuf {
         self.path.join("spool.lock")

@@ -1,14 +1,35 @@
 //! Failures that no caller sees. Hooks must stay silent, so their failures end up in the [`log`],
 //! and `remora doctor` shows them.
 
+use remora_core::time::Time;
+use remora_sys::file::{read_small, replace};
+
+use crate::StoreError;
 use crate::data_dir::DataDir;
-use crate::log::{self, Level, Reader};
+use crate::log::{self, Entry, Level, Reader};
 
 /// Writes one line, wherever that is possible.
 pub fn report(dir: Option<&DataDir>, reason: &str) {
     let origin = log::origin();
     let reason = reason.strip_prefix(origin).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason);
     log::write(dir, Level::Error, origin, reason);
+}
+
+/// What a report of a lost event has in it.
+pub const LOST: &str = "an event is lost";
+
+/// How many events were lost, as far as the log goes back, since somebody acknowledged it.
+pub fn lost(dir: &DataDir) -> usize {
+    let known = read_small(&dir.acknowledged()).ok().and_then(|text| Time::from_iso(text.trim()));
+    let entries = Reader::open(dir).map(|(entries, _)| entries).unwrap_or_default();
+    let is_new = |entry: &&Entry| known.is_none_or(|known| entry.at_epoch.is_none_or(|at| at > known));
+    entries.iter().filter(|entry| entry.message.contains(LOST)).filter(is_new).count()
+}
+
+/// Counts lost events from now on.
+pub fn acknowledge(dir: &DataDir, now: Time) -> Result<(), StoreError> {
+    let path = dir.acknowledged();
+    replace(&path, format!("{}\n", now.iso_millis()).as_bytes()).map_err(StoreError::file(path))
 }
 
 /// The last warnings and errors about this data directory, oldest first.

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use remora_sys::file::{is_absent, open_regular, open_to_append};
+use remora_sys::file::{is_absent, open_regular, open_to_append, private_file};
 use remora_sys::lock;
 use uuid::Uuid;
 
@@ -19,13 +19,79 @@ use crate::{Record, StoreError};
 
 /// Caps what can pile up while nobody takes the records in.
 const LARGEST_SPOOL: u64 = 256 << 20;
+/// An event is 1 to 2 KB, and seldom more than 20.
+const RESERVE: u64 = 4 << 20;
+/// The unit of `st_blocks`, whatever the file system's own is.
+const BLOCK: u64 = 512;
 
 /// Appends one record. When this returns, the record survives the death of every process.
 pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
     let path = dir.spool();
     let json = serde_json::to_string(record)?;
     let line = format!("\n{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-    append_line(&path, line.as_bytes()).map_err(StoreError::file(path))
+    let appended = match append_line(&path, line.as_bytes()) {
+        Err(error) if is_full(&error) => append_to_reserve(dir, line.as_bytes()).map_err(|_| error),
+        other => other,
+    };
+    appended.map_err(StoreError::file(path))
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The reserve is an empty file whose blocks are there already, so that a full disk has room for some thousand events.
+fn append_to_reserve(dir: &DataDir, line: &[u8]) -> io::Result<()> {
+    let path = dir.spool_reserve();
+    loop {
+        // Without blocks of its own there is no sense in a new one.
+        fs::symlink_metadata(&path)?;
+        if write_unless_moved(open_to_append(&path)?, &path, line)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Makes the reserve, if there is none and the disk has room to spare. For processes that have the time.
+pub(crate) fn keep_reserve(dir: &DataDir) -> io::Result<()> {
+    let path = dir.spool_reserve();
+    match fs::symlink_metadata(&path) {
+        // Somebody copied the directory, or the file system gave the blocks to others.
+        Ok(reserve) if reserve.len() > 0 || reserve.blocks() * BLOCK >= RESERVE => return Ok(()),
+        Err(error) if !is_absent(&error) => return Err(error),
+        _ => {}
+    }
+    if !has_room(dir, 4 * RESERVE)? {
+        return Ok(());
+    }
+    let new = path.with_extension("reserve.new");
+    let file = private_file().create(true).truncate(true).write(true).open(&new)?;
+    if let Err(error) = allocate(&file) {
+        fs::remove_file(&new)?;
+        return Err(error);
+    }
+    fs::rename(&new, &path)
+}
+
+fn has_room(dir: &DataDir, bytes: u64) -> io::Result<bool> {
+    let disk = rustix::fs::statvfs(dir.path())?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes)
+}
+
+#[cfg(target_os = "linux")]
+fn allocate(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, RESERVE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_file: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Bytes of events that a full disk would still take.
+pub fn reserved(dir: &DataDir) -> u64 {
+    let reserve = fs::symlink_metadata(dir.spool_reserve());
+    reserve.map_or(0, |reserve| (reserve.blocks() * BLOCK).saturating_sub(reserve.len()))
 }
 
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
@@ -66,7 +132,11 @@ pub struct Contents {
 /// Whether records wait to be taken in. The spool is looked at first: it becomes the other file, never the reverse.
 pub(crate) fn is_waiting(dir: &DataDir) -> bool {
     let spool = dir.spool();
-    spool.exists() || aside_of(&spool).exists()
+    spool.exists() || aside_of(&spool).exists() || is_reserve_used(dir)
+}
+
+fn is_reserve_used(dir: &DataDir) -> bool {
+    fs::symlink_metadata(dir.spool_reserve()).is_ok_and(|reserve| reserve.len() > 0)
 }
 
 /// A file of records that nobody appends to any more.
@@ -91,7 +161,12 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
         return Ok(None);
     }
     if fs::symlink_metadata(&aside).is_err() {
-        match fs::rename(&spool, &aside) {
+        let mut moved = fs::rename(&spool, &aside);
+        // While the disk is full, the reserve stays where it is: the next events need the rest of it.
+        if moved.as_ref().is_err_and(is_absent) && is_reserve_used(dir) && has_room(dir, RESERVE)? {
+            moved = fs::rename(dir.spool_reserve(), &aside);
+        }
+        match moved {
             Ok(()) => {}
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
@@ -117,8 +192,9 @@ impl TakenAside {
 pub fn peek(dir: &DataDir) -> io::Result<Contents> {
     let mut all = read(&aside_of(&dir.spool()))?;
     let newer = read(&dir.spool())?;
-    all.damaged += newer.damaged;
-    all.records.extend(newer.records);
+    let reserve = read(&dir.spool_reserve())?;
+    all.damaged += newer.damaged + reserve.damaged;
+    all.records.extend(newer.records.into_iter().chain(reserve.records));
     let mut seen: HashSet<Uuid> = HashSet::new();
     all.records.retain(|record| seen.insert(record.uuid));
     Ok(all)

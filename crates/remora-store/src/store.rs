@@ -82,6 +82,8 @@ impl Store {
         if store.newer_schema.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
+            // Without it a full disk costs events, and nothing else. `remora doctor` says so.
+            let _ = spool::keep_reserve(dir);
             store.fill_for(FILL_AT_OPENING);
             private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;
         }

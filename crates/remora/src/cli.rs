@@ -63,7 +63,7 @@ enum Command {
     /// Show the log of hooks and daemon; `-f` follows it.
     Logs(logs::Logs),
     /// Check the installation, and suggest a fix for each problem.
-    Doctor,
+    Doctor(doctor::Doctor),
     /// Print a completion script for your shell.
     Completions(completions::Completions),
     /// Capture one event from an agent's hook (JSON on standard input).
@@ -124,7 +124,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Daemon(daemon) => daemon::run(&app, daemon),
         Command::Config(config) => config::run(&app, config).map(done),
         Command::Logs(logs) => logs::run(&app, logs).map(done),
-        Command::Doctor => doctor::run(&app),
+        Command::Doctor(doctor) => doctor::run(&app, doctor),
         Command::Completions(completions) => {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
+use clap::Args;
 use remora_app::{recall, status};
 use remora_client::presence;
 use remora_core::settings::Provider;
@@ -40,8 +41,19 @@ struct Report {
     recent_problems: Vec<String>,
 }
 
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Say that you know of the events that were lost until now: later ones are counted anew.
+    #[arg(long)]
+    acknowledge: bool,
+}
+
 /// Exit code 1 when something is wrong.
-pub(crate) fn run(app: &App) -> Result<ExitCode> {
+pub(crate) fn run(app: &App, doctor: &Doctor) -> Result<ExitCode> {
+    if doctor.acknowledge {
+        app.dir.create()?;
+        problems::acknowledge(&app.dir, Time::now())?;
+    }
     let mut checks = vec![
         directory(app),
         database(app),
@@ -54,6 +66,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         context_files(app),
     ];
     checks.extend(notes_source(app));
+    checks.extend(lost_events(app));
     checks.extend(logged_bugs(app));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
@@ -129,19 +142,38 @@ fn settings(app: &App) -> Check {
 fn spooled(app: &App) -> Check {
     let name = "spool";
     match spool::peek(&app.dir) {
-        Ok(contents) if contents.records.is_empty() && contents.damaged == 0 => good(name, "empty"),
+        Ok(contents) if contents.records.is_empty() && contents.damaged == 0 => {
+            good(name, format!("empty; {}", reserve(app)))
+        }
         Ok(contents) => Check {
             name,
             state: State::Note,
             message: format!(
-                "{} waiting for the database, {} damaged",
+                "{} waiting for the database, {} damaged; {}",
                 output::count(i64::try_from(contents.records.len()).unwrap_or(i64::MAX), "event"),
-                contents.damaged
+                contents.damaged,
+                reserve(app)
             ),
             hint: None,
         },
         Err(error) => wrong(name, &error.into()),
     }
+}
+
+/// What happens to events when the disk is full.
+fn reserve(app: &App) -> String {
+    match spool::reserved(&app.dir) >> 10 {
+        0 => "nothing in reserve: events are lost while the disk is full".to_owned(),
+        kilobytes => format!("{kilobytes} KB in reserve for a full disk"),
+    }
+}
+
+/// Events that neither the database nor the spool took.
+fn lost_events(app: &App) -> Option<Check> {
+    let lost = i64::try_from(problems::lost(&app.dir)).unwrap_or(i64::MAX);
+    let message = format!("{} lost", output::count(lost, "event"));
+    let hint = "`remora logs` says why; `remora doctor --acknowledge` once you have seen it";
+    (lost > 0).then(|| wrong("lost events", &CliError::internal(message).hint(hint)))
 }
 
 /// Bugs of this version that the log tells of.

@@ -25,6 +25,7 @@ use remora_core::settings::{Settings, Sync};
 use remora_core::time::{HOOK_LIMIT, Time};
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
+use remora_store::problems::LOST;
 use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
 
 use crate::{app, bugs, env, stdin};
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) {
     let reason = match outcome {
         Ok(Ok(())) => return,
         Ok(Err(reason)) => reason,
-        Err(_) => "reading an event hit a bug, and it is lost".to_owned(),
+        Err(_) => format!("reading it hit a bug; {LOST}"),
     };
     problems::report(dir.as_ref(), &format!("{}: {reason}", arguments.host));
 }
@@ -141,7 +142,7 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
         if !fate.stored.load(Ordering::Acquire) {
             let reason = match fate.record.get() {
                 Some(record) => spool(&dir, record.clone(), "the database took too long"),
-                None => "the event was not read in time and is lost".to_owned(),
+                None => format!("it was not read in time; {LOST}"),
             };
             problems::report(Some(&dir), &reason);
         }
@@ -315,6 +316,6 @@ pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
 fn spool(dir: &DataDir, record: Record, reason: &str) -> String {
     match spool::append(dir, &record.located()) {
         Ok(()) => format!("{reason}; the event waits in the spool"),
-        Err(error) => format!("{reason}; the spool failed too, an event is lost: {error}"),
+        Err(error) => format!("{reason}; the spool failed too, {LOST}: {error}"),
     }
 }

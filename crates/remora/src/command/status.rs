@@ -81,6 +81,10 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     if private_turns > 0 {
         line("", format!("{} left out", count(private_turns, "private turn")));
     }
+    if status.spool.lost > 0 {
+        let lost = count(i64::try_from(status.spool.lost).unwrap_or(i64::MAX), "event");
+        line("", format!("{} lost; `remora doctor` says more", paint(RED, &lost)));
+    }
     let mut waiting = vec![format!("{} pending", count(pending, "event"))];
     if processing > 0 {
         waiting.push(format!("{processing} processing"));

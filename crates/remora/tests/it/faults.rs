@@ -203,7 +203,7 @@ fn a_full_disk_is_borne_in_silence_and_the_next_event_is_stored() {
         done
         rm "$SMALL/filler"
         printf %s "$MESSAGE" | sed "s/t1/after/g" | "$REMORA" hook claude-code
-        "$REMORA" doctor >"$SMALL/doctor"
+        ! "$REMORA" doctor >"$HOME/doctor" || exit 97
         "$REMORA" queue --json >"$SMALL/queue"
         cp "$SMALL/queue" "$HOME/queue"
     "#;
@@ -211,6 +211,31 @@ fn a_full_disk_is_borne_in_silence_and_the_next_event_is_stored() {
     assert!(ran.output.stdout.is_empty() && ran.output.stderr.is_empty(), "{:?}", ran.output);
     let queue = fs::read_to_string(world.path("home/queue")).unwrap();
     assert!(queue.contains("make t1") && queue.contains("make after"), "{queue}");
+    let doctor = fs::read_to_string(world.path("home/doctor")).unwrap();
+    assert!(doctor.contains("lost events"), "there was no room for a reserve: {doctor}");
+}
+
+#[test]
+fn a_full_disk_loses_no_event_while_the_reserve_lasts() {
+    let world = World::new();
+    let script = r#"
+        "$REMORA" status >/dev/null
+        "$REMORA" doctor | grep -q "KB in reserve" || exit 97
+        ! dd if=/dev/zero of="$SMALL/filler" bs=4k >/dev/null 2>&1 || exit 98
+        n=100
+        while [ $n -lt 160 ]; do
+            printf %s "$MESSAGE" | sed "s/t1/t$n/g" | "$REMORA" hook claude-code
+            n=$((n + 1))
+        done
+        rm "$SMALL/filler"
+        "$REMORA" status --json >"$HOME/freed"
+        "$REMORA" doctor | grep -q "KB in reserve" || exit 99
+    "#;
+    let Some(ran) = on_small_disk(&world, "24m", script) else { return };
+    assert!(ran.output.stdout.is_empty() && ran.output.stderr.is_empty(), "{:?}", ran.output);
+    let status = fs::read_to_string(world.path("home/freed")).unwrap();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["counts"]["pending"], 60, "{status}");
 }
 
 #[test]
@@ -302,6 +327,22 @@ fn a_message_that_is_nested_without_end_is_kept_as_far_as_it_goes() {
     );
     send(&mut world.hook_command(), text.as_bytes());
     assert_eq!(world.count("pending"), 1);
+}
+
+#[test]
+fn lost_events_are_counted_until_somebody_knows() {
+    let world = World::new();
+    send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
+    let line = "2026-03-10T02:10:41.614Z error hook: the disk is full; the spool failed too, an event is lost: full\n";
+    fs::write(world.data().join("remora.log"), line.repeat(3)).unwrap();
+    assert_eq!(world.json(&["status"])["spool"]["lost"], 3);
+    assert!(world.text(&["status"]).contains("3 events lost"));
+    let doctor = world.remora(&["doctor"]);
+    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(!doctor.status.success() && told.contains("remora doctor --acknowledge"), "{told}");
+    assert!(world.remora(&["doctor", "--acknowledge"]).status.success());
+    assert!(world.remora(&["doctor"]).status.success());
+    assert_eq!(world.json(&["status"])["spool"]["lost"], 0);
 }
 
 #[test]
