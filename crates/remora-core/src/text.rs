@@ -1,5 +1,7 @@
 //! Cutting long text so that what remains says how much is missing.
 
+use std::borrow::Cow;
+
 /// Head and tail of a text whose middle was left out.
 ///
 /// Between intake and storage a cut text is one `String` with the number of missing bytes between two Unicode
@@ -78,6 +80,41 @@ pub fn is_unspaced(character: char) -> bool {
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF01..=0xFF9F | 0x20000..=0x3FFFF)
 }
 
+/// Text as a reader sees it, for everything that leaves the memory: without characters that hide or reverse it, and without
+/// what a terminal acts on. Colours stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c| is_hidden(c) || c == '\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let is_shown = match c {
+            '\u{1b}' => is_colour(&text[at + 1..]),
+            // Scripts such as Persian and joined emoji need them; between Latin letters they only hide.
+            '\u{200c}' | '\u{200d}' => shown.chars().next_back().is_some_and(|before| !before.is_ascii()),
+            c => !is_hidden(c),
+        };
+        if is_shown {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Characters that no reader sees, or that a terminal obeys: they can hide text, reverse it or paint over it.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || c.is_control() && !matches!(c, '\n' | '\t' | '\u{1b}')
+}
+
+/// Whether what follows an escape character only changes a colour.
+fn is_colour(rest: &str) -> bool {
+    let parameters =
+        rest.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    parameters.is_some_and(|rest| rest.starts_with('m'))
+}
+
 /// One line of at most `limit` characters, for people.
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
@@ -107,6 +144,18 @@ fn without_gap_marks(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hides_or_paints_is_not_shown() {
+        let hidden = "user\u{202e}txt.exe\u{2066}a\u{200b}b\u{feff}\u{e0061}\u{85}\u{9b}2J\r\u{7}";
+        assert_eq!(visible(hidden), "usertxt.exeab2J");
+        assert_eq!(
+            visible("\u{1b}[1;31mred\u{1b}[0m\u{1b}]0;title\u{7} \u{1b}[2J"),
+            "\u{1b}[1;31mred\u{1b}[0m]0;title [2J"
+        );
+        assert_eq!(visible("می\u{200c}خواهم 👩\u{200d}💻 a\u{200d}b"), "می\u{200c}خواهم 👩\u{200d}💻 ab");
+        assert!(matches!(visible("plain\ttext\n"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn shortening_counts_what_was_cut_before_too() {

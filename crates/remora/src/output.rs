@@ -5,7 +5,7 @@ use std::io::Write;
 use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use jiff::tz::TimeZone;
-use remora_core::text::one_line;
+use remora_core::text::{one_line, visible};
 use remora_core::time::Time;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -25,15 +25,16 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
 
 /// Writes data. Someone who closed the pipe has read enough.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(anstream::stdout(), "{line}");
+    let _ = writeln!(anstream::stdout(), "{}", visible(line));
 }
 
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", visible(line));
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
-    say(&serde_json::to_string_pretty(value)?);
+    // Data, as it is stored: a program reads it.
+    let _ = writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
