@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use remora_core::settings::Sync;
 use remora_sys::file::{is_absent, open_regular, open_to_append, private_file};
 use remora_sys::lock;
 use uuid::Uuid;
@@ -24,13 +25,14 @@ const RESERVE: u64 = 4 << 20;
 /// The unit of `st_blocks`, whatever the file system's own is.
 const BLOCK: u64 = 512;
 
-/// Appends one record. When this returns, the record survives the death of every process.
-pub fn append(dir: &DataDir, record: &Record) -> Result<(), StoreError> {
+/// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` that of the
+/// machine.
+pub fn append(dir: &DataDir, record: &Record, sync: Sync) -> Result<(), StoreError> {
     let path = dir.spool();
     let json = serde_json::to_string(record)?;
     let line = format!("\n{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-    let appended = match append_line(&path, line.as_bytes()) {
-        Err(error) if is_full(&error) => append_to_reserve(dir, line.as_bytes()).map_err(|_| error),
+    let appended = match append_line(&path, line.as_bytes(), sync) {
+        Err(error) if is_full(&error) => append_to_reserve(dir, line.as_bytes(), sync).map_err(|_| error),
         other => other,
     };
     appended.map_err(StoreError::file(path))
@@ -41,12 +43,12 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 /// The reserve is an empty file whose blocks are there already, so that a full disk has room for some thousand events.
-fn append_to_reserve(dir: &DataDir, line: &[u8]) -> io::Result<()> {
+fn append_to_reserve(dir: &DataDir, line: &[u8], sync: Sync) -> io::Result<()> {
     let path = dir.spool_reserve();
     loop {
         // Without blocks of its own there is no sense in a new one.
         fs::symlink_metadata(&path)?;
-        if write_unless_moved(open_to_append(&path)?, &path, line)? {
+        if write_unless_moved(open_to_append(&path)?, &path, line, sync)? {
             return Ok(());
         }
     }
@@ -94,10 +96,10 @@ pub fn reserved(dir: &DataDir) -> u64 {
     reserve.map_or(0, |reserve| (reserve.blocks() * BLOCK).saturating_sub(reserve.len()))
 }
 
-fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+fn append_line(path: &Path, line: &[u8], sync: Sync) -> io::Result<()> {
     loop {
         let file = open_to_append(path)?;
-        if write_unless_moved(file, path, line)? {
+        if write_unless_moved(file, path, line, sync)? {
             return Ok(());
         }
     }
@@ -108,7 +110,7 @@ fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
 /// No lock is needed, so nobody waits. A line is one write at the end of the file. If the file is still in its place after
 /// that, it is moved later, and read after it was moved. If not, nobody knows whether the line was read, so the caller writes
 /// it again; its uuid makes it one.
-fn write_unless_moved(mut file: File, path: &Path, line: &[u8]) -> io::Result<bool> {
+fn write_unless_moved(mut file: File, path: &Path, line: &[u8], sync: Sync) -> io::Result<bool> {
     let own = file.metadata()?;
     let is_in_place = || fs::metadata(path).is_ok_and(|now| (own.dev(), own.ino()) == (now.dev(), now.ino()));
     if !is_in_place() {
@@ -118,6 +120,9 @@ fn write_unless_moved(mut file: File, path: &Path, line: &[u8]) -> io::Result<bo
         return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
     }
     file.write_all(line)?;
+    if sync == Sync::Full {
+        file.sync_data()?;
+    }
     Ok(is_in_place())
 }
 
@@ -236,7 +241,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
         let open = || open_to_append(&path).unwrap();
-        let write = |file| write_unless_moved(file, &path, b"line").unwrap();
+        let write = |file| write_unless_moved(file, &path, b"line", Sync::Full).unwrap();
         let opened = [open(), open()];
         fs::rename(&path, &aside).unwrap();
         let [first, second] = opened;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-pub use crate::file_system::network_file_system;
+pub use crate::file_system::{doubtful_file_system, network_file_system};
 pub use crate::growing_file::{Lines, read_lines};
 pub use crate::small_file::{open_regular, open_to_append, read_small};
 

@@ -15,6 +15,24 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
     }
 }
 
+/// The kind of file system a path is on, if locks and shared memory may not work there as on a local disk: it depends on the
+/// program behind it.
+#[cfg(target_os = "linux")]
+pub fn doubtful_file_system(path: &Path) -> Option<&'static str> {
+    let magic = rustix::fs::statfs(path).ok()?.f_type & 0xFFFF_FFFF;
+    match magic {
+        0x6573_5546 => Some("FUSE"),
+        0x0102_1997 => Some("9p"),
+        0x786F_4256 => Some("VirtualBox shared folder"),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn doubtful_file_system(_path: &Path) -> Option<&'static str> {
+    None
+}
+
 #[cfg(not(target_os = "linux"))]
 pub fn network_file_system(_path: &Path) -> Option<&'static str> {
     None

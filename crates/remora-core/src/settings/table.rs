@@ -35,6 +35,11 @@ impl Setting {
         self.name.split_once('.').map_or(self.name, |(_, key)| key)
     }
 
+    /// Whether it says which program is run. Only a person at a terminal may change that.
+    pub fn names_a_program(&self) -> bool {
+        self.key() == "program"
+    }
+
     /// Its value in `settings`; of a secret only whether it is `set` or `not set`.
     pub fn show(&self, settings: &Settings) -> Value {
         (self.show)(settings)

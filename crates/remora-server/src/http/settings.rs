@@ -86,6 +86,13 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<List
     let mut changes = Vec::new();
     for (name, value) in wanted {
         let setting = find(name)?;
+        if setting.names_a_program() {
+            let hint = format!("use a terminal: `remora config set {name} PROGRAM`");
+            return Err(ApiError::invalid(
+                format!("{name} names a program, and is not changed over HTTP"),
+                hint,
+            ));
+        }
         if setting.secret && value.get("set").is_some() {
             continue;
         }

@@ -12,7 +12,7 @@ fn spooled_records_count_at_once_and_are_taken_in_once() {
     world.dir.create().unwrap();
     let records: Vec<_> = (0..20).map(|n| record_with("s", call(&format!("c{n}")), bash("make"))).collect();
     for record in &records {
-        spool::append(&world.dir, record).unwrap();
+        spool::append(&world.dir, record, Sync::Normal).unwrap();
     }
     assert_eq!(spool::peek(&world.dir).unwrap().records.len(), 20);
     assert_eq!(world.open().counts().unwrap().pending, 20);
@@ -30,7 +30,7 @@ fn a_crash_between_taking_in_and_removing_the_file_doubles_nothing() {
     // Without ids from the host, only the record's own uuid can tell.
     for _ in 0..2 {
         for body in [prompt("continue"), bash("make"), stop("done")] {
-            spool::append(&world.dir, &record("s", body)).unwrap();
+            spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
         }
     }
     let spooled = fs::read(world.dir.path().join("spool.jsonl")).unwrap();
@@ -44,10 +44,10 @@ fn a_crash_between_taking_in_and_removing_the_file_doubles_nothing() {
 fn a_line_cut_short_spoils_itself_alone() {
     let world = World::new();
     world.dir.create().unwrap();
-    spool::append(&world.dir, &record_with("s", call("a"), bash("make"))).unwrap();
+    spool::append(&world.dir, &record_with("s", call("a"), bash("make")), Sync::Normal).unwrap();
     let path = world.dir.path().join("spool.jsonl");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\n1234abcd {\"uuid\":\"tru").unwrap();
-    spool::append(&world.dir, &record_with("s", call("b"), bash("make"))).unwrap();
+    spool::append(&world.dir, &record_with("s", call("b"), bash("make")), Sync::Normal).unwrap();
     let contents = spool::peek(&world.dir).unwrap();
     assert_eq!((contents.records.len(), contents.damaged), (2, 1));
     assert_eq!(world.open().counts().unwrap().pending, 2);
@@ -60,7 +60,7 @@ fn records_keep_their_order_and_their_time() {
     let world = World::new();
     world.dir.create().unwrap();
     for body in [prompt("first"), bash("make"), stop("done"), prompt("second")] {
-        spool::append(&world.dir, &record("s", body)).unwrap();
+        spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
     }
     let events = world.open().queue(10).unwrap();
     let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
@@ -77,7 +77,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
             let record = record_with("s", call(&number.to_string()), body);
             if number == spooled {
                 world.dir.create().unwrap();
-                spool::append(&world.dir, &record).unwrap();
+                spool::append(&world.dir, &record, Sync::Normal).unwrap();
             } else {
                 world.hook(&record);
             }
@@ -96,7 +96,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
 fn while_another_process_takes_the_spool_in_an_event_waits_behind_it() {
     let world = World::new();
     world.hook(&record("s", prompt("first")));
-    spool::append(&world.dir, &record("s", bash("make"))).unwrap();
+    spool::append(&world.dir, &record("s", bash("make")), Sync::Normal).unwrap();
     let taker = fs::File::create(world.dir.path().join("spool.lock")).unwrap();
     taker.lock().unwrap();
     let closing = record("s", stop("done"));

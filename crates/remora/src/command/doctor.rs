@@ -8,6 +8,7 @@ use remora_client::presence;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
 use remora_store::{Backlog, Store, pause, problems, spool};
+use remora_sys::file::doubtful_file_system;
 use serde::Serialize;
 
 use super::config::CLAUDE_LOGIN;
@@ -97,6 +98,11 @@ fn directory(app: &App) -> Check {
     if let Err(error) = fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe)) {
         let error = CliError::internal(format!("{path} cannot be written: {error}"));
         return wrong(name, &error.hint(format!("see its owner and mode: `ls -ld {path}`")));
+    }
+    if let Some(kind) = doubtful_file_system(app.dir.path()) {
+        let hint = "on a local disk nothing is in doubt: set REMORA_DATA_DIR to a directory there";
+        let message = format!("{path} is on a file system ({kind}) whose locks may not hold");
+        return Check { name, state: State::Note, message, hint: Some(hint.into()) };
     }
     let mode = fs::metadata(app.dir.path()).map_or(0, |dir| dir.mode() & 0o777);
     good(name, format!("{path} (mode {mode:o})"))

@@ -132,7 +132,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
 /// What has become of the event, for the thread that ends the process.
 #[derive(Default)]
 struct Fate {
-    record: OnceLock<Record>,
+    record: OnceLock<(Record, Sync)>,
     stored: AtomicBool,
 }
 
@@ -141,7 +141,7 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
     move || {
         if !fate.stored.load(Ordering::Acquire) {
             let reason = match fate.record.get() {
-                Some(record) => spool(&dir, record.clone(), "the database took too long"),
+                Some((record, sync)) => spool(&dir, record.clone(), *sync, "the database took too long"),
                 None => format!("it was not read in time; {LOST}"),
             };
             problems::report(Some(&dir), &reason);
@@ -189,7 +189,7 @@ fn deliver(
     fate: &Arc<Fate>,
 ) -> Result<ManuallyDrop<Store>, String> {
     // Only this function sets it.
-    let _ = fate.record.set(record.clone());
+    let _ = fate.record.set((record.clone(), settings.capture.sync));
     // What is stored needs no more time than the user gives it for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
         let fate = Arc::clone(fate);
@@ -202,7 +202,7 @@ fn deliver(
         Ok(Err(error)) => error.to_string(),
         Err(_) => "storing it hit a bug".to_owned(),
     };
-    let spooled = spool(dir, record.clone(), &reason);
+    let spooled = spool(dir, record.clone(), settings.capture.sync, &reason);
     fate.stored.store(true, Ordering::Release);
     Err(spooled)
 }
@@ -313,8 +313,8 @@ pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
 }
 
 /// Says what happened, for the log.
-fn spool(dir: &DataDir, record: Record, reason: &str) -> String {
-    match spool::append(dir, &record.located()) {
+fn spool(dir: &DataDir, record: Record, sync: Sync, reason: &str) -> String {
+    match spool::append(dir, &record.located(), sync) {
         Ok(()) => format!("{reason}; the event waits in the spool"),
         Err(error) => format!("{reason}; the spool failed too, {LOST}: {error}"),
     }

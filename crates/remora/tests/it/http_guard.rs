@@ -216,6 +216,11 @@ fn a_key_can_be_given_and_is_never_shown() {
     assert!(!std::fs::read_to_string(background.world.data().join("config.toml")).unwrap().contains("sync"));
     let unknown = client.post("/api/settings", &json!({"daemon.prot": 1}));
     assert_eq!(unknown.json()["error"]["hint"], "did you mean `daemon.port`?");
+    let program = client.post("/api/settings", &json!({"claude_cli.program": "/tmp/mine"}));
+    assert_eq!(program.status, 422, "{program:?}");
+    assert!(
+        !std::fs::read_to_string(background.world.data().join("config.toml")).unwrap().contains("/tmp/mine")
+    );
     client.post("/api/settings", &json!({"capture.skip_tools": null}));
     let tool = json!({"contentSessionId": "s", "cwd": background.world.project(), "tool_name": "Glob"});
     assert_eq!(client.event("observations", &tool)["reason"], "skipped_tool");
