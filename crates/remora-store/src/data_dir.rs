@@ -95,6 +95,13 @@ impl DataDir {
     pub fn create(&self) -> Result<(), StoreError> {
         create_private_dir(&self.path)
             .map_err(|error| StoreError::DataDir { path: self.path.clone(), reason: error.to_string() })?;
+        let metadata = fs::metadata(&self.path).map_err(StoreError::file(&self.path))?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(StoreError::ForeignDirectory { path: self.path.clone() });
+        }
+        if metadata.mode() & 0o002 != 0 {
+            return Err(StoreError::OpenDirectory { path: self.path.clone() });
+        }
         match network_file_system(&self.path) {
             Some(kind) => Err(StoreError::NetworkFileSystem { path: self.path.clone(), kind }),
             None => Ok(()),

@@ -17,6 +17,10 @@ pub enum SchemaAge {
 pub enum StoreError {
     #[error("cannot use the data directory {}: {reason}", path.display())]
     DataDir { path: PathBuf, reason: String },
+    #[error("the data directory {} belongs to another user", path.display())]
+    ForeignDirectory { path: PathBuf },
+    #[error("everybody can write to the data directory {}", path.display())]
+    OpenDirectory { path: PathBuf },
     #[error("the data directory {} is on a network file system ({kind}), where SQLite's WAL is unsafe", path.display())]
     NetworkFileSystem { path: PathBuf, kind: &'static str },
     #[error("{}: {source}", path.display())]

@@ -28,6 +28,7 @@ const BLOCK: u64 = 512;
 /// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` that of the
 /// machine.
 pub fn append(dir: &DataDir, record: &Record, sync: Sync) -> Result<(), StoreError> {
+    dir.create()?;
     let path = dir.spool();
     let json = serde_json::to_string(record)?;
     let line = format!("\n{:08x} {json}\n", crc32fast::hash(json.as_bytes()));

@@ -63,6 +63,12 @@ impl From<StoreError> for CliError {
             StoreError::DataDir { .. } => {
                 "give a directory you can write to: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
             }
+            StoreError::ForeignDirectory { .. } => {
+                "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
+            }
+            StoreError::OpenDirectory { path } => {
+                format!("see whether what is in it is yours, then close it: `chmod 700 {}`", path.display())
+            }
             StoreError::NetworkFileSystem { .. } => {
                 "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
             }

@@ -86,7 +86,14 @@ fn common_directory(root: &Path) -> Option<PathBuf> {
         Ok(relative) => git_directory.join(relative.trim()),
         Err(_) => git_directory,
     };
-    common.join("HEAD").exists().then(|| common.canonicalize().ok()).flatten()
+    (common.join("HEAD").exists() && is_trusted(&common)).then(|| common.canonicalize().ok()).flatten()
+}
+
+/// Whether a repository is the user's own, or the administrator's. Another's could claim any origin, and with it a project's
+/// memory; git does not trust it either.
+fn is_trusted(common: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    fs::metadata(common).is_ok_and(|metadata| [user, 0].contains(&metadata.uid()))
 }
 
 fn is_submodule(common: &Path) -> bool {

@@ -359,3 +359,20 @@ fn a_bug_in_the_log_is_for_doctor_to_tell() {
     let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(!doctor.status.success() && told.contains("1 panic in the log"), "{told}");
 }
+
+#[test]
+fn a_data_directory_that_others_can_write_to_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let open = world.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let mut hook = world.hook_command();
+    send(hook.env("REMORA_DATA_DIR", &open), world.tool("t1").to_string().as_bytes());
+    assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+    let told = world.command(&["status"]).env("REMORA_DATA_DIR", &open).output().unwrap();
+    let hint = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(!told.status.success() && hint.contains("chmod 700"), "{hint}");
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(world.command(&["status"]).env("REMORA_DATA_DIR", &open).output().unwrap().status.success());
+}
