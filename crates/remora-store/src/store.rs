@@ -11,6 +11,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
+use crate::backup::{self, verify};
 use crate::data_dir::DataDir;
 use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
@@ -43,6 +44,7 @@ impl Store {
     pub fn open_for_hook(dir: &DataDir, sync: Sync) -> Result<Self, StoreError> {
         if !dir.database().exists() {
             dir.create()?;
+            refuse_if_lost(dir)?;
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
@@ -62,14 +64,19 @@ impl Store {
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
     /// the spool.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
+        Self::open_as_owner(dir).map_err(|error| error.about(dir.database()))
+    }
+
+    fn open_as_owner(dir: &DataDir) -> Result<Self, StoreError> {
         dir.create()?;
         dir.tighten().map_err(StoreError::file(dir.path()))?;
         if !dir.database().exists() {
+            refuse_if_lost(dir)?;
             schema::create(dir)?;
         }
         let mut db = connection::open_for_owner(&dir.database())?;
         let mut newer_schema = None;
-        match schema::check(&db).map_err(|error| named(error, dir)) {
+        match schema::check(&db) {
             Ok(()) => {}
             Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
             Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
@@ -77,6 +84,11 @@ impl Store {
                 return Err(StoreError::TooOld { path: dir.database(), found });
             }
             Err(error) => return Err(error),
+        }
+        let missing = verify::missing_tables(&db)?;
+        if !missing.is_empty() {
+            let reason = format!("tables are missing: {}", missing.join(", "));
+            return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let mut store = Self { db, dir: dir.clone(), newer_schema };
         if store.newer_schema.is_none() {
@@ -106,6 +118,10 @@ impl Store {
 
     /// Stores one event, after those of the spool. When this returns, it survives the death of every process.
     pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+        self.enqueue_after_spool(record).map_err(|error| error.about(self.dir.database()))
+    }
+
+    fn enqueue_after_spool(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
         self.let_spool_go_first()?;
         if let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
@@ -237,6 +253,16 @@ fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enq
     Ok(stored)
 }
 
+/// A database that is gone while backups of it exist was lost. A new one in its place would hide that, so events wait in the
+/// spool until the database is restored.
+fn refuse_if_lost(dir: &DataDir) -> Result<(), StoreError> {
+    if backup::exist(dir) {
+        let reason = "the file is missing, and there are backups of it".to_owned();
+        return Err(StoreError::Damaged { path: dir.database(), reason });
+    }
+    Ok(())
+}
+
 /// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that
 /// stored its record at the last moment after all.
 pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite::Result<Vec<&'a Record>> {
@@ -253,13 +279,6 @@ pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite
         }
     }
     Ok(records.iter().filter(|record| !stored.contains(record.uuid.as_bytes())).collect())
-}
-
-fn named(error: StoreError, dir: &DataDir) -> StoreError {
-    match error {
-        StoreError::Damaged { reason, .. } => StoreError::Damaged { path: dir.database(), reason },
-        other => other,
-    }
 }
 
 struct Session {

@@ -81,16 +81,21 @@ fn stop(app: &App) -> Result<()> {
     if presence::find(&app.dir)?.is_none() {
         return Err(CliError::not_found("no daemon runs").hint("hooks start one: `remora daemon status`"));
     }
+    ask_to_stop(app)?;
+    if !app.json {
+        say("Stopped.");
+    }
+    Ok(())
+}
+
+/// Stops the running daemon, and returns when it has ended.
+pub(super) fn ask_to_stop(app: &App) -> Result<()> {
     // It may be about to open its socket.
     let deadline = Instant::now() + PATIENCE;
     while control::send(&app.dir, &Message::Stop).is_err() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
-    wait_until(&app.dir, false)?;
-    if !app.json {
-        say("Stopped.");
-    }
-    Ok(())
+    wait_until(&app.dir, false)
 }
 
 fn wait_until(dir: &DataDir, running: bool) -> Result<()> {

@@ -1,0 +1,133 @@
+//! Backups of the database, and the way back from one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use remora_core::settings;
+use remora_core::time::Time;
+use remora_store::backup::{self, Backup, Contents, LastCheck, Restored};
+use remora_store::{DataDir, Store, StoreError, spool};
+use serde::Serialize;
+
+use crate::AppError;
+
+/// A backup is due this long after the newest one. A little less than a day, so that it does not come later every day.
+const INTERVAL: Duration = Duration::from_hours(23);
+/// Without a backup this young, something keeps the daemon from making one.
+const WORRYING_AGE: Duration = Duration::from_hours(3 * 24);
+
+/// A new backup, and what had to go for it.
+#[derive(Debug, Serialize)]
+pub struct Made {
+    pub backup: Backup,
+    pub removed: Vec<Backup>,
+}
+
+/// Makes a backup in the data directory and removes those that are past the rotation.
+pub fn make(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<Made, StoreError> {
+    let backup = backup::make(dir, now)?;
+    let removed = backup::rotate(dir, settings.most_mb)?;
+    Ok(Made { backup, removed })
+}
+
+/// Whether it is time for the next backup of the day.
+pub fn is_due(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
+    // A backup from the future says nothing: a clock was wrong.
+    let counts = |backup: &Backup| !backup.before_migration && backup.made_at <= now.after(INTERVAL);
+    let newest = backup::list(dir)?.into_iter().find(counts);
+    Ok(newest.is_none_or(|newest| now.since(newest.made_at) >= INTERVAL))
+}
+
+/// Checks the database and records the result for `remora doctor`.
+pub fn check(dir: &DataDir, now: Time) -> Result<LastCheck, StoreError> {
+    let problems = backup::verify(&dir.database())?.problems;
+    let restored = backup::last_check(dir).and_then(|check| check.restored);
+    let check = LastCheck { checked_at: now, problems, restored };
+    backup::record_check(dir, &check)?;
+    Ok(check)
+}
+
+/// Result of a restore.
+#[derive(Debug, Serialize)]
+pub struct Recovery {
+    #[serde(flatten)]
+    pub restored: Restored,
+    pub contents: Option<Contents>,
+    /// Newer backups that are damaged, too.
+    pub skipped: Vec<Backup>,
+    /// Events that were waiting in the spool and are stored now.
+    pub taken_in: usize,
+}
+
+/// Puts a backup in the database's place: the given one, or the newest that is sound. Then takes in the spool. The caller
+/// holds the daemon's lock.
+pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery, AppError> {
+    let (from, skipped) = if let Some(path) = from {
+        (path.to_owned(), Vec::new())
+    } else {
+        let (newest, skipped) = backup::newest_sound(dir)?;
+        (newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped)
+    };
+    let restored = backup::restore(dir, &from, now)?;
+    let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
+    let before = waiting();
+    drop(Store::open(dir)?);
+    let taken_in = before.saturating_sub(waiting());
+    let verified = backup::verify(&dir.database())?;
+    let check = LastCheck { checked_at: now, problems: verified.problems, restored: Some(restored.clone()) };
+    backup::record_check(dir, &check)?;
+    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in })
+}
+
+/// For the daemon before it opens the database: restores one that is lost or damaged, if there is a sound backup. Also
+/// returns what was wrong with it.
+pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
+    let is_new = !dir.database().exists() && backup::list(dir)?.is_empty();
+    if is_new {
+        return Ok(None);
+    }
+    let check = check(dir, now)?;
+    let Some(problem) = check.problems.into_iter().next() else { return Ok(None) };
+    match restore(dir, None, now) {
+        Ok(recovery) => Ok(Some((recovery, problem))),
+        // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
+        Err(AppError::NoBackup(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What `remora doctor` says of backups.
+#[derive(Debug)]
+pub enum Standing {
+    /// The database is young, and there is no backup yet.
+    NotYet,
+    /// The user has switched them off.
+    Off,
+    Fresh(Backup),
+    /// None is young enough; the newest one, if there is any.
+    Stale(Option<Backup>),
+}
+
+/// How old the newest sound backup is, beside the age of the database.
+pub fn standing(
+    dir: &DataDir,
+    store: Option<&Store>,
+    settings: &settings::Backup,
+    now: Time,
+) -> Result<Standing, StoreError> {
+    let newest = backup::newest_sound(dir)?.0;
+    if let Some(backup) = &newest
+        && now.since(backup.made_at) < WORRYING_AGE
+    {
+        return Ok(Standing::Fresh(backup.clone()));
+    }
+    if !settings.enabled {
+        return Ok(Standing::Off);
+    }
+    let first = match store {
+        Some(store) => store.first_session_at()?,
+        None => None,
+    };
+    let is_young = first.is_none_or(|first| now.since(first) < WORRYING_AGE);
+    Ok(if is_young && newest.is_none() { Standing::NotYet } else { Standing::Stale(newest) })
+}
