@@ -80,20 +80,29 @@ pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery
 }
 
 /// For the daemon before it opens the database: restores one that is lost or damaged, if there is a sound backup. Also
-/// returns what was wrong with it.
+/// returns what was wrong with it. Pages are read only if the last check found damage: hooks wait for the daemon.
 pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
-    let is_new = !dir.database().exists() && backup::list(dir)?.is_empty();
-    if is_new {
+    if !dir.database().exists() && backup::list(dir)?.is_empty() {
         return Ok(None);
     }
-    let check = check(dir, now)?;
-    let Some(problem) = check.problems.into_iter().next() else { return Ok(None) };
+    let was_damaged = backup::last_check(dir).is_some_and(|check| !check.problems.is_empty());
+    let verified =
+        if was_damaged { backup::verify(&dir.database())? } else { backup::verify_briefly(&dir.database())? };
+    if !verified.is_lost() {
+        return Ok(None);
+    }
+    let problem = verified.problems.into_iter().next().unwrap_or_default();
     match restore(dir, None, now) {
         Ok(recovery) => Ok(Some((recovery, problem))),
         // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
         Err(AppError::NoBackup(_)) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a backup would take the place of the database if the daemon started now, and there is one that can.
+pub fn is_recoverable(dir: &DataDir) -> Result<bool, StoreError> {
+    Ok(backup::verify(&dir.database())?.is_lost() && backup::newest_sound(dir)?.0.is_some())
 }
 
 /// What `remora doctor` says of backups.

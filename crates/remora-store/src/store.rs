@@ -256,11 +256,12 @@ fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enq
 /// A database that is gone while backups of it exist was lost. A new one in its place would hide that, so events wait in the
 /// spool until the database is restored.
 fn refuse_if_lost(dir: &DataDir) -> Result<(), StoreError> {
-    if backup::exist(dir) {
-        let reason = "the file is missing, and there are backups of it".to_owned();
-        return Err(StoreError::Damaged { path: dir.database(), reason });
-    }
-    Ok(())
+    if backup::exist(dir) { Err(lost(dir)) } else { Ok(()) }
+}
+
+pub(crate) fn lost(dir: &DataDir) -> StoreError {
+    let reason = "the file is missing, and there are backups of it".to_owned();
+    StoreError::Damaged { path: dir.database(), reason }
 }
 
 /// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that

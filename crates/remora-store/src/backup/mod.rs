@@ -8,7 +8,7 @@ pub(crate) mod verify;
 
 pub use restore::{Restored, newest_sound, restore};
 pub use rotation::rotate;
-pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify};
+pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify, verify_briefly};
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use rusqlite::backup::Backup as Copying;
 use serde::Serialize;
 
 use crate::data_dir::DataDir;
-use crate::{StoreError, connection};
+use crate::{Store, StoreError, connection, store};
 
 /// Pages a step, 2 MB. Hooks read and write between steps and during them; the pause leaves the disk to them.
 const STEP_PAGES: i32 = 512;
@@ -44,14 +44,13 @@ pub struct Backup {
 
 /// Copies the database into `backups/` and verifies the copy.
 pub fn make(dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
-    let folder = dir.backups();
-    create_private_dir(&folder).map_err(StoreError::file(&folder))?;
-    let lock = lock::open(&dir.backup_lock()).map_err(StoreError::file(dir.backup_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.backup_lock()))?;
-    let path = folder.join(now.format_utc(NAME));
-    make_at(dir, &path)?;
-    let bytes = fs::metadata(&path).map_err(StoreError::file(&path))?.len();
-    Ok(Backup { path, made_at: now, bytes, before_migration: false })
+    let source = open_source(dir)?;
+    make_in_folder(&source, dir, now)
+}
+
+/// The same from a connection that is open. It still has everything if the file was deleted under it.
+pub fn make_from(store: &Store, now: Time) -> Result<Backup, StoreError> {
+    make_in_folder(&store.db, store.dir(), now)
 }
 
 /// The same, to a path that the user names. Replaces no file.
@@ -60,23 +59,37 @@ pub fn make_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
         let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         return Err(StoreError::File { path: path.to_owned(), source: exists });
     }
-    make_at(dir, path)
+    make_at(&open_source(dir)?, dir, path)
 }
 
-fn make_at(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
-    let database = dir.database();
-    if !database.exists() {
-        return Err(StoreError::NoDatabase { path: database });
+fn open_source(dir: &DataDir) -> Result<Connection, StoreError> {
+    let path = dir.database();
+    if !path.exists() {
+        return Err(if exist(dir) { store::lost(dir) } else { StoreError::NoDatabase { path } });
     }
+    connection::open_for_owner(&path).map_err(|error| error.about(path))
+}
+
+fn make_in_folder(source: &Connection, dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
+    let folder = dir.backups();
+    create_private_dir(&folder).map_err(StoreError::file(&folder))?;
+    let lock = lock::open(&dir.backup_lock()).map_err(StoreError::file(dir.backup_lock()))?;
+    lock.lock().map_err(StoreError::file(dir.backup_lock()))?;
+    let path = folder.join(now.format_utc(NAME));
+    let bytes = make_at(source, dir, &path)?.bytes;
+    Ok(Backup { path, made_at: now, bytes, before_migration: false })
+}
+
+fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
     let building = with_suffix(path, ".new");
-    let made = connection::open_for_owner(&database)
-        .and_then(|source| copy(&source, &building).map_err(|error| error.about(&database)))
+    let made = copy(source, &building)
         .and_then(|()| verify(&building))
         .and_then(|verified| match verified.problems.first() {
             // The copy is new, so the damage is the original's.
-            Some(problem) => Err(StoreError::Damaged { path: database, reason: problem.clone() }),
+            Some(problem) => Err(StoreError::Damaged { path: PathBuf::new(), reason: problem.clone() }),
             None => fs::rename(&building, path).map(|()| verified).map_err(StoreError::file(path)),
-        });
+        })
+        .map_err(|error| error.about(dir.database()));
     if made.is_err() {
         remove_with_logs(&building);
     }

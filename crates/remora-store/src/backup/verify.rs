@@ -34,6 +34,17 @@ impl Verified {
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }
+
+    /// Whether only the full-text index is damaged, which `remora index rebuild` makes anew from the records.
+    pub fn is_index_alone(&self) -> bool {
+        !self.is_sound() && self.problems.iter().all(|problem| problem.contains("FTS5 table"))
+    }
+
+    /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.
+    pub fn is_lost(&self) -> bool {
+        let is_known = self.schema == 0 || (schema::BEFORE..=schema::VERSION).contains(&self.schema);
+        !self.is_sound() && !self.is_index_alone() && is_known
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,6 +58,21 @@ pub struct Contents {
 
 /// Checks the database in a file. Damage is part of the answer; an error means that it could not be checked.
 pub fn verify(path: &Path) -> Result<Verified, StoreError> {
+    look_at(path, Depth::EveryPage)
+}
+
+/// The same without reading every page: for a moment when somebody waits.
+pub fn verify_briefly(path: &Path) -> Result<Verified, StoreError> {
+    look_at(path, Depth::Schema)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Schema,
+    EveryPage,
+}
+
+fn look_at(path: &Path, depth: Depth) -> Result<Verified, StoreError> {
     let mut verified =
         Verified { path: path.to_owned(), bytes: 0, schema: 0, contents: None, problems: Vec::new() };
     match fs::metadata(path) {
@@ -56,7 +82,7 @@ pub fn verify(path: &Path) -> Result<Verified, StoreError> {
         Ok(file) if file.len() == 0 => verified.problems.push("the file is empty".to_owned()),
         Ok(file) => {
             verified.bytes = file.len();
-            match examine(path, &mut verified) {
+            match examine(path, depth, &mut verified) {
                 Err(StoreError::Damaged { reason, .. }) => verified.problems.push(reason),
                 other => other?,
             }
@@ -65,11 +91,14 @@ pub fn verify(path: &Path) -> Result<Verified, StoreError> {
     Ok(verified)
 }
 
-fn examine(path: &Path, verified: &mut Verified) -> Result<(), StoreError> {
+fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), StoreError> {
     let db = connection::open_to_verify(path)?;
-    let sql = format!("PRAGMA quick_check({MOST_PROBLEMS})");
-    let lines: Vec<String> = db.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    verified.problems.extend(lines.into_iter().filter(|line| line != "ok"));
+    if depth == Depth::EveryPage {
+        let sql = format!("PRAGMA quick_check({MOST_PROBLEMS})");
+        let lines: Vec<String> =
+            db.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        verified.problems.extend(lines.into_iter().filter(|line| line != "ok"));
+    }
     verified.schema = schema::version(&db)?;
     let missing = missing_tables(&db)?;
     if !missing.is_empty() {

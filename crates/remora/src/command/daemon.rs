@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
 use remora_client::{launch, presence};
-use remora_server::daemon;
+use remora_server::daemon::{self, End};
 use remora_store::{DataDir, log};
 use serde_json::json;
 
@@ -60,8 +60,15 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     if detached {
         remora_sys::process::detach()?;
     }
-    let dir = app.dir.clone();
-    let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;
+    let run = || {
+        let dir = app.dir.clone();
+        daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))
+    };
+    let mut end = run()?;
+    // Once: a database that is damaged again at once needs a person.
+    if end == End::Damaged {
+        end = run()?;
+    }
     if !detached {
         talk(end.reason());
     }

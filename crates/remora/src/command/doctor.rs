@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use remora_app::backup::{self, Standing};
 use remora_app::{recall, status};
@@ -145,6 +146,9 @@ fn backups(app: &App) -> Check {
     }
 }
 
+/// How long a restored database is mentioned if nothing was set aside.
+const NEWS: Duration = Duration::from_hours(7 * 24);
+
 /// Only after something happened: damage that the daemon found, or a database that was restored.
 fn recovery(app: &App) -> Option<Check> {
     let name = "recovery";
@@ -167,6 +171,7 @@ fn recovery(app: &App) -> Option<Check> {
         )),
         // The user has deleted it, and so has seen this.
         Some(_) => return None,
+        None if Time::now().since(restored_at) > NEWS => return None,
         None => None,
     };
     let message = format!("the database was restored from {}{}", from.display(), lost.unwrap_or_default());

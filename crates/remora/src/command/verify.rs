@@ -31,6 +31,9 @@ pub(crate) fn run(app: &App, arguments: &Verify) -> Result<ExitCode> {
         None if !path.exists() && backup::list(&app.dir)?.is_empty() => {
             "nothing was captured yet; the first hook makes it".to_owned()
         }
+        None if verified.is_index_alone() => {
+            "only the search index is damaged; make it anew: `remora index rebuild`".to_owned()
+        }
         None => error::damaged(&path),
     };
     if app.json {

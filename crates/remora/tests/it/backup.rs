@@ -182,3 +182,76 @@ fn without_a_backup_the_way_on_is_a_new_database() {
     let verified: Value = serde_json::from_slice(&world.remora(&["verify", "--json"]).stdout).unwrap();
     assert_eq!(verified["problems"], json!(["the file is empty"]));
 }
+
+/// Damage that opening does not meet: the first page of the table of events. Only a check reads it.
+fn overwrite_events(world: &World) {
+    let database = rusqlite::Connection::open(world.database()).unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'event_traces'";
+    let page: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(database);
+    let file = OpenOptions::new().write(true).open(world.database()).unwrap();
+    file.write_all_at(&[0xA5; 4096], u64::from(page - 1) * 4096).unwrap();
+}
+
+#[test]
+fn a_daemon_that_starts_restores_the_database_by_itself_and_says_so() {
+    for (name, damage) in DAMAGES.into_iter().chain([("one page", overwrite_events as fn(&World))]) {
+        let background = Background::new();
+        let world = &background.world;
+        world.observe();
+        world.text(&["backup"]);
+        damage(world);
+        world.hook(&world.prompt("later", "What about the harbour?"));
+        background.command(&["daemon", "start"]).output().unwrap();
+        let restored = || {
+            let doctor = world.remora(&["doctor", "--json"]);
+            contains(&doctor.stdout, "the database was restored from")
+                && contains(&doctor.stdout, "may be missing")
+        };
+        background.wait_quietly(name, restored);
+        world.assert_memory_is_there();
+        let log = world.text(&["logs"]);
+        assert!(log.contains("the database was damaged"), "{name}: {log}");
+        assert_eq!(world.set_aside().len(), usize::from(name != "removed"), "{name}");
+    }
+}
+
+#[test]
+fn an_idle_daemon_makes_a_backup_once_a_day() {
+    let background = Background::new();
+    let world = &background.world;
+    world.observe();
+    background.command(&["daemon", "start"]).output().unwrap();
+    let backups = || world.json(&["backup", "list"]).as_array().unwrap().clone();
+    background.wait_quietly("a backup", || !backups().is_empty());
+    let path = backups()[0]["path"].as_str().unwrap().to_owned();
+    assert!(world.text(&["verify", &path]).contains("sound"));
+    background.wait_quietly("the log", || world.text(&["logs"]).contains("made, "));
+    background.command(&["daemon", "restart"]).output().unwrap();
+    assert!(world.data().join("check.json").exists());
+    assert_eq!(backups().len(), 1, "one a day");
+}
+
+#[test]
+fn a_database_deleted_under_a_running_daemon_loses_nothing() {
+    let background = Background::new();
+    let world = &background.world;
+    background.command(&["daemon", "start"]).output().unwrap();
+    world.observe();
+    world.text(&["backup"]);
+    // After the backup, and in no file any more once the database is gone.
+    turn(world, "two", 1, |message| world.hook(message));
+    background.wait("an observation", || world.count("observations") == 4);
+    fs::remove_file(world.database()).unwrap();
+    world.remove_log();
+    world.hook(&world.prompt("later", "What about the harbour?"));
+    background.wait_quietly("a restored database", || world.database().exists());
+    background.wait_quietly("the spool", || {
+        let status = world.remora(&["status", "--json"]);
+        serde_json::from_slice::<Value>(&status.stdout)
+            .is_ok_and(|status| status["counts"]["observations"] == 4 && status["spool"]["records"] == 0)
+    });
+    let found = world.json(&["search", "harbour", "--all"]);
+    assert!(found.to_string().contains("harbour?"), "{found}");
+}
