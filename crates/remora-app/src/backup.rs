@@ -1,6 +1,6 @@
 //! Backups of the database, and the way back from one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use remora_core::settings;
@@ -57,6 +57,8 @@ pub struct Recovery {
     pub skipped: Vec<Backup>,
     /// Events that were waiting in the spool and are stored now.
     pub taken_in: usize,
+    /// Whether the database that was set aside is sound: restoring it undoes this.
+    pub can_go_back: bool,
 }
 
 /// Puts a backup in the database's place: the given one, or the newest that is sound. Then takes in the spool. The caller
@@ -69,6 +71,8 @@ pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery
         (newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped)
     };
     let restored = backup::restore(dir, &from, now)?;
+    let is_sound = |path: &PathBuf| backup::verify(path).is_ok_and(|verified| verified.is_sound());
+    let can_go_back = restored.set_aside.as_ref().is_some_and(is_sound);
     let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
     let before = waiting();
     drop(Store::open(dir)?);
@@ -76,7 +80,7 @@ pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery
     let verified = backup::verify(&dir.database())?;
     let check = LastCheck { checked_at: now, problems: verified.problems, restored: Some(restored.clone()) };
     backup::record_check(dir, &check)?;
-    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in })
+    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in, can_go_back })
 }
 
 /// For the daemon before it opens the database: restores one that is lost or damaged, if there is a sound backup. Also

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use remora_core::event::{Body, Event, SessionRef, ToolUse};
@@ -24,6 +26,8 @@ pub struct Store {
     dir: DataDir,
     /// Set when a newer Remora made the database: this one may only read it.
     newer_schema: Option<i64>,
+    /// The file that was opened. Known to processes that stay, under whom it may be replaced.
+    inode: Option<u64>,
 }
 
 /// How long opening may take longer because records from before have no documents yet. The rest is done in the
@@ -48,7 +52,7 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), newer_schema: None })
+        Ok(Self { db, dir: dir.clone(), newer_schema: None, inode: None })
     }
 
     /// For a hook that only asks: `None` where nothing was captured yet.
@@ -58,7 +62,7 @@ impl Store {
         }
         let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
         schema::check(&db)?;
-        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None }))
+        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None, inode: None }))
     }
 
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
@@ -90,7 +94,8 @@ impl Store {
             let reason = format!("tables are missing: {}", missing.join(", "));
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
-        let mut store = Self { db, dir: dir.clone(), newer_schema };
+        let inode = fs::metadata(dir.database()).ok().map(|file| file.ino());
+        let mut store = Self { db, dir: dir.clone(), newer_schema, inode };
         if store.newer_schema.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
@@ -165,6 +170,7 @@ impl Store {
     /// Stores several events in one transaction that is on the disk, power cuts included, when this returns: all of
     /// them or none.
     pub fn enqueue_group(&mut self, records: &[Record]) -> Result<Vec<Enqueued>, StoreError> {
+        self.check_in_place()?;
         // Looked up before anything is locked, because it means reading files.
         let mut known = HashSet::new();
         let mut placed = Vec::with_capacity(records.len());
@@ -191,7 +197,7 @@ impl Store {
     /// it waits for nobody, and when others are at work the next one tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
-        if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
+        if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
             self.db.busy_timeout(Duration::ZERO)?;
             self.empty_wal()?;
         }
@@ -227,7 +233,24 @@ impl Store {
         problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
     }
 
+    /// An open connection can store events in a file that was emptied or removed: its log still takes them. They would be
+    /// gone with the next process, so this is asked before events are taken from where they are safe.
+    fn check_in_place(&self) -> Result<(), StoreError> {
+        let path = self.dir.database();
+        let is_opened = |file: &fs::Metadata| self.inode.is_none_or(|inode| inode == file.ino());
+        match fs::metadata(&path) {
+            Ok(file) if file.len() > 0 && is_opened(&file) => Ok(()),
+            _ => {
+                let reason = "the file was removed, emptied or replaced".to_owned();
+                Err(StoreError::Damaged { path, reason })
+            }
+        }
+    }
+
     fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
+        if spool::is_waiting(&self.dir) {
+            self.check_in_place()?;
+        }
         while let Some(aside) = spool::take_aside(&self.dir).map_err(StoreError::file(self.dir.spool()))? {
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::check(&transaction)?;

@@ -86,7 +86,11 @@ fn hold_back_writers(database: &Path) -> Option<Connection> {
 
 /// Renames the database with its log, so that both together can still be opened.
 fn set_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> {
-    let aside = with_suffix(database, &now.format_utc(".damaged-%Y-%m-%dT%H%M%SZ"));
+    let named = with_suffix(database, &now.format_utc(".damaged-%Y-%m-%dT%H%M%SZ"));
+    // Nothing that was set aside before is replaced, not even within the same second.
+    let others = (2..).map(|number| with_suffix(&named, &format!("-{number}")));
+    let is_free = |path: &PathBuf| !path.exists();
+    let aside = std::iter::once(named.clone()).chain(others).find(is_free).unwrap_or(named);
     let mut moved = false;
     for suffix in ["", "-wal", "-shm"] {
         let path = with_suffix(database, suffix);

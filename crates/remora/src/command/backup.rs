@@ -67,7 +67,7 @@ fn make_to(app: &App, path: &Path) -> Result<()> {
         other => other.into(),
     })?;
     if app.json {
-        return output::json(&made);
+        return output::json(&super::verify::as_json(&made));
     }
     say(&format!("Backed up to {} ({}).", path.display(), output::bytes(made.bytes)));
     Ok(())

@@ -55,7 +55,7 @@ pub(crate) fn run(app: &App, arguments: &Restore) -> Result<()> {
 }
 
 fn print(recovery: &Recovery) {
-    let Recovery { restored, contents, skipped, taken_in } = recovery;
+    let Recovery { restored, contents, skipped, taken_in, can_go_back } = recovery;
     for backup in skipped {
         talk(&format!("warning: {} is damaged and was skipped", backup.path.display()));
     }
@@ -73,11 +73,14 @@ fn print(recovery: &Recovery) {
     }
     if let Some(aside) = &restored.set_aside {
         say(&format!("The database that was there is now {}.", aside.display()));
+        if *can_go_back {
+            say(&format!("It is sound. To go back to it: `remora restore {}`", aside.display()));
+        }
     }
 }
 
 fn print_json(recovery: &Recovery) -> Result<()> {
-    let Recovery { restored, contents, skipped, taken_in } = recovery;
+    let Recovery { restored, contents, skipped, taken_in, can_go_back } = recovery;
     output::json(&json!({
         "from": restored.from,
         "made_at": restored.made_at.map(Time::iso),
@@ -85,7 +88,8 @@ fn print_json(recovery: &Recovery) -> Result<()> {
         "restored_at": restored.restored_at.iso(),
         "restored_at_epoch": restored.restored_at,
         "set_aside": restored.set_aside,
-        "contents": contents,
+        "can_go_back": can_go_back,
+        "contents": contents.as_ref().map(verify::contents_json),
         "skipped": skipped.iter().map(as_json).collect::<Vec<_>>(),
         "taken_in": taken_in,
     }))

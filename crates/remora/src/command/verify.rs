@@ -2,8 +2,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use remora_core::time::Time;
 use remora_store::backup::{self, Contents, Verified};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::{self, Result};
@@ -37,16 +38,9 @@ pub(crate) fn run(app: &App, arguments: &Verify) -> Result<ExitCode> {
         None => error::damaged(&path),
     };
     if app.json {
-        let hint = (!verified.is_sound()).then_some(hint);
-        output::json(&json!({
-            "path": verified.path,
-            "ok": verified.is_sound(),
-            "bytes": verified.bytes,
-            "schema": verified.schema,
-            "contents": verified.contents,
-            "problems": verified.problems,
-            "hint": hint,
-        }))?;
+        let mut answer = as_json(&verified);
+        answer["hint"] = if verified.is_sound() { Value::Null } else { hint.into() };
+        output::json(&answer)?;
     } else {
         print(&verified, &hint);
     }
@@ -67,6 +61,27 @@ fn print(verified: &Verified, hint: &str) {
         say(&format!("  {problem}"));
     }
     talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
+}
+
+pub(super) fn as_json(verified: &Verified) -> Value {
+    json!({
+        "path": verified.path,
+        "ok": verified.is_sound(),
+        "bytes": verified.bytes,
+        "schema": verified.schema,
+        "contents": verified.contents.as_ref().map(contents_json),
+        "problems": verified.problems,
+    })
+}
+
+pub(super) fn contents_json(contents: &Contents) -> Value {
+    json!({
+        "sessions": contents.sessions,
+        "prompts": contents.prompts,
+        "observations": contents.observations,
+        "last_activity_at": contents.last_activity_at.map(Time::iso),
+        "last_activity_at_epoch": contents.last_activity_at,
+    })
 }
 
 pub(super) fn contents_text(contents: &Contents) -> String {

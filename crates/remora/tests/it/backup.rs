@@ -157,6 +157,37 @@ fn a_damaged_backup_is_skipped_and_a_named_one_refused() {
 }
 
 #[test]
+fn a_restore_by_mistake_can_be_undone() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    turn(&world, "two", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    let restored = world.json(&["restore"]);
+    assert_eq!(world.count("observations"), 3);
+    assert_eq!(restored["can_go_back"], true);
+    world.text(&["restore", restored["set_aside"].as_str().unwrap()]);
+    assert_eq!(world.count("observations"), 4);
+}
+
+#[test]
+fn a_database_emptied_under_a_running_daemon_is_restored() {
+    let background = Background::new();
+    let world = &background.world;
+    background.command(&["daemon", "start"]).output().unwrap();
+    world.observe();
+    world.text(&["backup"]);
+    OpenOptions::new().write(true).open(world.database()).unwrap().set_len(0).unwrap();
+    world.hook(&world.prompt("later", "What about the harbour?"));
+    background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
+    world.assert_memory_is_there();
+    // The daemon stores it once it has the restored database.
+    background.wait_quietly("the spool", || world.json(&["status"])["spool"]["records"] == 0);
+    let found = world.json(&["search", "harbour", "--all"]);
+    assert!(found.to_string().contains("harbour?"), "{found}");
+}
+
+#[test]
 fn a_running_daemon_is_stopped_for_a_restore_and_started_again() {
     let background = Background::new();
     let world = &background.world;
