@@ -93,10 +93,17 @@ pub(crate) fn damaged(path: &Path) -> String {
     let waits = "events captured meanwhile wait in the spool";
     let dir = path.parent().map(DataDir::new);
     match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
-        Some(dir) => format!(
-            "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `mv {0} {0}.old`",
-            dir.backups().display()
-        ),
+        Some(dir) => {
+            let backups = format!("mv {0} {0}.old", dir.backups().display());
+            let anew = if path.exists() {
+                format!("{backups}; mv {0} {0}.damaged", path.display())
+            } else {
+                backups
+            };
+            format!(
+                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
+            )
+        }
         None => format!(
             "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
             path.display()

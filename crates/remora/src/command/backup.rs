@@ -13,8 +13,9 @@ use crate::output::{self, Table, say};
 
 /// Make a backup of the database now, or list the backups.
 ///
-/// The daemon makes one every day by itself (`backup.enabled`). Seven daily and four weekly ones are kept, within
-/// `backup.most_mb`. Agents can work meanwhile: a backup blocks no hook. Every copy is verified before it counts.
+/// The daemon makes one every day by itself (`backup.enabled`). Seven daily and four weekly ones
+/// are kept, within `backup.most_mb`. Agents can work meanwhile: a backup blocks no hook. Every copy
+/// is verified before it counts.
 ///
 ///   remora backup                      into the data directory, with rotation
 ///   remora backup --to /mnt/usb/r.db   to a file of your own

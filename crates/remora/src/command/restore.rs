@@ -15,9 +15,9 @@ use crate::output::{self, say, talk};
 
 /// Bring the database back from a backup.
 ///
-/// Takes the newest backup that is sound, or the file you name. The present database is not deleted: it is set aside as
-/// `remora.db.damaged-TIME`, with its log. Then the events in the spool are stored. A running daemon is stopped first
-/// and started again.
+/// Takes the newest backup that is sound, or the file you name. The present database is not deleted:
+/// it is set aside as `remora.db.damaged-TIME`, with its log. Then the events in the spool are
+/// stored. A running daemon is stopped first and started again.
 ///
 ///   remora backup list               which backups there are
 ///   remora restore                   the newest sound one

@@ -12,8 +12,8 @@ use crate::output::{self, BOLD, GREEN, RED, paint, say, talk};
 
 /// Check that the database, or a backup, is sound.
 ///
-/// Reads every page, and looks for the tables and rows that nothing works without. Changes nothing. The exit code is 1
-/// if something is wrong.
+/// Reads every page, and looks for the tables and rows that nothing works without. Changes nothing.
+/// The exit code is 1 if something is wrong.
 ///
 ///   remora verify                    the database
 ///   remora verify /mnt/usb/r.db      a backup
