@@ -18,6 +18,8 @@ pub enum AppError {
     /// A use case that is about one project was asked for all of them.
     #[error("this needs one project")]
     NeedsOneProject,
+    #[error("there is no sound backup in {}", .0.display())]
+    NoBackup(PathBuf),
     #[error("no session is known as `{0}`")]
     UnknownSession(String),
     #[error("`{beginning}` is the beginning of {} sessions", sessions.len())]

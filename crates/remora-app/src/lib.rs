@@ -9,10 +9,11 @@
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`] | what somebody says |
-//! | [`context_files`], [`settings`], [`status`], [`queue`] | how it is run |
+//! | [`context_files`], [`settings`], [`status`], [`queue`], [`backup`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
+pub mod backup;
 pub mod capture;
 pub mod context_files;
 mod error;

@@ -17,7 +17,7 @@ use crate::ear::Ear;
 use crate::http::Opened;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
-use crate::{context_files, git_status, housekeeping, indexer, notes, worker};
+use crate::{backups, context_files, git_status, housekeeping, indexer, notes, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum End {
     HandedOver,
     /// Nothing had happened for long.
     Idle,
+    /// The database is damaged, or another file is in its place. The next start restores it or opens the other.
+    Damaged,
 }
 
 impl End {
@@ -40,6 +42,7 @@ impl End {
             Self::Asked => "ended: stop was requested",
             Self::HandedOver => "ended: a newer version takes over",
             Self::Idle => "ended: idle; the next hook starts it again",
+            Self::Damaged => "ended: the database was damaged or replaced; it starts anew",
         }
     }
 }
@@ -64,6 +67,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         // Heard from now on: whatever comes in while the store is opened is seen right after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
+        backups::recover(dir);
         let (writer, writing) = StoreThread::start(dir.clone(), "writer").map_err(failed)?;
         let (reader, reading) = StoreThread::start(dir.clone(), "reader").map_err(failed)?;
         let (searcher, searching) = StoreThread::start(dir.clone(), "searcher").map_err(failed)?;
@@ -84,6 +88,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             tokio::spawn(git_status::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(context_files::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(backups::keep(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
@@ -96,7 +101,10 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
                 problems::report(Some(dir), "daemon: a part of it hit a bug");
             }
         }
-        shared.writer.call(|store| store.empty_wal()).await?;
+        let is_damaged = matches!(end, Ok(End::Damaged));
+        if !is_damaged {
+            shared.writer.call(|store| store.empty_wal()).await?;
+        }
         drop(shared);
         if let Ok(end) = &end {
             log::info(dir, "daemon", end.reason());
@@ -105,7 +113,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             let _ = thread.join();
         }
         // Connections that are closed at the same moment each leave the write-ahead log to the others.
-        if let Err(error) = Store::open(dir) {
+        if !is_damaged && let Err(error) = Store::open(dir) {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         end
@@ -149,6 +157,7 @@ async fn live(
             Ok(()) = observer.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             Ok(()) = embedder.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
+            () = shared.damage.notified() => return Ok(End::Damaged),
             () = idle => return Ok(End::Idle),
         }
     }

@@ -5,6 +5,7 @@
 //! computed by `remora-app`. This crate knows no SQL and no host's wire format.
 
 pub mod activity;
+mod backups;
 mod context_files;
 pub mod daemon;
 mod ear;

@@ -42,6 +42,8 @@ pub struct Shared {
     pub(crate) notes: Freshness,
     /// Wakes the observer.
     pub(crate) work: Notify,
+    /// The database is damaged, and a new start can restore it.
+    pub(crate) damage: Notify,
     will_look: AtomicBool,
     settings: watch::Sender<Arc<Settings>>,
     load: Load,
@@ -79,6 +81,7 @@ impl Shared {
             embedder_health: watch::Sender::new(None),
             notes: Freshness::default(),
             work: Notify::new(),
+            damage: Notify::new(),
             will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),
             load,

@@ -84,6 +84,25 @@ pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// For an empty file that gets the pages of another database. Its builder syncs it to the disk at the end.
+pub(crate) fn open_to_fill(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    Ok(connection)
+}
+
+/// For a look at a file that may be damaged, be a backup, or belong to another user. The log of a live database is read, too.
+pub(crate) fn open_to_verify(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(OWNER_PATIENCE)?;
+    Ok(connection)
+}
+
+/// For a schema that is only looked at.
+pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
+    Ok(Connection::open_in_memory()?)
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)

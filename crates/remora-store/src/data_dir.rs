@@ -31,6 +31,16 @@ impl DataDir {
         self.path.join("backups")
     }
 
+    /// Held while a backup is written.
+    pub(crate) fn backup_lock(&self) -> PathBuf {
+        self.path.join("backup.lock")
+    }
+
+    /// What the daemon's last check of the database found.
+    pub(crate) fn last_check(&self) -> PathBuf {
+        self.path.join("check.json")
+    }
+
     pub fn config(&self) -> PathBuf {
         self.path.join("config.toml")
     }

@@ -29,6 +29,8 @@ pub enum StoreError {
     Busy,
     #[error("the database {} is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
+    #[error("there is no database at {}", path.display())]
+    NoDatabase { path: PathBuf },
     #[error("the disk is full")]
     DiskFull,
     #[error("the database has schema {found}, this program knows {known}")]
@@ -62,13 +64,19 @@ impl StoreError {
         }
     }
 
+    /// Names the damaged file.
+    #[must_use]
+    pub(crate) fn about(self, path: impl Into<PathBuf>) -> Self {
+        match self {
+            Self::Damaged { reason, .. } => Self::Damaged { path: path.into(), reason },
+            other => other,
+        }
+    }
+
     /// Names what SQLite reports, with the database's path where that helps.
     pub(crate) fn in_database(path: impl Into<PathBuf>) -> impl FnOnce(rusqlite::Error) -> Self {
         let path = path.into();
-        move |error| match Self::from(error) {
-            Self::Damaged { reason, .. } => Self::Damaged { path, reason },
-            other => other,
-        }
+        move |error| Self::from(error).about(path)
     }
 }
 
@@ -81,6 +89,10 @@ impl From<rusqlite::Error> for StoreError {
                 Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
             }
             Some(DiskFull) => Self::DiskFull,
+            // The version was checked before, so the table was there once.
+            _ if error.to_string().starts_with("no such table") => {
+                Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
+            }
             _ => Self::Sqlite(error),
         }
     }

@@ -7,6 +7,7 @@
 
 mod about_file;
 mod asking;
+pub mod backup;
 pub mod changed_files;
 pub mod config_file;
 mod connection;

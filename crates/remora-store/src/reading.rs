@@ -389,6 +389,13 @@ impl Store {
         self.rows(&sql, &[&session.0], read_summary)
     }
 
+    /// When the first session began.
+    pub fn first_session_at(&self) -> Result<Option<Time>, StoreError> {
+        let first: Option<i64> =
+            self.db.query_row("SELECT min(started_at) FROM sessions", [], |row| row.get(0))?;
+        Ok(first.map(Time))
+    }
+
     /// What SQLite finds wrong with its file; empty when it is sound.
     pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
         let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use crate::record::new_uuid;
@@ -11,6 +13,7 @@ use remora_core::settings::Sync;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use crate::backup::{self, verify};
 use crate::data_dir::DataDir;
 use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
@@ -23,6 +26,8 @@ pub struct Store {
     dir: DataDir,
     /// Set when a newer Remora made the database: this one may only read it.
     newer_schema: Option<i64>,
+    /// The file that was opened. Known to processes that stay, under whom it may be replaced.
+    inode: Option<u64>,
 }
 
 /// How long opening may take longer because records from before have no documents yet. The rest is done in the
@@ -43,10 +48,11 @@ impl Store {
     pub fn open_for_hook(dir: &DataDir, sync: Sync) -> Result<Self, StoreError> {
         if !dir.database().exists() {
             dir.create()?;
+            refuse_if_lost(dir)?;
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), newer_schema: None })
+        Ok(Self { db, dir: dir.clone(), newer_schema: None, inode: None })
     }
 
     /// For a hook that only asks: `None` where nothing was captured yet.
@@ -56,20 +62,25 @@ impl Store {
         }
         let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
         schema::check(&db)?;
-        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None }))
+        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None, inode: None }))
     }
 
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
     /// the spool.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
+        Self::open_as_owner(dir).map_err(|error| error.about(dir.database()))
+    }
+
+    fn open_as_owner(dir: &DataDir) -> Result<Self, StoreError> {
         dir.create()?;
         dir.tighten().map_err(StoreError::file(dir.path()))?;
         if !dir.database().exists() {
+            refuse_if_lost(dir)?;
             schema::create(dir)?;
         }
         let mut db = connection::open_for_owner(&dir.database())?;
         let mut newer_schema = None;
-        match schema::check(&db).map_err(|error| named(error, dir)) {
+        match schema::check(&db) {
             Ok(()) => {}
             Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
             Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
@@ -78,7 +89,13 @@ impl Store {
             }
             Err(error) => return Err(error),
         }
-        let mut store = Self { db, dir: dir.clone(), newer_schema };
+        let missing = verify::missing_tables(&db)?;
+        if !missing.is_empty() {
+            let reason = format!("tables are missing: {}", missing.join(", "));
+            return Err(StoreError::Damaged { path: dir.database(), reason });
+        }
+        let inode = fs::metadata(dir.database()).ok().map(|file| file.ino());
+        let mut store = Self { db, dir: dir.clone(), newer_schema, inode };
         if store.newer_schema.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
@@ -108,6 +125,10 @@ impl Store {
 
     /// Stores one event, after those of the spool. When this returns, it survives the death of every process.
     pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+        self.enqueue_after_spool(record).map_err(|error| error.about(self.dir.database()))
+    }
+
+    fn enqueue_after_spool(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
         self.let_spool_go_first()?;
         if let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
@@ -151,6 +172,7 @@ impl Store {
     /// Stores several events in one transaction that is on the disk, power cuts included, when this returns: all of
     /// them or none.
     pub fn enqueue_group(&mut self, records: &[Record]) -> Result<Vec<Enqueued>, StoreError> {
+        self.check_in_place()?;
         // Looked up before anything is locked, because it means reading files.
         let mut known = HashSet::new();
         let mut placed = Vec::with_capacity(records.len());
@@ -177,7 +199,7 @@ impl Store {
     /// it waits for nobody, and when others are at work the next one tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
-        if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
+        if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
             self.db.busy_timeout(Duration::ZERO)?;
             self.empty_wal()?;
         }
@@ -213,7 +235,24 @@ impl Store {
         problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
     }
 
+    /// An open connection can store events in a file that was emptied or removed: its log still takes them. They would be
+    /// gone with the next process, so this is asked before events are taken from where they are safe.
+    fn check_in_place(&self) -> Result<(), StoreError> {
+        let path = self.dir.database();
+        let is_opened = |file: &fs::Metadata| self.inode.is_none_or(|inode| inode == file.ino());
+        match fs::metadata(&path) {
+            Ok(file) if file.len() > 0 && is_opened(&file) => Ok(()),
+            _ => {
+                let reason = "the file was removed, emptied or replaced".to_owned();
+                Err(StoreError::Damaged { path, reason })
+            }
+        }
+    }
+
     fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
+        if spool::is_waiting(&self.dir) {
+            self.check_in_place()?;
+        }
         while let Some(aside) = spool::take_aside(&self.dir).map_err(StoreError::file(self.dir.spool()))? {
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::check(&transaction)?;
@@ -239,6 +278,17 @@ fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enq
     Ok(stored)
 }
 
+/// A database that is gone while backups of it exist was lost. A new one in its place would hide that, so events wait in the
+/// spool until the database is restored.
+fn refuse_if_lost(dir: &DataDir) -> Result<(), StoreError> {
+    if backup::exist(dir) { Err(lost(dir)) } else { Ok(()) }
+}
+
+pub(crate) fn lost(dir: &DataDir) -> StoreError {
+    let reason = "the file is missing, and there are backups of it".to_owned();
+    StoreError::Damaged { path: dir.database(), reason }
+}
+
 /// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that
 /// stored its record at the last moment after all.
 pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite::Result<Vec<&'a Record>> {
@@ -255,13 +305,6 @@ pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite
         }
     }
     Ok(records.iter().filter(|record| !stored.contains(record.uuid.as_bytes())).collect())
-}
-
-fn named(error: StoreError, dir: &DataDir) -> StoreError {
-    match error {
-        StoreError::Damaged { reason, .. } => StoreError::Damaged { path: dir.database(), reason },
-        other => other,
-    }
 }
 
 struct Session {

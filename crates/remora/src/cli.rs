@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes, pause,
-    queue, retrievals, save, search, sessions, show, status, timeline, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes,
+    pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -64,6 +64,9 @@ enum Command {
     Logs(logs::Logs),
     /// Check the installation, and suggest a fix for each problem.
     Doctor(doctor::Doctor),
+    Backup(backup::Backup),
+    Verify(verify::Verify),
+    Restore(restore::Restore),
     /// Print a completion script for your shell.
     Completions(completions::Completions),
     /// Capture one event from an agent's hook (JSON on standard input).
@@ -125,6 +128,9 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Config(config) => config::run(&app, config).map(done),
         Command::Logs(logs) => logs::run(&app, logs).map(done),
         Command::Doctor(doctor) => doctor::run(&app, doctor),
+        Command::Backup(backup) => backup::run(&app, backup).map(done),
+        Command::Verify(verify) => verify::run(&app, verify),
+        Command::Restore(restore) => restore::run(&app, restore).map(done),
         Command::Completions(completions) => {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)

@@ -1,11 +1,12 @@
 //! Errors as people meet them: what failed, why, and what to do next.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
 use remora_store::config_file::ConfigError;
-use remora_store::{SchemaAge, StoreError};
+use remora_store::{DataDir, SchemaAge, StoreError, backup};
 
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -73,10 +74,10 @@ impl From<StoreError> for CliError {
                 "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
             }
             StoreError::Busy => "see who holds it and try again: `remora doctor`".to_owned(),
-            StoreError::Damaged { path, .. } => format!(
-                "nothing captured since is lost (it waits in the spool); move the file away and go on with a new one: `mv {0} {0}.damaged`",
-                path.display()
-            ),
+            StoreError::Damaged { path, .. } => damaged(&path),
+            StoreError::NoDatabase { .. } => {
+                "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
+            }
             StoreError::TooOld { path, .. } => {
                 format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
             }
@@ -87,6 +88,32 @@ impl From<StoreError> for CliError {
             _ => "look for what is wrong: `remora doctor`".to_owned(),
         };
         Self::internal(message).hint(hint)
+    }
+}
+
+/// The way on from a damaged database: a backup if there is one.
+pub(crate) fn damaged(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "see what is wrong with it, and the way back: `remora verify`".to_owned();
+    }
+    let waits = "events captured meanwhile wait in the spool";
+    let dir = path.parent().map(DataDir::new);
+    match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
+        Some(dir) => {
+            let backups = format!("mv {0} {0}.old", dir.backups().display());
+            let anew = if path.exists() {
+                format!("{backups}; mv {0} {0}.damaged", path.display())
+            } else {
+                backups
+            };
+            format!(
+                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
+            )
+        }
+        None => format!(
+            "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
+            path.display()
+        ),
     }
 }
 
@@ -108,6 +135,9 @@ impl From<AppError> for CliError {
             }
             AppError::UnknownDirectory(_) => Self::not_found(message).hint(
                 "name another project: `--project NAME` (`remora sessions` has them), or search all: `remora search --all TEXT`",
+            ),
+            AppError::NoBackup(_) => Self::not_found(message).hint(
+                "name a backup that you keep elsewhere: `remora restore FILE`; make one of a sound database: `remora backup`",
             ),
             AppError::NeedsOneProject => Self::usage(message).hint("name one: `--project NAME`"),
             AppError::UnknownRecord(_) => {

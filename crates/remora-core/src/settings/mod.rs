@@ -35,6 +35,7 @@ pub struct Settings {
     pub memory: Memory,
     pub search: Search,
     pub retention: Retention,
+    pub backup: Backup,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -287,6 +288,14 @@ pub struct Retention {
     pub log_mb: u32,
 }
 
+/// Copies of the database that the daemon makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    pub enabled: bool,
+    /// Megabytes, all backups together.
+    pub most_mb: u32,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Daemon {
     /// Whether a hook starts the daemon when none runs.
@@ -342,6 +351,12 @@ impl Default for ClaudeCli {
 impl Default for Retention {
     fn default() -> Self {
         Self { usage_days: 365, failed_days: 90, log_mb: 5 }
+    }
+}
+
+impl Default for Backup {
+    fn default() -> Self {
+        Self { enabled: true, most_mb: 500 }
     }
 }
 

@@ -515,6 +515,20 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings, given| given.whole(1, 100).map(|size| settings.retention.log_mb = size),
         |settings| i64::from(settings.retention.log_mb).into(),
     ),
+    setting(
+        "backup.enabled",
+        "REMORA_BACKUP_ENABLED",
+        "whether the daemon makes a backup of the database every day",
+        |settings, given| given.boolean().map(|enabled| settings.backup.enabled = enabled),
+        |settings| settings.backup.enabled.into(),
+    ),
+    setting(
+        "backup.most_mb",
+        "REMORA_BACKUP_MOST_MB",
+        "size limit of all backups in megabytes; above it the oldest go, the newest always stays",
+        |settings, given| given.whole(1, 1_000_000).map(|size| settings.backup.most_mb = size),
+        |settings| i64::from(settings.backup.most_mb).into(),
+    ),
 ];
 
 fn count(number: u64) -> Value {

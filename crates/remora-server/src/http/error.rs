@@ -170,6 +170,7 @@ impl From<AppError> for ApiError {
             | AppError::UnknownSession(_)
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
+            | AppError::NoBackup(_)
             | AppError::NothingFound(_) => Self::NotFound(message),
         }
     }

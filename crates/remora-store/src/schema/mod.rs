@@ -1,8 +1,10 @@
 //! The schema. A new database is made from `schema.sql`; one of the version before is copied into it by `from_9.sql`.
 //! The number of the version is in `user_version`.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use remora_sys::file::{create_private_dir, private_file};
@@ -10,6 +12,7 @@ use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
+use crate::backup::verify;
 use crate::connection;
 use crate::data_dir::DataDir;
 use crate::writing::content_hash;
@@ -18,7 +21,7 @@ use crate::{SchemaAge, StoreError};
 /// The schema this program writes.
 pub const VERSION: i64 = 10;
 /// The one older schema it can bring up to date.
-const BEFORE: i64 = 9;
+pub(crate) const BEFORE: i64 = 9;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const FROM_9: &str = include_str!("from_9.sql");
@@ -32,6 +35,11 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
     let found = version(connection)?;
     let age = match found {
         VERSION => return Ok(()),
+        // SQLite takes an empty file for an empty database.
+        0 => {
+            let reason = "the file is empty".to_owned();
+            return Err(StoreError::Damaged { path: PathBuf::new(), reason });
+        }
         BEFORE => SchemaAge::Older,
         _ if found < VERSION => SchemaAge::TooOld,
         _ => SchemaAge::Newer,
@@ -65,6 +73,18 @@ pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
 fn build(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch(&without_comments(SCHEMA))?;
     Ok(db.pragma_update(None, "user_version", VERSION)?)
+}
+
+/// The tables of the schema, read off the schema itself.
+pub(crate) fn tables() -> Result<&'static BTreeSet<String>, StoreError> {
+    static TABLES: OnceLock<BTreeSet<String>> = OnceLock::new();
+    if let Some(known) = TABLES.get() {
+        return Ok(known);
+    }
+    let scratch = connection::open_in_memory()?;
+    build(&scratch)?;
+    let found = verify::tables(&scratch)?;
+    Ok(TABLES.get_or_init(|| found))
 }
 
 /// SQLite keeps the text of a statement with its comments, and every hook would read them.
@@ -176,7 +196,7 @@ fn seconds_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

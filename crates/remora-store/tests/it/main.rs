@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod asking;
+mod backup;
 mod context_files;
 mod documents;
 mod facts;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
 use remora_client::{launch, presence};
-use remora_server::daemon;
+use remora_server::daemon::{self, End};
 use remora_store::{DataDir, log};
 use serde_json::json;
 
@@ -60,8 +60,15 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     if detached {
         remora_sys::process::detach()?;
     }
-    let dir = app.dir.clone();
-    let end = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))?;
+    let run = || {
+        let dir = app.dir.clone();
+        daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))
+    };
+    let mut end = run()?;
+    // Once: a database that is damaged again at once needs a person.
+    if end == End::Damaged {
+        end = run()?;
+    }
     if !detached {
         talk(end.reason());
     }
@@ -81,16 +88,21 @@ fn stop(app: &App) -> Result<()> {
     if presence::find(&app.dir)?.is_none() {
         return Err(CliError::not_found("no daemon runs").hint("hooks start one: `remora daemon status`"));
     }
+    ask_to_stop(app)?;
+    if !app.json {
+        say("Stopped.");
+    }
+    Ok(())
+}
+
+/// Stops the running daemon, and returns when it has ended.
+pub(super) fn ask_to_stop(app: &App) -> Result<()> {
     // It may be about to open its socket.
     let deadline = Instant::now() + PATIENCE;
     while control::send(&app.dir, &Message::Stop).is_err() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
-    wait_until(&app.dir, false)?;
-    if !app.json {
-        say("Stopped.");
-    }
-    Ok(())
+    wait_until(&app.dir, false)
 }
 
 fn wait_until(dir: &DataDir, running: bool) -> Result<()> {

@@ -1,12 +1,15 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
+use remora_app::backup::{self, Standing};
 use remora_app::{recall, status};
 use remora_client::presence;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
+use remora_store::backup::{Backup, LastCheck, Restored, last_check};
 use remora_store::{Backlog, Store, pause, problems, spool};
 use remora_sys::file::doubtful_file_system;
 use serde::Serialize;
@@ -14,7 +17,7 @@ use serde::Serialize;
 use super::config::CLAUDE_LOGIN;
 use super::notes;
 use crate::app::{self, App};
-use crate::error::{CliError, Result};
+use crate::error::{self, CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
 use crate::{bugs, env};
 
@@ -58,6 +61,7 @@ pub(crate) fn run(app: &App, doctor: &Doctor) -> Result<ExitCode> {
     let mut checks = vec![
         directory(app),
         database(app),
+        backups(app),
         settings(app),
         spooled(app),
         capture(app),
@@ -69,6 +73,7 @@ pub(crate) fn run(app: &App, doctor: &Doctor) -> Result<ExitCode> {
     checks.extend(notes_source(app));
     checks.extend(lost_events(app));
     checks.extend(logged_bugs(app));
+    checks.extend(recovery(app));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -125,9 +130,72 @@ fn database(app: &App) -> Check {
     }
     match store.integrity_problems() {
         Ok(problems) if problems.is_empty() => good(name, "sound"),
-        Ok(problems) => wrong(name, &CliError::internal(format!("damaged: {}", problems[0]))),
+        Ok(problems) => {
+            let error = CliError::internal(format!("damaged: {}", problems[0]));
+            wrong(name, &error.hint(error::damaged(&app.dir.database())))
+        }
         Err(error) => wrong(name, &error.into()),
     }
+}
+
+fn backups(app: &App) -> Check {
+    let name = "backups";
+    let store = Store::open(&app.dir).ok();
+    let settings = app::settings(&app.dir).0.backup;
+    let standing = match backup::standing(&app.dir, store.as_ref(), &settings, Time::now()) {
+        Ok(standing) => standing,
+        Err(error) => return wrong(name, &error.into()),
+    };
+    let newest = |backup: &Backup| format!("the newest sound one is from {}", output::local(backup.made_at));
+    let note = |message: &str, hint: &str| Check {
+        name,
+        state: State::Note,
+        message: message.to_owned(),
+        hint: Some(hint.to_owned()),
+    };
+    match standing {
+        Standing::Fresh(backup) => good(name, newest(&backup)),
+        Standing::NotYet => good(name, "none yet; the daemon makes one every day"),
+        Standing::Off => note("off, and none is recent", "make one: `remora backup`"),
+        Standing::Stale(backup) => {
+            let known = backup.map_or_else(|| "there is none".to_owned(), |backup| newest(&backup));
+            let message = format!("none is younger than three days: {known}");
+            let hint = "make one: `remora backup`; see why the daemon made none: `remora logs`";
+            wrong(name, &CliError::internal(message).hint(hint))
+        }
+    }
+}
+
+/// How long a restored database is mentioned if nothing was set aside.
+const NEWS: Duration = Duration::from_hours(7 * 24);
+
+/// Only after something happened: damage that the daemon found, or a database that was restored.
+fn recovery(app: &App) -> Option<Check> {
+    let name = "recovery";
+    let LastCheck { checked_at, problems, restored } = last_check(&app.dir)?;
+    if let Some(problem) = problems.first() {
+        let message = format!("the check of {} found damage: {problem}", output::local(checked_at));
+        let hint =
+            "see whether it is still there: `remora verify`; bring back the newest backup: `remora restore`";
+        return Some(wrong(name, &CliError::internal(message).hint(hint)));
+    }
+    let Restored { from, made_at, restored_at, set_aside } = restored?;
+    let lost = made_at.map(|made_at| {
+        let (from, to) = (output::local(made_at), output::local(restored_at));
+        format!("; what was stored between {from} and {to} may be missing")
+    });
+    let hint = match &set_aside {
+        Some(aside) if aside.exists() => Some(format!(
+            "the database that was there is {0}; delete it when you no longer need it: `rm {0}*`",
+            aside.display()
+        )),
+        // The user has deleted it, and so has seen this.
+        Some(_) => return None,
+        None if Time::now().since(restored_at) > NEWS => return None,
+        None => None,
+    };
+    let message = format!("the database was restored from {}{}", from.display(), lost.unwrap_or_default());
+    Some(Check { name, state: State::Note, message, hint })
 }
 
 fn settings(app: &App) -> Check {

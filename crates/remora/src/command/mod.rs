@@ -1,5 +1,6 @@
 //! One file a command: what it takes, what it answers.
 
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -15,6 +16,7 @@ pub(crate) mod logs;
 pub(crate) mod notes;
 pub(crate) mod pause;
 pub(crate) mod queue;
+pub(crate) mod restore;
 pub(crate) mod retrievals;
 pub(crate) mod save;
 pub(crate) mod search;
@@ -22,4 +24,5 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod verify;
 pub(crate) mod why;

@@ -55,6 +55,15 @@ impl Background {
         }
     }
 
+    /// The same where the database may be damaged, and no count can be had.
+    pub(crate) fn wait_quietly(&self, what: &str, ready: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !ready() {
+            assert!(Instant::now() < deadline, "{what}: {:?}", self.world.remora(&["logs"]));
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     fn run_daemon(&self) -> Child {
         let mut command = self.command(&["daemon", "run"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

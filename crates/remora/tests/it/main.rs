@@ -5,6 +5,7 @@
 
 mod about_file;
 mod answers;
+mod backup;
 mod client;
 mod commands;
 mod config;

@@ -1,0 +1,146 @@
+//! Backups of the database, and the way back from one.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use remora_core::settings;
+use remora_core::time::Time;
+use remora_store::backup::{self, Backup, Contents, LastCheck, Restored};
+use remora_store::{DataDir, Store, StoreError, spool};
+use serde::Serialize;
+
+use crate::AppError;
+
+/// A backup is due this long after the newest one. A little less than a day, so that it does not come later every day.
+const INTERVAL: Duration = Duration::from_hours(23);
+/// Without a backup this young, something keeps the daemon from making one.
+const WORRYING_AGE: Duration = Duration::from_hours(3 * 24);
+
+/// A new backup, and what had to go for it.
+#[derive(Debug, Serialize)]
+pub struct Made {
+    pub backup: Backup,
+    pub removed: Vec<Backup>,
+}
+
+/// Makes a backup in the data directory and removes those that are past the rotation.
+pub fn make(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<Made, StoreError> {
+    let backup = backup::make(dir, now)?;
+    let removed = backup::rotate(dir, settings.most_mb)?;
+    Ok(Made { backup, removed })
+}
+
+/// Whether it is time for the next backup of the day.
+pub fn is_due(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
+    // A backup from the future says nothing: a clock was wrong.
+    let counts = |backup: &Backup| !backup.before_migration && backup.made_at <= now.after(INTERVAL);
+    let newest = backup::list(dir)?.into_iter().find(counts);
+    Ok(newest.is_none_or(|newest| now.since(newest.made_at) >= INTERVAL))
+}
+
+/// Checks the database and records the result for `remora doctor`.
+pub fn check(dir: &DataDir, now: Time) -> Result<LastCheck, StoreError> {
+    let problems = backup::verify(&dir.database())?.problems;
+    let restored = backup::last_check(dir).and_then(|check| check.restored);
+    let check = LastCheck { checked_at: now, problems, restored };
+    backup::record_check(dir, &check)?;
+    Ok(check)
+}
+
+/// Result of a restore.
+#[derive(Debug, Serialize)]
+pub struct Recovery {
+    #[serde(flatten)]
+    pub restored: Restored,
+    pub contents: Option<Contents>,
+    /// Newer backups that are damaged, too.
+    pub skipped: Vec<Backup>,
+    /// Events that were waiting in the spool and are stored now.
+    pub taken_in: usize,
+    /// Whether the database that was set aside is sound: restoring it undoes this.
+    pub can_go_back: bool,
+}
+
+/// Puts a backup in the database's place: the given one, or the newest that is sound. Then takes in the spool. The caller
+/// holds the daemon's lock.
+pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery, AppError> {
+    let (from, skipped) = if let Some(path) = from {
+        (path.to_owned(), Vec::new())
+    } else {
+        let (newest, skipped) = backup::newest_sound(dir)?;
+        (newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped)
+    };
+    let restored = backup::restore(dir, &from, now)?;
+    let is_sound = |path: &PathBuf| backup::verify(path).is_ok_and(|verified| verified.is_sound());
+    let can_go_back = restored.set_aside.as_ref().is_some_and(is_sound);
+    let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
+    let before = waiting();
+    drop(Store::open(dir)?);
+    let taken_in = before.saturating_sub(waiting());
+    let verified = backup::verify(&dir.database())?;
+    let check = LastCheck { checked_at: now, problems: verified.problems, restored: Some(restored.clone()) };
+    backup::record_check(dir, &check)?;
+    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in, can_go_back })
+}
+
+/// For the daemon before it opens the database: restores one that is lost or damaged, if there is a sound backup. Also
+/// returns what was wrong with it. Pages are read only if the last check found damage: hooks wait for the daemon.
+pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
+    if !dir.database().exists() && backup::list(dir)?.is_empty() {
+        return Ok(None);
+    }
+    let was_damaged = backup::last_check(dir).is_some_and(|check| !check.problems.is_empty());
+    let verified =
+        if was_damaged { backup::verify(&dir.database())? } else { backup::verify_briefly(&dir.database())? };
+    if !verified.is_lost() {
+        return Ok(None);
+    }
+    let problem = verified.problems.into_iter().next().unwrap_or_default();
+    match restore(dir, None, now) {
+        Ok(recovery) => Ok(Some((recovery, problem))),
+        // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
+        Err(AppError::NoBackup(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a backup would take the place of the database if the daemon started now, and there is one that can.
+pub fn is_recoverable(dir: &DataDir) -> Result<bool, StoreError> {
+    Ok(backup::verify(&dir.database())?.is_lost() && backup::newest_sound(dir)?.0.is_some())
+}
+
+/// What `remora doctor` says of backups.
+#[derive(Debug)]
+pub enum Standing {
+    /// The database is young, and there is no backup yet.
+    NotYet,
+    /// The user has switched them off.
+    Off,
+    Fresh(Backup),
+    /// None is young enough; the newest one, if there is any.
+    Stale(Option<Backup>),
+}
+
+/// How old the newest sound backup is, beside the age of the database.
+pub fn standing(
+    dir: &DataDir,
+    store: Option<&Store>,
+    settings: &settings::Backup,
+    now: Time,
+) -> Result<Standing, StoreError> {
+    let newest = backup::newest_sound(dir)?.0;
+    if let Some(backup) = &newest
+        && now.since(backup.made_at) < WORRYING_AGE
+    {
+        return Ok(Standing::Fresh(backup.clone()));
+    }
+    if !settings.enabled {
+        return Ok(Standing::Off);
+    }
+    let first = match store {
+        Some(store) => store.first_session_at()?,
+        None => None,
+    };
+    let is_young = first.is_none_or(|first| now.since(first) < WORRYING_AGE);
+    Ok(if is_young && newest.is_none() { Standing::NotYet } else { Standing::Stale(newest) })
+}

@@ -1,0 +1,155 @@
+//! A backup and a check of the database every day, when nobody waits for the daemon; and the way back from damage.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use remora_app::backup;
+use remora_core::settings;
+use remora_core::time::Time;
+use remora_store::backup::last_check;
+use remora_store::{DataDir, StoreError, log, problems};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::shared::Shared;
+
+/// How often the daemon looks whether something is due.
+const ROUND: Duration = Duration::from_mins(1);
+/// After this much silence the daemon counts as idle. A backup blocks no hook; this only leaves the disk to them.
+const QUIET: Duration = Duration::from_secs(5);
+/// On a machine that is never idle, a backup is made after this much time all the same.
+const MOST_BUSY: Duration = Duration::from_hours(2);
+const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
+
+pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let opened = inode(&shared.dir);
+    let mut news = shared.news.subscribe();
+    let mut checked = false;
+    let mut busy_since = None;
+    let mut next_look = Instant::now() + QUIET;
+    loop {
+        // Every event is a reason to see that the database is still there: hooks cannot store theirs otherwise.
+        let is_due = tokio::select! {
+            () = tokio::time::sleep_until(next_look) => true,
+            _ = news.changed() => false,
+            _ = stop.changed() => return,
+        };
+        if inode(&shared.dir) != opened {
+            rescue(&shared).await;
+            shared.damage.notify_one();
+            return;
+        }
+        if !is_due {
+            continue;
+        }
+        let left = QUIET.saturating_sub(shared.activity.quiet_for());
+        let busy = busy_since.get_or_insert_with(Instant::now).elapsed();
+        if !left.is_zero() && busy < MOST_BUSY {
+            next_look = Instant::now() + left.max(Duration::from_secs(1));
+            continue;
+        }
+        busy_since = None;
+        next_look = Instant::now() + ROUND;
+        let (dir, settings) = (shared.dir.clone(), shared.settings().backup.clone());
+        let due = Due { check: !checked, settings };
+        // Not on a store thread: those answer hooks and pages meanwhile.
+        match tokio::task::spawn_blocking(move || look_after(&dir, &due)).await {
+            Ok(Ok(found)) => {
+                checked = true;
+                if found == Found::Damaged && can_recover(&shared).await {
+                    shared.damage.notify_one();
+                    return;
+                }
+            }
+            Ok(Err(error)) => {
+                problems::report(Some(&shared.dir), &format!("daemon: no backup was made: {error}"));
+            }
+            Err(_) => problems::report(Some(&shared.dir), "daemon: the backup hit a bug"),
+        }
+    }
+}
+
+/// Tells the file that was opened from another one at the same path; `None` if it is gone or empty.
+fn inode(dir: &DataDir) -> Option<u64> {
+    fs::metadata(dir.database()).ok().filter(|file| file.len() > 0).map(|file| file.ino())
+}
+
+/// Saves what the open connection still has of a file that was deleted or replaced.
+async fn rescue(shared: &Shared) {
+    let saved = shared.writer.call(|store| remora_store::backup::make_from(store, Time::now())).await;
+    let outcome = match saved {
+        Ok(_) => "its contents were saved".to_owned(),
+        Err(error) => format!("its contents could not be saved: {error}"),
+    };
+    problems::report(Some(&shared.dir), &format!("daemon: the database was removed or replaced; {outcome}"));
+}
+
+/// Whether the next start of the daemon can restore the database.
+async fn can_recover(shared: &Shared) -> bool {
+    let dir = shared.dir.clone();
+    matches!(tokio::task::spawn_blocking(move || backup::is_recoverable(&dir)).await, Ok(Ok(true)))
+}
+
+struct Due {
+    /// Whether a check is due whenever the last one was.
+    check: bool,
+    settings: settings::Backup,
+}
+
+#[derive(PartialEq)]
+enum Found {
+    Sound,
+    Damaged,
+}
+
+/// Does what is due: a check, then a backup.
+fn look_after(dir: &DataDir, due: &Due) -> Result<Found, StoreError> {
+    let now = Time::now();
+    let is_old = || last_check(dir).is_none_or(|last| now.since(last.checked_at) >= BETWEEN_CHECKS);
+    if (due.check || is_old()) && found_damage(dir, now)? {
+        return Ok(Found::Damaged);
+    }
+    if due.settings.enabled && backup::is_due(dir, now)? {
+        match backup::make(dir, &due.settings, now) {
+            Ok(made) => log::info(dir, "daemon", &describe(&made)),
+            Err(StoreError::Damaged { .. }) if found_damage(dir, now)? => return Ok(Found::Damaged),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Found::Sound)
+}
+
+fn found_damage(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
+    let check = backup::check(dir, now)?;
+    if let Some(problem) = check.problems.first() {
+        problems::report(Some(dir), &format!("daemon: the database is damaged: {problem}"));
+    }
+    Ok(!check.problems.is_empty())
+}
+
+fn describe(made: &backup::Made) -> String {
+    let name = made.backup.path.file_name().unwrap_or_default().to_string_lossy();
+    let removed = match made.removed.len() {
+        0 => String::new(),
+        count => format!(", older ones removed: {count}"),
+    };
+    format!("backup {name} made, {} KiB{removed}", made.backup.bytes / 1024)
+}
+
+/// Before the store is opened: restores a database that is lost or damaged. If that fails, the daemon goes on and reports
+/// what it meets.
+pub(crate) fn recover(dir: &DataDir) {
+    match backup::recover(dir, Time::now()) {
+        Ok(None) => {}
+        Ok(Some((recovery, problem))) => {
+            let name = recovery.restored.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let reason = format!("daemon: the database was damaged ({problem}); restored from {name}");
+            problems::report(Some(dir), &reason);
+        }
+        Err(error) => {
+            problems::report(Some(dir), &format!("daemon: the database cannot be restored: {error}"));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Copies of the database, made while others use it, and the way back from one.
+//!
+//! A backup is one file without a write-ahead log. It appears under its name only after it was verified.
+
+mod restore;
+mod rotation;
+pub(crate) mod verify;
+
+pub use restore::{Restored, newest_sound, restore};
+pub use rotation::rotate;
+pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify, verify_briefly};
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use remora_core::time::Time;
+use remora_sys::file::{create_private_dir, is_absent, private_file};
+use remora_sys::lock;
+use rusqlite::Connection;
+use rusqlite::backup::Backup as Copying;
+use serde::Serialize;
+
+use crate::data_dir::DataDir;
+use crate::{Store, StoreError, connection, store};
+
+/// Pages a step, 2 MB. Hooks read and write between steps and during them; the pause leaves the disk to them.
+const STEP_PAGES: i32 = 512;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How a name writes the time: as ISO 8601, without colons, which some programs take for a host or a drive.
+const NAME: &str = "remora-%Y-%m-%dT%H%M%SZ.db";
+
+/// A backup in the data directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Backup {
+    pub path: PathBuf,
+    pub made_at: Time,
+    pub bytes: u64,
+    /// Whether it is the database as it was before a migration. Those are not part of the rotation.
+    pub before_migration: bool,
+}
+
+/// Copies the database into `backups/` and verifies the copy.
+pub fn make(dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
+    let source = open_source(dir)?;
+    make_in_folder(&source, dir, now)
+}
+
+/// The same from a connection that is open. It still has everything if the file was deleted under it.
+pub fn make_from(store: &Store, now: Time) -> Result<Backup, StoreError> {
+    make_in_folder(&store.db, store.dir(), now)
+}
+
+/// The same, to a path that the user names. Replaces no file.
+pub fn make_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
+    if path.exists() {
+        let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(StoreError::File { path: path.to_owned(), source: exists });
+    }
+    make_at(&open_source(dir)?, dir, path)
+}
+
+fn open_source(dir: &DataDir) -> Result<Connection, StoreError> {
+    let path = dir.database();
+    if !path.exists() {
+        return Err(if exist(dir) { store::lost(dir) } else { StoreError::NoDatabase { path } });
+    }
+    connection::open_for_owner(&path).map_err(|error| error.about(path))
+}
+
+fn make_in_folder(source: &Connection, dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
+    let folder = dir.backups();
+    create_private_dir(&folder).map_err(StoreError::file(&folder))?;
+    let lock = lock::open(&dir.backup_lock()).map_err(StoreError::file(dir.backup_lock()))?;
+    lock.lock().map_err(StoreError::file(dir.backup_lock()))?;
+    let path = folder.join(now.format_utc(NAME));
+    let bytes = make_at(source, dir, &path)?.bytes;
+    Ok(Backup { path, made_at: now, bytes, before_migration: false })
+}
+
+fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
+    let building = with_suffix(path, ".new");
+    let made = copy(source, &building)
+        .and_then(|()| verify(&building))
+        .and_then(|verified| match verified.problems.first() {
+            // The copy is new, so the damage is the original's.
+            Some(problem) => Err(StoreError::Damaged { path: PathBuf::new(), reason: problem.clone() }),
+            None => fs::rename(&building, path).map(|()| verified).map_err(StoreError::file(path)),
+        })
+        .map_err(|error| error.about(dir.database()));
+    if made.is_err() {
+        remove_with_logs(&building);
+    }
+    let verified = made?;
+    sync_folder(path)?;
+    Ok(Verified { path: path.to_owned(), ..verified })
+}
+
+/// Copies one moment of the source into a new private file, and brings it to the disk. The open read transaction keeps
+/// that moment: without it, every write of a hook would start the copy anew. It blocks no writer.
+fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
+    remove_with_logs(to);
+    private_file().create_new(true).write(true).open(to).map_err(StoreError::file(to))?;
+    let mut target = connection::open_to_fill(to)?;
+    let moment = source.unchecked_transaction()?;
+    moment.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Copying::new(source, &mut target)?.run_to_completion(STEP_PAGES, PAUSE, None)?;
+    moment.finish()?;
+    // A backup is one file: no log beside it that somebody could forget to copy.
+    target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    target.close().map_err(|(_, error)| StoreError::from(error))?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::file(to))
+}
+
+/// The backups in the data directory, newest first.
+pub fn list(dir: &DataDir) -> Result<Vec<Backup>, StoreError> {
+    let entries = match fs::read_dir(dir.backups()) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        entries => entries.map_err(StoreError::file(dir.backups()))?,
+    };
+    let mut backups: Vec<Backup> = entries.flatten().filter_map(|entry| described(&entry)).collect();
+    backups.sort_by_key(|backup| std::cmp::Reverse(backup.made_at));
+    Ok(backups)
+}
+
+/// Whether there is anything to restore from. Asked only where the database is missing or damaged.
+pub(crate) fn exist(dir: &DataDir) -> bool {
+    list(dir).is_ok_and(|backups| !backups.is_empty())
+}
+
+fn described(entry: &fs::DirEntry) -> Option<Backup> {
+    let name = entry.file_name();
+    let stem = name.to_str()?.strip_suffix(".db")?;
+    let (made_at, before_migration) = if let Some(time) = stem.strip_prefix("remora-") {
+        (time_in_name(time)?, false)
+    } else {
+        let (_, seconds) = stem.strip_prefix("before-schema-")?.split_once('-')?;
+        (Time(seconds.parse::<i64>().ok()?.checked_mul(1000)?), true)
+    };
+    let file = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+    Some(Backup { path: entry.path(), made_at, bytes: file.len(), before_migration })
+}
+
+/// Reads `2026-03-10T091200Z`.
+fn time_in_name(text: &str) -> Option<Time> {
+    let (date, time) = text.split_once('T')?;
+    let time = time.strip_suffix('Z').filter(|time| time.len() == 6 && time.is_ascii())?;
+    Time::from_iso(&format!("{date}T{}:{}:{}Z", &time[..2], &time[2..4], &time[4..]))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+/// What a killed process left behind.
+fn remove_with_logs(path: &Path) {
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        let _ = fs::remove_file(with_suffix(path, suffix));
+    }
+}
+
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => {
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(StoreError::file(folder))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The way back: a backup becomes the database, and what was there is set aside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use remora_core::time::{HOOK_LIMIT, Time};
+use remora_sys::lock;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::{Backup, copy, list, remove_with_logs, sync_folder, verify, with_suffix};
+use crate::data_dir::DataDir;
+use crate::{StoreError, connection};
+
+/// What was restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    pub from: PathBuf,
+    /// When the restored copy was made. What was stored later may be missing.
+    pub made_at: Option<Time>,
+    pub restored_at: Time,
+    /// Where the database is now that was replaced.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// The newest backup that passes every check, and those newer ones that do not.
+pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), StoreError> {
+    let mut damaged = Vec::new();
+    for backup in list(dir)? {
+        if verify(&backup.path)?.is_sound() {
+            return Ok((Some(backup), damaged));
+        }
+        damaged.push(backup);
+    }
+    Ok((None, damaged))
+}
+
+/// Puts a copy of the backup in the database's place. The caller holds the daemon's lock: no daemon has the database open.
+pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreError> {
+    // Hooks that find no database wait for this lock before they create one.
+    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
+    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
+    if let Some(problem) = verify(from)?.problems.into_iter().next() {
+        return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
+    }
+    let database = dir.database();
+    let building = with_suffix(&database, ".restoring");
+    let built = build(from, &building);
+    if built.is_err() {
+        remove_with_logs(&building);
+    }
+    built?;
+    let held = hold_back_writers(&database);
+    let set_aside = set_aside(&database, now)?;
+    fs::rename(&building, &database).map_err(StoreError::file(&database))?;
+    sync_folder(&database)?;
+    if held.is_some() {
+        // Hooks that have opened the old file and wait for it give up and turn to the spool.
+        thread::sleep(HOOK_LIMIT);
+    }
+    let known = list(dir)?.into_iter().find(|backup| backup.path == from);
+    let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
+    Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
+}
+
+fn build(from: &Path, building: &Path) -> Result<(), StoreError> {
+    let source = connection::open_to_verify(from)?;
+    copy(&source, building).map_err(|error| error.about(from))?;
+    let copied = connection::open_to_build(building)?;
+    copied.close().map_err(|(_, error)| StoreError::from(error))?;
+    match verify(building)?.problems.into_iter().next() {
+        Some(problem) => Err(StoreError::Damaged { path: building.to_owned(), reason: problem }),
+        None => fs::File::open(building).and_then(|file| file.sync_all()).map_err(StoreError::file(building)),
+    }
+}
+
+/// Keeps hooks from storing an event in the file that is about to be set aside. A damaged file may not allow it, but then
+/// it takes no events either. When this connection closes, SQLite sees that its file has moved, and leaves the log of the new
+/// one alone.
+fn hold_back_writers(database: &Path) -> Option<Connection> {
+    let connection = database.exists().then(|| connection::open_for_owner(database))?.ok()?;
+    connection.execute_batch("BEGIN IMMEDIATE").ok()?;
+    Some(connection)
+}
+
+/// Renames the database with its log, so that both together can still be opened.
+fn set_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> {
+    let named = with_suffix(database, &now.format_utc(".damaged-%Y-%m-%dT%H%M%SZ"));
+    // Nothing that was set aside before is replaced, not even within the same second.
+    let others = (2..).map(|number| with_suffix(&named, &format!("-{number}")));
+    let is_free = |path: &PathBuf| !path.exists();
+    let aside = std::iter::once(named.clone()).chain(others).find(is_free).unwrap_or(named);
+    let mut moved = false;
+    for suffix in ["", "-wal", "-shm"] {
+        let path = with_suffix(database, suffix);
+        if path.exists() {
+            fs::rename(&path, with_suffix(&aside, suffix)).map_err(StoreError::file(&path))?;
+            moved = true;
+        }
+    }
+    Ok(moved.then_some(aside))
+}
+
+fn modified(path: &Path) -> Option<Time> {
+    let since = fs::metadata(path).ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Time)
+}

@@ -1,0 +1,169 @@
+//! Whether a database is sound: its pages, its schema, and the rows that nothing works without.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use remora_core::time::Time;
+use remora_sys::file;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use crate::data_dir::DataDir;
+use crate::{StoreError, connection, schema};
+
+/// A damaged file can have thousands of problems; the first few say all there is to know.
+const MOST_PROBLEMS: u32 = 10;
+
+/// Tables that every schema has that this program can read. Those of its own schema are all checked.
+const OF_EVERY_SCHEMA: [&str; 5] = ["meta", "projects", "sessions", "user_prompts", "observations"];
+
+/// What a look at a database found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub schema: i64,
+    /// `None` if it is too damaged to count.
+    pub contents: Option<Contents>,
+    /// Empty if it is sound.
+    pub problems: Vec<String>,
+}
+
+impl Verified {
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Whether only the full-text index is damaged, which `remora index rebuild` makes anew from the records.
+    pub fn is_index_alone(&self) -> bool {
+        !self.is_sound() && self.problems.iter().all(|problem| problem.contains("FTS5 table"))
+    }
+
+    /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.
+    pub fn is_lost(&self) -> bool {
+        let is_known = self.schema == 0 || (schema::BEFORE..=schema::VERSION).contains(&self.schema);
+        !self.is_sound() && !self.is_index_alone() && is_known
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Contents {
+    pub sessions: i64,
+    pub prompts: i64,
+    pub observations: i64,
+    /// When its latest session was last active.
+    pub last_activity_at: Option<Time>,
+}
+
+/// Checks the database in a file. Damage is part of the answer; an error means that it could not be checked.
+pub fn verify(path: &Path) -> Result<Verified, StoreError> {
+    look_at(path, Depth::EveryPage)
+}
+
+/// The same without reading every page: for a moment when somebody waits.
+pub fn verify_briefly(path: &Path) -> Result<Verified, StoreError> {
+    look_at(path, Depth::Schema)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Schema,
+    EveryPage,
+}
+
+fn look_at(path: &Path, depth: Depth) -> Result<Verified, StoreError> {
+    let mut verified =
+        Verified { path: path.to_owned(), bytes: 0, schema: 0, contents: None, problems: Vec::new() };
+    match fs::metadata(path) {
+        Err(error) if file::is_absent(&error) => verified.problems.push("there is no such file".to_owned()),
+        Err(error) => return Err(StoreError::file(path)(error)),
+        Ok(file) if !file.is_file() => verified.problems.push("it is not a file".to_owned()),
+        Ok(file) if file.len() == 0 => verified.problems.push("the file is empty".to_owned()),
+        Ok(file) => {
+            verified.bytes = file.len();
+            match examine(path, depth, &mut verified) {
+                Err(StoreError::Damaged { reason, .. }) => verified.problems.push(reason),
+                other => other?,
+            }
+        }
+    }
+    Ok(verified)
+}
+
+fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), StoreError> {
+    let db = connection::open_to_verify(path)?;
+    if depth == Depth::EveryPage {
+        let sql = format!("PRAGMA quick_check({MOST_PROBLEMS})");
+        let lines: Vec<String> =
+            db.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        verified.problems.extend(lines.into_iter().filter(|line| line != "ok"));
+    }
+    verified.schema = schema::version(&db)?;
+    let missing = missing_tables(&db)?;
+    if !missing.is_empty() {
+        verified.problems.push(format!("tables are missing: {}", missing.join(", ")));
+        return Ok(());
+    }
+    if verified.schema < schema::BEFORE {
+        verified.problems.push(format!("it has schema {}, which no Remora of today reads", verified.schema));
+        return Ok(());
+    }
+    let key: Option<Vec<u8>> =
+        db.query_row("SELECT value FROM meta WHERE key = 'hash_key'", [], |row| row.get(0)).optional()?;
+    if key.is_none_or(|key| key.len() != 16) {
+        verified.problems.push("the row hash_key is missing from the table meta".to_owned());
+    }
+    verified.contents = Some(contents(&db)?);
+    Ok(())
+}
+
+/// The tables that a database of its version lacks.
+pub(crate) fn missing_tables(db: &Connection) -> Result<Vec<String>, StoreError> {
+    let found = tables(db)?;
+    if schema::version(db)? == schema::VERSION {
+        return Ok(schema::tables()?.difference(&found).cloned().collect());
+    }
+    let missing = OF_EVERY_SCHEMA.into_iter().filter(|table| !found.contains(*table));
+    Ok(missing.map(str::to_owned).collect())
+}
+
+pub(crate) fn tables(db: &Connection) -> Result<BTreeSet<String>, StoreError> {
+    let mut names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    Ok(names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+fn contents(db: &Connection) -> Result<Contents, StoreError> {
+    let sql = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts WHERE deleted_at IS NULL),
+               (SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+               (SELECT max(last_activity_at) FROM sessions)";
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Contents {
+            sessions: row.get(0)?,
+            prompts: row.get(1)?,
+            observations: row.get(2)?,
+            last_activity_at: row.get::<_, Option<i64>>(3)?.map(Time),
+        })
+    })?)
+}
+
+/// What the daemon's last check of the database found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastCheck {
+    pub checked_at: Time,
+    pub problems: Vec<String>,
+    /// Set when the daemon has restored a backup by itself, until the user has seen to it.
+    #[serde(default)]
+    pub restored: Option<super::Restored>,
+}
+
+/// `None` if there was none yet.
+pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
+    serde_json::from_slice(&fs::read(dir.last_check()).ok()?).ok()
+}
+
+/// In a file, because a damaged database cannot say of itself that it is.
+pub fn record_check(dir: &DataDir, check: &LastCheck) -> Result<(), StoreError> {
+    file::replace_transient(&dir.last_check(), &serde_json::to_vec(check)?)
+        .map_err(StoreError::file(dir.last_check()))
+}

@@ -1,0 +1,103 @@
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use remora_app::backup;
+use remora_core::time::Time;
+use remora_store::backup::Backup as Copy;
+use remora_store::{StoreError, backup as copies};
+use serde_json::{Value, json};
+
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, Table, say};
+
+/// Make a backup of the database now, or list the backups.
+///
+/// The daemon makes one every day by itself (`backup.enabled`). Seven daily and four weekly ones
+/// are kept, within `backup.most_mb`. Agents can work meanwhile: a backup blocks no hook. Every copy
+/// is verified before it counts.
+///
+///   remora backup                      into the data directory, with rotation
+///   remora backup --to /mnt/usb/r.db   to a file of your own
+///   remora backup list                 what there is
+///   remora restore                     the way back
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+pub(crate) struct Backup {
+    /// Write it to this file, which must not exist yet, and leave the other backups alone.
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show the backups in the data directory, newest first.
+    List,
+}
+
+pub(crate) fn run(app: &App, arguments: &Backup) -> Result<()> {
+    match (&arguments.action, &arguments.to) {
+        (Some(Action::List), _) => list(app),
+        (None, Some(path)) => make_to(app, path),
+        (None, None) => make(app),
+    }
+}
+
+fn make(app: &App) -> Result<()> {
+    let made = backup::make(&app.dir, &app::settings(&app.dir).0.backup, Time::now())?;
+    if app.json {
+        let removed: Vec<Value> = made.removed.iter().map(as_json).collect();
+        return output::json(&json!({ "backup": as_json(&made.backup), "removed": removed }));
+    }
+    say(&format!("Backed up to {} ({}).", made.backup.path.display(), output::bytes(made.backup.bytes)));
+    if !made.removed.is_empty() {
+        let count = i64::try_from(made.removed.len()).unwrap_or(i64::MAX);
+        say(&format!("Removed {}, past the rotation.", output::count(count, "older backup")));
+    }
+    Ok(())
+}
+
+fn make_to(app: &App, path: &Path) -> Result<()> {
+    let made = copies::make_to(&app.dir, path).map_err(|error| match error {
+        StoreError::File { path, source } => {
+            CliError::usage(format!("cannot write a backup to {}: {source}", path.display()))
+                .hint("name a new file in a directory you can write to: `remora backup --to FILE`")
+        }
+        other => other.into(),
+    })?;
+    if app.json {
+        return output::json(&super::verify::as_json(&made));
+    }
+    say(&format!("Backed up to {} ({}).", path.display(), output::bytes(made.bytes)));
+    Ok(())
+}
+
+fn list(app: &App) -> Result<()> {
+    let backups = copies::list(&app.dir)?;
+    if app.json {
+        return output::json(&backups.iter().map(as_json).collect::<Vec<_>>());
+    }
+    if backups.is_empty() {
+        say("No backups yet. Make one: `remora backup`");
+        return Ok(());
+    }
+    let mut table = Table::new(&["MADE", "SIZE", "FILE"]);
+    for backup in &backups {
+        let file = backup.path.display().to_string();
+        table.row(vec![output::local(backup.made_at), output::bytes(backup.bytes), file]);
+    }
+    table.print();
+    Ok(())
+}
+
+pub(super) fn as_json(backup: &Copy) -> Value {
+    json!({
+        "path": backup.path,
+        "made_at": backup.made_at.iso(),
+        "made_at_epoch": backup.made_at,
+        "bytes": backup.bytes,
+        "before_migration": backup.before_migration,
+    })
+}

@@ -1,0 +1,96 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use remora_app::backup::{self, Recovery};
+use remora_client::launch;
+use remora_client::presence::{self, Hold};
+use remora_core::time::Time;
+use serde_json::json;
+
+use super::backup::as_json;
+use super::{daemon, verify};
+use crate::app::App;
+use crate::error::{CliError, Result};
+use crate::output::{self, say, talk};
+
+/// Bring the database back from a backup.
+///
+/// Takes the newest backup that is sound, or the file you name. The present database is not deleted:
+/// it is set aside as `remora.db.damaged-TIME`, with its log. Then the events in the spool are
+/// stored. A running daemon is stopped first and started again.
+///
+///   remora backup list               which backups there are
+///   remora restore                   the newest sound one
+///   remora restore FILE              this one
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Restore {
+    /// The backup; without it, the newest sound one in the data directory.
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(app: &App, arguments: &Restore) -> Result<()> {
+    app.dir.create()?;
+    let was_running = presence::find(&app.dir)?.is_some();
+    if was_running {
+        talk("Stopping the daemon.");
+        daemon::ask_to_stop(app)?;
+    }
+    // While this process holds the daemon's lock, no hook can start one.
+    let Some(hold) = Hold::take(&app.dir)? else {
+        return Err(CliError::internal("the daemon is running, and nothing was changed")
+            .hint("stop it and try again: `remora daemon stop`, then `remora restore`"));
+    };
+    let restored = backup::restore(&app.dir, arguments.file.as_deref(), Time::now());
+    drop(hold);
+    if was_running {
+        launch::start(&app.dir)?;
+    }
+    let recovery = restored?;
+    if app.json {
+        return print_json(&recovery);
+    }
+    print(&recovery);
+    Ok(())
+}
+
+fn print(recovery: &Recovery) {
+    let Recovery { restored, contents, skipped, taken_in, can_go_back } = recovery;
+    for backup in skipped {
+        talk(&format!("warning: {} is damaged and was skipped", backup.path.display()));
+    }
+    say(&format!("Restored {}.", restored.from.display()));
+    if let Some(contents) = contents {
+        say(&format!("It has {}.", verify::contents_text(contents)));
+    }
+    if *taken_in > 0 {
+        let events = output::count(i64::try_from(*taken_in).unwrap_or(i64::MAX), "event");
+        say(&format!("Stored {events} that waited in the spool."));
+    }
+    if let Some(made_at) = restored.made_at {
+        let (from, to) = (output::local(made_at), output::local(restored.restored_at));
+        say(&format!("What was stored between {from} and {to} may be missing."));
+    }
+    if let Some(aside) = &restored.set_aside {
+        say(&format!("The database that was there is now {}.", aside.display()));
+        if *can_go_back {
+            say(&format!("It is sound. To go back to it: `remora restore {}`", aside.display()));
+        }
+    }
+}
+
+fn print_json(recovery: &Recovery) -> Result<()> {
+    let Recovery { restored, contents, skipped, taken_in, can_go_back } = recovery;
+    output::json(&json!({
+        "from": restored.from,
+        "made_at": restored.made_at.map(Time::iso),
+        "made_at_epoch": restored.made_at,
+        "restored_at": restored.restored_at.iso(),
+        "restored_at_epoch": restored.restored_at,
+        "set_aside": restored.set_aside,
+        "can_go_back": can_go_back,
+        "contents": contents.as_ref().map(verify::contents_json),
+        "skipped": skipped.iter().map(as_json).collect::<Vec<_>>(),
+        "taken_in": taken_in,
+    }))
+}

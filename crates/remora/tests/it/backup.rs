@@ -1,0 +1,288 @@
+//! Backups, damage and the way back, as a user walks it.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::daemon::{Background, turn};
+use crate::support::{World, contains};
+
+impl World {
+    fn database(&self) -> PathBuf {
+        self.data().join("remora.db")
+    }
+
+    /// A few observations, made through hooks.
+    fn observe(&self) {
+        for number in 1..=3 {
+            turn(self, "one", number, |message| self.hook(message));
+        }
+        self.text(&["queue", "drain"]);
+        assert_eq!(self.count("observations"), 3);
+    }
+
+    /// Removes the log, as when a file is lost or copied alone.
+    fn remove_log(&self) {
+        for name in ["remora.db-wal", "remora.db-shm"] {
+            let _ = fs::remove_file(self.data().join(name));
+        }
+    }
+
+    fn assert_memory_is_there(&self) {
+        let found = self.json(&["search", "wrong index", "--all"]);
+        assert!(found["hits"].as_array().is_some_and(|hits| !hits.is_empty()), "{found}");
+        let verified = self.json(&["verify"]);
+        assert_eq!((&verified["ok"], &verified["contents"]["observations"]), (&json!(true), &json!(3)));
+    }
+
+    fn set_aside(&self) -> Vec<String> {
+        let names = fs::read_dir(self.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("remora.db.damaged-") && name.ends_with('Z')).collect()
+    }
+}
+
+type Damage = (&'static str, fn(&World));
+
+const DAMAGES: [Damage; 5] = [
+    ("emptied", |world| {
+        world.remove_log();
+        fs::write(world.database(), "").unwrap();
+    }),
+    ("dropped tables", |world| {
+        let database = rusqlite::Connection::open(world.database()).unwrap();
+        database.execute_batch("DROP TABLE observations; DROP TABLE sessions;").unwrap();
+    }),
+    ("overwritten pages", |world| {
+        world.remove_log();
+        let file = OpenOptions::new().write(true).open(world.database()).unwrap();
+        file.write_all_at(&vec![0xA5; 16 * 4096], 0).unwrap();
+    }),
+    ("cut short", |world| {
+        world.remove_log();
+        let file = OpenOptions::new().write(true).open(world.database()).unwrap();
+        file.set_len(5 * 4096).unwrap();
+    }),
+    ("removed", |world| {
+        world.remove_log();
+        fs::remove_file(world.database()).unwrap();
+    }),
+];
+
+#[test]
+fn whatever_the_damage_everything_from_before_the_backup_comes_back() {
+    for (name, damage) in DAMAGES {
+        let world = World::new();
+        world.observe();
+        let made = world.json(&["backup"])["backup"].clone();
+        damage(&world);
+
+        let verify = world.remora(&["verify"]);
+        assert_eq!(verify.status.code(), Some(1), "{name}: {verify:?}");
+        assert!(contains(&verify.stderr, "`remora restore`"), "{name}: {verify:?}");
+        let status = world.remora(&["status"]);
+        assert_eq!(status.status.code(), Some(3), "{name}: {status:?}");
+        assert!(contains(&status.stderr, "`remora restore`"), "{name}: {status:?}");
+        let doctor = world.remora(&["doctor"]);
+        assert_eq!(doctor.status.code(), Some(1), "{name}: {doctor:?}");
+
+        // An event that comes meanwhile waits in the spool.
+        world.hook(&world.prompt("later", "What about the harbour?"));
+        let restored = world.json(&["restore"]);
+        assert_eq!((&restored["from"], &restored["taken_in"]), (&made["path"], &json!(1)), "{name}");
+        assert_eq!(restored["set_aside"].is_null(), name == "removed", "{name}: {restored}");
+        world.assert_memory_is_there();
+        let found = world.json(&["search", "harbour", "--all"]);
+        assert!(found.to_string().contains("harbour?"), "{name}: {found}");
+        world.hook(&world.tool("goes-on"));
+        assert!(world.text(&["queue"]).contains("make goes-on"), "{name}");
+        assert!(world.text(&["doctor"]).contains("may be missing") || name == "removed", "{name}");
+    }
+}
+
+#[test]
+fn a_backup_is_made_listed_and_private() {
+    let world = World::new();
+    let none = world.remora(&["backup"]);
+    assert_eq!(none.status.code(), Some(3));
+    assert!(contains(&none.stderr, "there is no database"), "{none:?}");
+    assert!(world.text(&["backup", "list"]).contains("`remora backup`"));
+    world.observe();
+    assert!(world.text(&["backup"]).starts_with("Backed up to [TEMP]/home/.remora/backups/remora-"));
+    let list = world.json(&["backup", "list"]);
+    let path = list[0]["path"].as_str().unwrap();
+    let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path), 0o600);
+    assert_eq!(mode(world.data().join("backups").to_str().unwrap()), 0o700);
+    assert!(world.text(&["backup", "list"]).contains(".db"));
+    assert!(world.text(&["doctor"]).contains("the newest sound one is from"));
+}
+
+#[test]
+fn a_backup_goes_to_a_file_of_the_users_own_and_comes_back_from_there() {
+    let world = World::new();
+    world.observe();
+    let elsewhere = world.path("elsewhere.db");
+    let elsewhere = elsewhere.to_str().unwrap();
+    world.text(&["backup", "--to", elsewhere]);
+    assert!(world.text(&["verify", elsewhere]).contains("sound"));
+    assert_eq!(world.json(&["backup", "list"]), json!([]));
+    let again = world.remora(&["backup", "--to", elsewhere]);
+    assert_eq!(again.status.code(), Some(2), "no file is replaced: {again:?}");
+    fs::remove_file(world.database()).unwrap();
+    world.remove_log();
+    let nothing = world.remora(&["restore"]);
+    assert_eq!(nothing.status.code(), Some(1), "{nothing:?}");
+    assert!(contains(&nothing.stderr, "remora restore FILE"), "{nothing:?}");
+    world.text(&["restore", elsewhere]);
+    world.assert_memory_is_there();
+}
+
+#[test]
+fn a_damaged_backup_is_skipped_and_a_named_one_refused() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    let newer = world.data().join("backups/remora-2099-01-01T000000Z.db");
+    fs::write(&newer, "?".repeat(9000)).unwrap();
+    let refused = world.remora(&["restore", newer.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    assert!(world.set_aside().is_empty(), "nothing was changed");
+    let restored = world.json(&["restore"]);
+    assert_eq!(restored["skipped"][0]["path"], json!(newer));
+    world.assert_memory_is_there();
+    assert_eq!(world.set_aside().len(), 1);
+}
+
+#[test]
+fn a_restore_by_mistake_can_be_undone() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    turn(&world, "two", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    let restored = world.json(&["restore"]);
+    assert_eq!(world.count("observations"), 3);
+    assert_eq!(restored["can_go_back"], true);
+    world.text(&["restore", restored["set_aside"].as_str().unwrap()]);
+    assert_eq!(world.count("observations"), 4);
+}
+
+#[test]
+fn a_database_emptied_under_a_running_daemon_is_restored() {
+    let background = Background::new();
+    let world = &background.world;
+    background.command(&["daemon", "start"]).output().unwrap();
+    world.observe();
+    world.text(&["backup"]);
+    OpenOptions::new().write(true).open(world.database()).unwrap().set_len(0).unwrap();
+    world.hook(&world.prompt("later", "What about the harbour?"));
+    background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
+    world.assert_memory_is_there();
+    // The daemon stores it once it has the restored database.
+    background.wait_quietly("the spool", || world.json(&["status"])["spool"]["records"] == 0);
+    let found = world.json(&["search", "harbour", "--all"]);
+    assert!(found.to_string().contains("harbour?"), "{found}");
+}
+
+#[test]
+fn a_running_daemon_is_stopped_for_a_restore_and_started_again() {
+    let background = Background::new();
+    let world = &background.world;
+    world.observe();
+    world.text(&["backup"]);
+    background.command(&["daemon", "start"]).output().unwrap();
+    let before = background.pid().unwrap();
+    let restored = background.command(&["restore"]).output().unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    background.wait("a new daemon", || background.pid().is_some_and(|pid| pid != before && pid != 0));
+    world.assert_memory_is_there();
+}
+
+#[test]
+fn without_a_backup_the_way_on_is_a_new_database() {
+    let world = World::new();
+    world.observe();
+    world.remove_log();
+    fs::write(world.database(), "").unwrap();
+    let status = world.remora(&["status"]);
+    assert_eq!(status.status.code(), Some(3));
+    assert!(contains(&status.stderr, "`mv "), "{status:?}");
+    let verified: Value = serde_json::from_slice(&world.remora(&["verify", "--json"]).stdout).unwrap();
+    assert_eq!(verified["problems"], json!(["the file is empty"]));
+}
+
+/// Damage that opening does not meet: the first page of the table of events. Only a check reads it.
+fn overwrite_events(world: &World) {
+    let database = rusqlite::Connection::open(world.database()).unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'event_traces'";
+    let page: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(database);
+    let file = OpenOptions::new().write(true).open(world.database()).unwrap();
+    file.write_all_at(&[0xA5; 4096], u64::from(page - 1) * 4096).unwrap();
+}
+
+#[test]
+fn a_daemon_that_starts_restores_the_database_by_itself_and_says_so() {
+    for (name, damage) in DAMAGES.into_iter().chain([("one page", overwrite_events as fn(&World))]) {
+        let background = Background::new();
+        let world = &background.world;
+        world.observe();
+        world.text(&["backup"]);
+        damage(world);
+        world.hook(&world.prompt("later", "What about the harbour?"));
+        background.command(&["daemon", "start"]).output().unwrap();
+        let restored = || {
+            let doctor = world.remora(&["doctor", "--json"]);
+            contains(&doctor.stdout, "the database was restored from")
+                && contains(&doctor.stdout, "may be missing")
+        };
+        background.wait_quietly(name, restored);
+        world.assert_memory_is_there();
+        let log = world.text(&["logs"]);
+        assert!(log.contains("the database was damaged"), "{name}: {log}");
+        assert_eq!(world.set_aside().len(), usize::from(name != "removed"), "{name}");
+    }
+}
+
+#[test]
+fn an_idle_daemon_makes_a_backup_once_a_day() {
+    let background = Background::new();
+    let world = &background.world;
+    world.observe();
+    background.command(&["daemon", "start"]).output().unwrap();
+    let backups = || world.json(&["backup", "list"]).as_array().unwrap().clone();
+    background.wait_quietly("a backup", || !backups().is_empty());
+    let path = backups()[0]["path"].as_str().unwrap().to_owned();
+    assert!(world.text(&["verify", &path]).contains("sound"));
+    background.wait_quietly("the log", || world.text(&["logs"]).contains("made, "));
+    background.command(&["daemon", "restart"]).output().unwrap();
+    assert!(world.data().join("check.json").exists());
+    assert_eq!(backups().len(), 1, "one a day");
+}
+
+#[test]
+fn a_database_deleted_under_a_running_daemon_loses_nothing() {
+    let background = Background::new();
+    let world = &background.world;
+    background.command(&["daemon", "start"]).output().unwrap();
+    world.observe();
+    world.text(&["backup"]);
+    // After the backup, and in no file any more once the database is gone.
+    turn(world, "two", 1, |message| world.hook(message));
+    background.wait("an observation", || world.count("observations") == 4);
+    fs::remove_file(world.database()).unwrap();
+    world.remove_log();
+    world.hook(&world.prompt("later", "What about the harbour?"));
+    background.wait_quietly("a restored database", || world.database().exists());
+    background.wait_quietly("the spool", || {
+        let status = world.remora(&["status", "--json"]);
+        serde_json::from_slice::<Value>(&status.stdout)
+            .is_ok_and(|status| status["counts"]["observations"] == 4 && status["spool"]["records"] == 0)
+    });
+    let found = world.json(&["search", "harbour", "--all"]);
+    assert!(found.to_string().contains("harbour?"), "{found}");
+}
