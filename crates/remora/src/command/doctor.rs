@@ -16,7 +16,7 @@ use super::config::CLAUDE_LOGIN;
 use super::notes;
 use crate::app::{self, App};
 use crate::env;
-use crate::error::{self, CliError, Result};
+use crate::error::{CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
 
 #[derive(Serialize)]
@@ -112,7 +112,8 @@ fn database(app: &App) -> Check {
         Ok(problems) if problems.is_empty() => good(name, "sound"),
         Ok(problems) => {
             let error = CliError::internal(format!("damaged: {}", problems[0]));
-            wrong(name, &error.hint(error::damaged(&app.dir.database())))
+            // It says which way back costs least: a new index, a backup, a new database.
+            wrong(name, &error.hint("see all of it, and the way back: `remora verify`"))
         }
         Err(error) => wrong(name, &error.into()),
     }
