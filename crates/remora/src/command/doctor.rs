@@ -58,7 +58,9 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         context_files(app),
     ];
     checks.extend(notes_source(app));
-    checks.extend(recovery(app));
+    // The check of a moment ago counts more than the daemon's.
+    let is_sound = checks.iter().any(|check| check.name == DATABASE && check.state == State::Ok);
+    checks.extend(recovery(app, is_sound));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -93,8 +95,10 @@ fn directory(app: &App) -> Check {
     good(name, format!("{path} (mode {mode:o})"))
 }
 
+const DATABASE: &str = "database";
+
 fn database(app: &App) -> Check {
-    let name = "database";
+    let name = DATABASE;
     let store = match Store::open(&app.dir) {
         Ok(store) => store,
         Err(error) => return wrong(name, &error.into()),
@@ -151,10 +155,10 @@ fn backups(app: &App) -> Check {
 const NEWS: Duration = Duration::from_hours(7 * 24);
 
 /// Only after something happened: damage that the daemon found, or a database that was restored.
-fn recovery(app: &App) -> Option<Check> {
+fn recovery(app: &App, is_sound: bool) -> Option<Check> {
     let name = "recovery";
     let LastCheck { checked_at, problems, restored } = last_check(&app.dir)?;
-    if let Some(problem) = problems.first() {
+    if !is_sound && let Some(problem) = problems.first() {
         let message = format!("the check of {} found damage: {problem}", output::local(checked_at));
         let hint =
             "see whether it is still there: `remora verify`; bring back the newest backup: `remora restore`";
