@@ -37,7 +37,9 @@ impl Verified {
 
     /// Whether only the full-text index is damaged, which `remora index rebuild` makes anew from the records.
     pub fn is_index_alone(&self) -> bool {
-        !self.is_sound() && self.problems.iter().all(|problem| problem.contains("FTS5 table"))
+        // As SQLite words them; a damaged page below the index is reported as a page, and counts as damage.
+        let is_index = |problem: &String| problem.starts_with("fts5: ") || problem.contains("FTS5 table");
+        !self.is_sound() && self.problems.iter().all(is_index)
     }
 
     /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.

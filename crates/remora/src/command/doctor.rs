@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::config::CLAUDE_LOGIN;
 use super::notes;
 use crate::app::{self, App};
-use crate::error::{self, CliError, Result};
+use crate::error::{CliError, Result};
 use crate::output::{self, DIM, GREEN, RED, YELLOW, paint, say};
 use crate::{bugs, env};
 
@@ -73,7 +73,9 @@ pub(crate) fn run(app: &App, doctor: &Doctor) -> Result<ExitCode> {
     checks.extend(notes_source(app));
     checks.extend(lost_events(app));
     checks.extend(logged_bugs(app));
-    checks.extend(recovery(app));
+    // The check of a moment ago counts more than the daemon's.
+    let is_sound = checks.iter().any(|check| check.name == DATABASE && check.state == State::Ok);
+    checks.extend(recovery(app, is_sound));
     let ok = checks.iter().all(|check| check.state != State::Wrong);
     let report = Report { ok, checks, recent_problems: problems::recent(&app.dir, 10) };
     if app.json {
@@ -113,8 +115,10 @@ fn directory(app: &App) -> Check {
     good(name, format!("{path} (mode {mode:o})"))
 }
 
+const DATABASE: &str = "database";
+
 fn database(app: &App) -> Check {
-    let name = "database";
+    let name = DATABASE;
     let store = match Store::open(&app.dir) {
         Ok(store) => store,
         Err(error) => return wrong(name, &error.into()),
@@ -132,7 +136,8 @@ fn database(app: &App) -> Check {
         Ok(problems) if problems.is_empty() => good(name, "sound"),
         Ok(problems) => {
             let error = CliError::internal(format!("damaged: {}", problems[0]));
-            wrong(name, &error.hint(error::damaged(&app.dir.database())))
+            // It says which way back costs least: a new index, a backup, a new database.
+            wrong(name, &error.hint("see all of it, and the way back: `remora verify`"))
         }
         Err(error) => wrong(name, &error.into()),
     }
@@ -170,10 +175,10 @@ fn backups(app: &App) -> Check {
 const NEWS: Duration = Duration::from_hours(7 * 24);
 
 /// Only after something happened: damage that the daemon found, or a database that was restored.
-fn recovery(app: &App) -> Option<Check> {
+fn recovery(app: &App, is_sound: bool) -> Option<Check> {
     let name = "recovery";
     let LastCheck { checked_at, problems, restored } = last_check(&app.dir)?;
-    if let Some(problem) = problems.first() {
+    if !is_sound && let Some(problem) = problems.first() {
         let message = format!("the check of {} found damage: {problem}", output::local(checked_at));
         let hint =
             "see whether it is still there: `remora verify`; bring back the newest backup: `remora restore`";

@@ -157,6 +157,27 @@ fn a_damaged_backup_is_skipped_and_a_named_one_refused() {
 }
 
 #[test]
+fn a_damaged_search_index_is_made_anew_and_costs_no_memory() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    turn(&world, "two", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    let database = rusqlite::Connection::open(world.database()).unwrap();
+    let sql = "UPDATE documents_text_data SET block = x'0011223344' WHERE id > 10";
+    assert!(database.execute(sql, []).unwrap() > 0);
+    drop(database);
+    let verified = remora_store::backup::verify(&world.database()).unwrap();
+    assert!(!verified.is_sound() && !verified.is_lost(), "no backup takes its place: {verified:?}");
+    let verify = world.remora(&["verify"]);
+    assert_eq!(verify.status.code(), Some(1));
+    assert!(contains(&verify.stderr, "`remora index rebuild`"), "{verify:?}");
+    world.text(&["index", "rebuild"]);
+    assert!(world.text(&["verify"]).contains("sound"));
+    assert_eq!(world.count("observations"), 4);
+}
+
+#[test]
 fn a_restore_by_mistake_can_be_undone() {
     let world = World::new();
     world.observe();
