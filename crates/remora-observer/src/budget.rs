@@ -74,7 +74,7 @@ impl Budget {
         self.prices
     }
 
-    /// Asks for a call of at most so many tokens.
+    /// Asks for a call of at most this many tokens.
     pub(crate) fn ask(
         &self,
         store: &Store,

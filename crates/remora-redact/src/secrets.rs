@@ -61,10 +61,10 @@ pub enum Find {
     At(usize),
     /// The same for tokens in base64: `+`, `/`, `=` and `%` count, too.
     Encoded(usize),
-    /// The keyword begins a word, so many letters and digits and then a dot follow it (at least, at most), and the
+    /// The keyword begins a word. This many letters and digits (at least, at most) and then a dot follow it, and the
     /// pattern matches from the keyword on.
     Dotted(usize, usize),
-    /// The pattern matches from so many bytes before the keyword on.
+    /// The pattern matches from this many bytes before the keyword on.
     Behind(usize),
     /// The keyword begins a word, one of these literals follows on the same line, and the pattern matches from
     /// the keyword on.

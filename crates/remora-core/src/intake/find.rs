@@ -8,7 +8,11 @@ pub(super) fn find_any<const N: usize>(wanted: [u8; N], bytes: &[u8]) -> usize {
     const LONG: usize = 16 << 10;
     let found = match wanted.as_slice() {
         [a, b] if bytes.len() >= LONG => memchr::memchr2(*a, *b, bytes),
-        [a, b, c] if bytes.len() >= LONG => memchr::memchr3(*a, *b, *c, bytes),
+        // More than three bytes at once have no such search.
+        [a, b, c, d] if bytes.len() >= LONG => {
+            let first = memchr::memchr3(*a, *b, *c, bytes);
+            memchr::memchr(*d, &bytes[..first.unwrap_or(bytes.len())]).or(first)
+        }
         _ => bytes.iter().position(|byte| wanted.contains(byte)),
     };
     found.unwrap_or(bytes.len())

@@ -73,6 +73,13 @@ impl PrivateTags {
                 if bytes.is_empty() {
                     return;
                 }
+                // Mostly it is no tag, and what follows says so: nothing need be held back.
+                let ahead = &bytes[..bytes.len().min(LONGEST_TAG + 1)];
+                if matches!(classify(ahead, More::MayFollow), Reading::Text) {
+                    self.emit(&bytes[..1], out);
+                    bytes = &bytes[1..];
+                    continue;
+                }
             }
             self.pending.push(bytes[0]);
             bytes = &bytes[1..];
@@ -137,9 +144,7 @@ impl PrivateTags {
 
 /// Where the next byte is that may begin a tag, or the end.
 fn find_start(bytes: &[u8]) -> usize {
-    let start = find_any([b'<', b'\\', b'&'], bytes);
-    // More than three bytes at once have no fast path.
-    find_any([b'%', b'%'], &bytes[..start])
+    find_any([b'<', b'\\', b'&', b'%'], bytes)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -250,7 +255,8 @@ impl Cursor<'_> {
     fn one_of(&mut self, choices: &[&[u8]]) -> Step {
         let rest = &self.bytes[self.at..];
         let mut step = Step::Differs;
-        for choice in choices {
+        let Some(first) = rest.first() else { return Step::Short };
+        for choice in choices.iter().filter(|choice| choice[0].eq_ignore_ascii_case(first)) {
             let shared = rest.len().min(choice.len());
             if !rest[..shared].eq_ignore_ascii_case(&choice[..shared]) {
                 continue;
@@ -283,8 +289,11 @@ mod tests {
 
     fn public(text: &str) -> String {
         let whole = public_in_pieces(text, text.len().max(1));
+        let long = format!("{text}{}", ".".repeat(2 * LONGEST_TAG));
+        let whole_and_more = public_in_pieces(&long, long.len());
         for size in [1, 2, 3, 7] {
             assert_eq!(public_in_pieces(text, size), whole, "pieces of {size} bytes");
+            assert_eq!(public_in_pieces(&long, size), whole_and_more, "pieces of {size} bytes");
         }
         whole
     }

@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         self.end_step(Then::Next);
     }
 
-    /// Takes so many bytes, or a whole character if they would end inside one.
+    /// Takes `bytes` bytes, or a whole character if they would end inside one.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(self.rest.ceil_char_boundary(bytes));
         self.rest = rest;

@@ -8,7 +8,7 @@ use super::names::is_in;
 /// No line of a table or of a block of YAML is followed further.
 const LONGEST: usize = 2048;
 
-/// Blocks are followed for so many lines: far more than a key has.
+/// The most lines of a block that are read: far more than a key has.
 const MOST_LINES: usize = 128;
 
 /// What indents a line, the marks of a difference included.

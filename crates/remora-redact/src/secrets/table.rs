@@ -15,7 +15,7 @@ use super::value::{Place, is_secret};
 /// How far before a name its row may begin.
 const LONGEST_ROW: usize = 512;
 
-/// Tables are read for so many rows.
+/// The most rows of a table that are read.
 const MOST_ROWS: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
