@@ -17,6 +17,7 @@ use remora_store::problems;
 
 use super::Http;
 use super::error::{ApiError, Reason};
+use super::strangers::Standing;
 
 /// The largest body that is taken in.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;
@@ -98,6 +99,9 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
 pub(super) async fn admit(State(http): State<Arc<Http>>, request: Request, next: Next) -> Response {
     let mut response = match http.guard.check(&request) {
         Ok(()) => {
+            if let Some(standing) = request.extensions().get::<Standing>() {
+                standing.identified();
+            }
             http.shared.activity.touch();
             next.run(request).await
         }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
@@ -21,17 +20,16 @@ use remora_store::{Enqueued, Record};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Http;
 use super::error::ApiError;
 use super::guard::LARGEST_BODY;
 use super::routes::Routes;
+use super::{Http, PATIENCE};
 
 /// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
 pub(super) const ROOM: usize = 1024;
 const PORTION: u64 = 64 << 10;
 /// Limit for the portions of one body: reading a larger one keeps no more in memory.
 const MOST_PORTIONS: u64 = 40;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn router() -> Routes {
     Routes::default()

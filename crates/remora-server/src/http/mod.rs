@@ -17,11 +17,13 @@ mod search;
 mod serve;
 mod settings;
 mod stats;
+mod strangers;
 mod stream;
 mod timeline;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::Request;
@@ -48,6 +50,7 @@ pub(crate) struct Http {
     stop: watch::Receiver<bool>,
     /// How much may be on its way into the store.
     room: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
     home: Option<PathBuf>,
 }
 
@@ -69,10 +72,13 @@ impl Http {
 
 /// Largest body of a request that is no event.
 const LARGEST_QUESTION: usize = 1 << 20;
+/// For a body to come whole.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The body of a request as a value. `hint` shows how one looks.
 async fn body<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, ApiError> {
-    let bytes = to_bytes(request.into_body(), LARGEST_QUESTION).await.map_err(|_| ApiError::TooLarge)?;
+    let bytes = tokio::time::timeout(PATIENCE, to_bytes(request.into_body(), LARGEST_QUESTION)).await;
+    let bytes = bytes.map_err(|_| ApiError::Slow)?.map_err(|_| ApiError::TooLarge)?;
     serde_json::from_slice(&bytes).map_err(|error| ApiError::invalid(error.to_string(), hint))
 }
 

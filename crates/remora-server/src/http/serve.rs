@@ -26,12 +26,13 @@ use tokio::task::JoinSet;
 
 use super::error::ApiError;
 use super::guard::Guard;
-use super::{Http, app, ingest, ports};
+use super::strangers::{self, Standing, Strangers};
+use super::{Http, app, ingest, ports, stream};
 use crate::shared::Shared;
 
-/// Limit for open connections; further ones wait.
+/// Limit for open connections; further ones wait. Strangers have few of them, and no stream holds all of the others.
 const MOST_CONNECTIONS: usize = 512;
-/// How long a connection may say nothing between two requests.
+/// How long a known connection may say nothing between two requests.
 const SILENCE: Duration = Duration::from_mins(1);
 const LARGEST_HEAD: usize = 64 << 10;
 /// After a stop, for what is on its way.
@@ -68,20 +69,24 @@ impl Opened {
             started_at,
             stop: stop.clone(),
             room: Arc::new(Semaphore::new(ingest::ROOM)),
+            streams: Arc::new(Semaphore::new(stream::MOST)),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
         };
         let app = app(Arc::new(http));
         let mut connections = JoinSet::new();
+        let mut strangers = Strangers::default();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
                     Ok((stream, peer)) => {
-                        connections.spawn(converse(stream, peer, app.clone(), stop.clone()));
+                        let standing = Standing::default();
+                        let talk = converse(stream, peer, standing.clone(), app.clone(), stop.clone());
+                        strangers.add(standing, connections.spawn(talk));
                     }
                     Err(_) => tokio::time::sleep(AFTER_ERROR).await,
                 },
                 Some(ended) = connections.join_next() => {
-                    if ended.is_err() {
+                    if ended.is_err_and(|error| error.is_panic()) {
                         problems::report(Some(&dir), "http: answering a request hit a bug");
                     }
                 }
@@ -112,22 +117,41 @@ async fn caught(answer: impl Future<Output = Result<Response, Infallible>>) -> R
 }
 
 /// One connection, to its end. An error on it is its client's affair.
-async fn converse(stream: TcpStream, peer: SocketAddr, app: Router, mut stop: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    peer: SocketAddr,
+    standing: Standing,
+    app: Router,
+    mut stop: watch::Receiver<bool>,
+) {
     // Answers are small and awaited.
     let _ = stream.set_nodelay(true);
     let app = TowerToHyperService::new(app);
+    let known = standing.clone();
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(standing.clone());
         let answer = caught(app.call(request));
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let mut protocol = http1::Builder::new();
     protocol.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(LARGEST_HEAD);
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        _ = stop.changed() => connection.as_mut().graceful_shutdown(),
+    let mut patience = pin!(tokio::time::sleep(strangers::PATIENCE));
+    loop {
+        tokio::select! {
+            // First what has come: a busy daemon must not take its own delay for silence.
+            biased;
+            _ = connection.as_mut() => return,
+            _ = stop.changed() => break,
+            () = patience.as_mut(), if !known.is_known() => {
+                if !known.is_known() {
+                    return;
+                }
+            }
+        }
     }
+    connection.as_mut().graceful_shutdown();
     let _ = connection.await;
 }
 

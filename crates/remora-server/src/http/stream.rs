@@ -18,7 +18,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use remora_store::{Cursor, QueueCounts, problems};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
 use super::Http;
@@ -29,6 +29,8 @@ use crate::activity::Connected;
 /// Rows of each kind that are read at once.
 const PORTION: u32 = 20;
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Limit for streams, which hold their connections.
+pub(super) const MOST: usize = 64;
 /// Between two looks at a store in which much is happening.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -52,6 +54,8 @@ async fn stream(
     let named = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let last_seen = named.or(parameters.last_event_id).filter(|id| !id.is_empty());
     let last_seen: Option<Place> = last_seen.map(|id| id.parse()).transpose()?;
+    let place = Arc::clone(&http.streams).try_acquire_owned();
+    let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
     // Heard from now on: what comes while the rows are read is seen right after.
     let news = http.shared.news.subscribe();
     let latest = http.shared.reader.call(|store| store.latest()).await?;
@@ -63,7 +67,7 @@ async fn stream(
         stop: http.stop.clone(),
         looked_at: None,
         has_more: true,
-        _here: http.shared.activity.connect(),
+        _here: (http.shared.activity.connect(), place),
         http,
     };
     let events = unfold(feed, |mut feed| async move { Some((Ok(feed.next().await?), feed)) });
@@ -80,7 +84,7 @@ struct Feed {
     looked_at: Option<Instant>,
     /// Whether the last look left rows behind.
     has_more: bool,
-    _here: Connected,
+    _here: (Connected, OwnedSemaphorePermit),
 }
 
 impl Feed {

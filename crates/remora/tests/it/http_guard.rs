@@ -1,5 +1,9 @@
 //! Who is let in: nothing answers a stranger, and no body of one is read.
 
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
+
 use remora_server::http::{Route, routes};
 use serde_json::json;
 
@@ -224,4 +228,57 @@ fn a_key_can_be_given_and_is_never_shown() {
     client.post("/api/settings", &json!({"capture.skip_tools": null}));
     let tool = json!({"contentSessionId": "s", "cwd": background.world.project(), "tool_name": "Glob"});
     assert_eq!(client.event("observations", &tool)["reason"], "skipped_tool");
+}
+
+/// Connections that say nothing, half a head, or the wrong token: however many there are, they are no obstacle.
+#[test]
+fn strangers_cannot_keep_friends_out() {
+    let background = Background::new();
+    let client = start(&background);
+    let mut held = Vec::new();
+    for number in 0..600 {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, client.port)).unwrap();
+        let said: &[u8] = match number % 3 {
+            0 => b"",
+            1 => b"GET /api/health HTTP/1.1\r\nHost: 127",
+            _ => b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        };
+        // The oldest are closed already.
+        let _ = stream.write_all(said);
+        held.push(stream);
+        if number % 100 == 99 {
+            assert_eq!(client.get("/api/health").status, 200, "beside {number} strangers");
+        }
+    }
+    for mut stream in held {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut answer = Vec::new();
+        match stream.read_to_end(&mut answer) {
+            Ok(_) => assert!(!answer.starts_with(b"HTTP/1.1 200"), "{answer:?}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "it must not stay open"),
+        }
+    }
+    let bugs = background.world.text(&["logs"]);
+    assert!(!bugs.contains("hit a bug"), "{bugs}");
+}
+
+#[test]
+fn streams_do_not_take_every_connection() {
+    let background = Background::new();
+    let client = start(&background);
+    let head = format!("GET /stream HTTP/1.1\r\n{}\r\n", client.friendly());
+    let mut streams = Vec::new();
+    let refused = (0..100).find_map(|_| {
+        let mut stream = BufReader::new(TcpStream::connect((Ipv4Addr::LOCALHOST, client.port)).unwrap());
+        stream.get_mut().write_all(head.as_bytes()).unwrap();
+        let mut status = String::new();
+        stream.read_line(&mut status).unwrap();
+        streams.push(stream);
+        status.contains("503").then_some(streams.len())
+    });
+    assert_eq!(refused, Some(65));
+    assert_eq!(client.get("/api/health").status, 200);
+    streams.remove(0);
+    let again = std::iter::repeat_with(|| client.get("/stream").status).take(1000).any(|status| status == 200);
+    assert!(again, "a stream that ended makes room for another");
 }

@@ -1,0 +1,48 @@
+//! Connections that have not shown the token yet.
+//!
+//! Anyone on this machine can connect. A stranger gets little time and one of few places, and the oldest gives way to
+//! the newest: so a caller that sends its token at once is answered, however many others only hold a connection.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+
+/// Places for strangers.
+const MOST: usize = 128;
+/// Until the first complete head of a request with the token.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether a request on this connection has carried the token.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Standing(Arc<AtomicBool>);
+
+impl Standing {
+    pub(super) fn identified(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The connections of strangers, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Strangers(VecDeque<(Standing, AbortHandle)>);
+
+impl Strangers {
+    pub(super) fn add(&mut self, standing: Standing, connection: AbortHandle) {
+        if self.0.len() >= MOST {
+            self.0.retain(|(standing, connection)| !standing.is_known() && !connection.is_finished());
+        }
+        while self.0.len() >= MOST
+            && let Some((_, oldest)) = self.0.pop_front()
+        {
+            oldest.abort();
+        }
+        self.0.push_back((standing, connection));
+    }
+}
