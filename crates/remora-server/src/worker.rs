@@ -93,6 +93,7 @@ impl Worker {
             .writer
             .call(|store| {
                 store.take_in_spool();
+                store.set_times_right(Time::now())?;
                 store.reclaim_stale(Time::now())
             })
             .await?;

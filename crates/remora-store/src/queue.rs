@@ -8,7 +8,7 @@
 //! observed yet. Such events are marked `observed` with the records made of them. Whatever is made of the turn later
 //! revises those records.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::record::new_uuid;
@@ -92,44 +92,97 @@ macro_rules! oldest_turns {
 }
 pub(crate) use oldest_turns;
 
-/// The oldest turn that has ended and is due, of a session in which nothing is being observed. A turn that a model is being
-/// asked about waits for the answer; later turns of its session do not.
-fn next_turn(db: &Connection, silence: Duration, now: Time) -> rusqlite::Result<Option<(i64, i64)>> {
-    let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    db.prepare_cached(concat!(
-        oldest_turns!(0),
-        "SELECT turn.session_id, turn.prompt_number,
-             (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending' AND m.observed = 0
-              AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number) AS since
-         FROM turn JOIN sessions AS s ON s.id = turn.session_id
-         WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'processing'
-                           AND m.observed IN (0, 1) AND m.session_id = turn.session_id
-                           AND (m.observed = 0 OR m.prompt_number = turn.prompt_number))
-         AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
-                         WHERE m.session_id = turn.session_id AND m.retry_at > ?1
-                         AND m.status = 'pending' AND m.observed = 0 AND m.prompt_number = turn.prompt_number)
-         AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
-              OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
-                         WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
-                         AND m.kind = 'turn_ended' AND m.status = 'pending' AND m.observed = 0)
-              OR s.id IN (SELECT value FROM json_each(?3)))
-         ORDER BY since, turn.session_id LIMIT 1"
-    ))?
-    .query_row(params![now.0, now.before(silence).0, format!("[{abandoned}]")], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })
-    .optional()
+/// Of the turns in `turn`, those that have ended and are due, in sessions in which nothing is being observed. A turn that a
+/// model is being asked about waits for the answer; later turns of its session do not.
+macro_rules! due {
+    ($turns:expr) => {
+        concat!(
+            $turns,
+            "SELECT turn.session_id, turn.prompt_number,
+                 (SELECT min(created_at) FROM pending_messages AS m WHERE m.status = 'pending' AND m.observed = 0
+                  AND m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number) AS since
+             FROM turn JOIN sessions AS s ON s.id = turn.session_id
+             WHERE NOT EXISTS (SELECT 1 FROM pending_messages AS m WHERE m.status = 'processing'
+                               AND m.observed IN (0, 1) AND m.session_id = turn.session_id
+                               AND (m.observed = 0 OR m.prompt_number = turn.prompt_number))
+             AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
+                             WHERE m.session_id = turn.session_id AND m.retry_at > ?1
+                             AND m.status = 'pending' AND m.observed = 0 AND m.prompt_number = turn.prompt_number)
+             AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
+                  OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
+                             WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                             AND m.kind = 'turn_ended' AND m.status = 'pending' AND m.observed = 0)
+                  OR s.id IN (SELECT value FROM json_each(?3)))
+             ORDER BY since, turn.session_id LIMIT ?4"
+        )
+    };
+}
+
+/// Sessions with a turn that is due. Looking for them costs the more the more sessions wait, so a look finds many.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    sessions: VecDeque<i64>,
+    /// As a JSON array.
+    abandoned: String,
+}
+
+impl Due {
+    const MOST: i64 = 64;
+
+    /// A turn that is due: if possible of the sessions found before, where things may have changed meanwhile.
+    fn next(
+        &mut self,
+        db: &Connection,
+        silence: Duration,
+        now: Time,
+    ) -> rusqlite::Result<Option<(i64, i64)>> {
+        let silent_since = now.before(silence);
+        while let Some(session) = self.sessions.pop_front() {
+            let turn = db
+                .prepare_cached(due!(
+                    "WITH turn (session_id, prompt_number) AS (
+                         SELECT ?5, min(prompt_number) FROM pending_messages
+                         WHERE status = 'pending' AND session_id = ?5 AND observed = 0
+                         HAVING min(prompt_number) IS NOT NULL
+                     ) "
+                ))?
+                .query_row(params![now.0, silent_since.0, self.abandoned, 1, session], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })
+                .optional()?;
+            if turn.is_some() {
+                return Ok(turn);
+            }
+        }
+        let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        self.abandoned = format!("[{abandoned}]");
+        let mut found: VecDeque<(i64, i64)> = db
+            .prepare_cached(due!(oldest_turns!(0)))?
+            .query_map(params![now.0, silent_since.0, self.abandoned, Self::MOST], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
+            .collect::<Result<_, _>>()?;
+        let first = found.pop_front();
+        self.sessions = found.into_iter().map(|(session, _)| session).collect();
+        Ok(first)
+    }
 }
 
 /// Sessions that nobody will continue: another one began in their project later, and their host's process is gone. A host
-/// that is alive may work in several sessions of a project at a time.
+/// that is alive may work in several sessions of a project at a time. Later is what arrived later: clocks may be wrong.
 fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = db.prepare_cached(&format!(
-        "{} SELECT s.id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
-         WHERE s.status = 'active' AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL
-         AND EXISTS (SELECT 1 FROM sessions AS later WHERE later.project_id = s.project_id
-                     AND later.started_at > s.last_activity_at)",
-        oldest_turns!(0)
+    let mut statement = db.prepare_cached(concat!(
+        oldest_turns!(0),
+        ", candidate AS MATERIALIZED (
+             SELECT s.id, s.project_id, s.host_pid, s.host_started FROM waiting JOIN sessions AS s ON s.id = waiting.session_id
+             WHERE s.status = 'active' AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL
+         ), newest AS MATERIALIZED (
+             SELECT project_id, max(id) AS id FROM sessions WHERE project_id IN (SELECT project_id FROM candidate)
+             GROUP BY project_id
+         )
+         SELECT c.id, c.host_pid, c.host_started FROM candidate AS c JOIN newest ON newest.project_id = c.project_id
+         WHERE newest.id > c.id AND (SELECT min(id) FROM event_traces WHERE session_id = newest.id)
+                                  > (SELECT max(id) FROM event_traces WHERE session_id = c.id)"
     ))?;
     let rows = statement.query_map([], |row| {
         let host = HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() };
@@ -164,11 +217,12 @@ impl Store {
         silence: Duration,
         now: Time,
     ) -> Result<Option<Batch>, StoreError> {
-        let db = self.writable()?;
         // Looked for before anything is locked: hooks must not wait while a long queue is searched.
-        let turn = next_turn(db, silence, now)?;
-        let Some((session, prompt_number)) = turn else { return Ok(None) };
-        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut due = std::mem::take(&mut self.due);
+        let turn = due.next(self.writable()?, silence, now);
+        self.due = due;
+        let Some((session, prompt_number)) = turn? else { return Ok(None) };
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut rows: Vec<(Queued, i64)> = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload, crashes FROM pending_messages

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::backup::{self, verify};
 use crate::data_dir::DataDir;
+use crate::queue::Due;
 use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
 };
@@ -28,6 +29,7 @@ pub struct Store {
     newer_schema: Option<i64>,
     /// The file that was opened. Known to processes that stay, under whom it may be replaced.
     inode: Option<u64>,
+    pub(crate) due: Due,
 }
 
 /// How long opening may take longer because records from before have no documents yet. The rest is done in the
@@ -52,7 +54,7 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), newer_schema: None, inode: None })
+        Ok(Self { db, dir: dir.clone(), newer_schema: None, inode: None, due: Due::default() })
     }
 
     /// For a hook that only asks: `None` where nothing was captured yet.
@@ -62,7 +64,7 @@ impl Store {
         }
         let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
         schema::check(&db)?;
-        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None, inode: None }))
+        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None, inode: None, due: Due::default() }))
     }
 
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
@@ -95,10 +97,11 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let inode = fs::metadata(dir.database()).ok().map(|file| file.ino());
-        let mut store = Self { db, dir: dir.clone(), newer_schema, inode };
+        let mut store = Self { db, dir: dir.clone(), newer_schema, inode, due: Due::default() };
         if store.newer_schema.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
+            store.set_times_right(Time::now())?;
             // Without it a full disk costs events, and nothing else. `remora doctor` says so.
             let _ = spool::keep_reserve(dir);
             store.fill_for(FILL_AT_OPENING);

@@ -297,14 +297,15 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
         store.claim("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
     };
     at("before", Some(gone), "app", 0, started());
-    at("before", Some(gone), "app", 40, bash("make"));
     at("open", Some(gone), "app", 1, prompt("task"));
-    at("open", Some(gone), "app", 10, bash("make"));
     at("at work", Some(alive), "app", 1, prompt("another task"));
     at("unknown", None, "app", 1, prompt("yet another task"));
+    at("before", Some(gone), "app", 9, bash("make"));
+    at("open", Some(gone), "app", 10, bash("make"));
     at("elsewhere", Some(gone), "other", 20, started());
     assert_eq!(claimed(), None, "nothing has ended it");
     at("later", Some(alive), "app", 11, started());
+    at("before", Some(gone), "app", 40, bash("make test"));
     assert_eq!(claimed(), Some(2));
     assert_eq!(claimed(), None, "one was active after that, one is at work, and of one nothing is known");
 }
@@ -362,4 +363,64 @@ fn events_queued_by_version_9_are_claimed_and_listed() {
     assert_eq!(call(used.payload.as_ref().unwrap()), typed);
     let batch = claim(&mut store, Time::now()).unwrap();
     assert_eq!(call(&batch.events[1].body), typed);
+}
+
+#[test]
+fn every_turn_of_many_sessions_is_handed_out_once() {
+    let world = World::new();
+    for number in 0..150 {
+        let session = format!("s{number}");
+        world.hook(&record_with(&session, turn("p1"), prompt("task")));
+        world.hook(&record_with(&session, turn("p1"), stop("done")));
+    }
+    let (mut store, mut other) = (world.open(), world.open());
+    let now = Time::now();
+    let mut seen = std::collections::HashSet::new();
+    for number in 0.. {
+        // Two that work at once, each with its own idea of what is due.
+        let worker = if number % 3 == 0 { &mut other } else { &mut store };
+        let Some(batch) = claim(worker, now) else { break };
+        assert!(seen.insert((batch.session, batch.prompt_number)), "{batch:?}");
+        worker.confirm(&batch, &Memory::default(), None, now).unwrap();
+        if number == 10 {
+            world.hook(&record_with("late", turn("p1"), prompt("task")));
+            world.hook(&record_with("late", turn("p1"), stop("done")));
+        }
+    }
+    assert_eq!(seen.len(), 151);
+    assert_eq!(store.queue(10).unwrap(), []);
+}
+
+/// The clock was ahead in one session, as in a container or before the network set it right.
+#[test]
+fn a_clock_that_was_ahead_spoils_neither_other_sessions_nor_its_own() {
+    let world = World::new();
+    let years = Duration::from_hours(24 * 3650);
+    let gone = HostProcess { pid: 1, started_at: 1 };
+    let send = |session: &str, at: Time, body: Body| {
+        let mut record = record_with(session, turn("p1"), body);
+        record.at = at;
+        record.host_process = Some(gone);
+        world.hook(&record);
+    };
+    let now = Time::now();
+    send("ahead", now.after(years), prompt("from the future"));
+    send("ahead", now.after(years), bash("make"));
+    send("here", now, prompt("task"));
+    send("here", now, bash("make"));
+    let silence = Duration::from_mins(5);
+    let mut store = world.open();
+    // The earlier session is over, because its host is gone and another began. The later one goes on.
+    let batch = store.claim("me", 100, silence, now).unwrap().unwrap();
+    let sessions = store.sessions(None, 10).unwrap();
+    assert_eq!(sessions.iter().find(|row| row.id == batch.session).unwrap().content_session_id, "ahead");
+    assert_eq!(store.claim("me", 100, silence, now).unwrap(), None, "its turn is open");
+    let limit = Time::now().after(Duration::from_mins(1));
+    assert!(batch.events.iter().all(|event| event.at < limit), "{batch:?}");
+    store.confirm(&batch, &memory("made of it"), None, now).unwrap();
+    for row in sessions {
+        assert!(row.last_activity_at < limit && row.started_at < limit, "{row:?}");
+    }
+    send("here", Time::now(), bash("make test"));
+    assert_eq!(store.sessions(None, 1).unwrap()[0].content_session_id, "here");
 }
