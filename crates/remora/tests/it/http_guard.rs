@@ -279,6 +279,7 @@ fn streams_do_not_take_every_connection() {
     assert_eq!(refused, Some(65));
     assert_eq!(client.get("/api/health").status, 200);
     streams.remove(0);
-    let again = std::iter::repeat_with(|| client.get("/stream").status).take(1000).any(|status| status == 200);
+    let again =
+        std::iter::repeat_with(|| client.get("/stream").status).take(1000).any(|status| status == 200);
     assert!(again, "a stream that ended makes room for another");
 }
