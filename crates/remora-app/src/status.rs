@@ -9,7 +9,9 @@ use remora_core::time::Time;
 use remora_net::{Health, Trouble};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
-use remora_store::{Backlog, Counts, DataDir, SCHEMA_VERSION, Spent, Store, StoreError, problems, spool};
+use remora_store::{
+    Backlog, Counts, DataDir, ReadOnly, SCHEMA_VERSION, Spent, Store, StoreError, problems, spool,
+};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -138,7 +140,9 @@ pub fn status(
         let pending = i64::try_from(spooled.records.len()).unwrap_or(i64::MAX);
         Known { counts: Counts { pending, ..Counts::default() }, ..Known::default() }
     };
-    let error = store.err();
+    let read_only = known.read_only == Some(ReadOnly::Disk);
+    let error =
+        store.err().or_else(|| read_only.then(|| StoreError::ReadOnly { path: dir.database() }.to_string()));
     Ok(Status {
         version: env!("CARGO_PKG_VERSION"),
         data_dir: dir.path().display().to_string(),
@@ -146,8 +150,11 @@ pub fn status(
         projects: known.projects,
         capture: Capture { on: paused.everywhere_since.is_none(), paused },
         database: Database {
-            ok: error.is_none(),
-            schema: known.newer_schema.unwrap_or(SCHEMA_VERSION),
+            ok: error.is_none() && known.read_only.is_none(),
+            schema: match known.read_only {
+                Some(ReadOnly::NewerSchema(found)) => found,
+                Some(ReadOnly::Disk) | None => SCHEMA_VERSION,
+            },
             error,
         },
         spool: Spool { records: spooled.records.len(), damaged: spooled.damaged, lost: problems::lost(dir) },
@@ -167,7 +174,7 @@ struct Known {
     counts: Counts,
     projects: Vec<Project>,
     last_activity: Option<Time>,
-    newer_schema: Option<i64>,
+    read_only: Option<ReadOnly>,
     spent: Spent,
     waiting: Option<Backlog>,
     /// Bytes that wait, and bytes that failed.
@@ -181,7 +188,7 @@ fn known(store: &Store, now: Time) -> Result<Known, StoreError> {
         counts: store.counts()?,
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
         last_activity: store.sessions(None, 1)?.first().map(|session| session.last_activity_at),
-        newer_schema: store.newer_schema(),
+        read_only: store.read_only(),
         spent: store.spent(now.start_of_day(), None)?,
         waiting: store.awaiting_model()?,
         payloads: store.payload_bytes()?,

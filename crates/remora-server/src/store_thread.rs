@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use remora_store::{DataDir, Enqueued, Record, Store, StoreError};
+use remora_store::{DataDir, Enqueued, ReadOnly, Record, Store, StoreError};
 use tokio::sync::oneshot;
 
 /// The most events of one group.
@@ -64,7 +64,9 @@ struct Opening {
 
 impl Opening {
     fn get(&mut self) -> Result<&mut Store, StoreError> {
-        if self.store.is_none() {
+        // A disk that took nothing may take something now.
+        let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
+        if self.store.as_ref().is_none_or(has_to_open) {
             self.store = Some(Store::open(&self.dir)?);
         }
         self.store.as_mut().ok_or(StoreError::Closed)
@@ -116,11 +118,8 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
         // What stands in the way of all is not waited for again and again.
         Err(error) if error.is_passing() => {
             for answer in answers {
-                let _ = answer.send(Err(if matches!(error, StoreError::DiskFull) {
-                    StoreError::DiskFull
-                } else {
-                    StoreError::Busy
-                }));
+                let full = matches!(error, StoreError::DiskFull | StoreError::ReadOnly { .. });
+                let _ = answer.send(Err(if full { StoreError::DiskFull } else { StoreError::Busy }));
             }
         }
         // One event that cannot be stored must not take the others with it.

@@ -1,5 +1,6 @@
 //! The one place that opens connections.
 
+use std::ffi::CStr;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -93,9 +94,48 @@ pub(crate) fn open_to_fill(path: &Path) -> Result<Connection, StoreError> {
 
 /// For a look at a file that may be damaged, be a backup, or belong to another user. The log of a live database is read, too.
 pub(crate) fn open_to_verify(path: &Path) -> Result<Connection, StoreError> {
-    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = match open(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(readable) {
+        Err(error) if error.is_about_disk() => open_to_read(path).map_err(|_| error)?,
+        other => other?,
+    };
     connection.busy_timeout(OWNER_PATIENCE)?;
     Ok(connection)
+}
+
+/// For a database that cannot be written, because its disk is full or mounted for reading. SQLite wants a file beside it, for the
+/// index of the log. If a process that can write is at work, that file is there. If not, nothing needs to be locked: the log is
+/// read into memory or, where there is none, left out.
+pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let shared = open(path, read).and_then(readable);
+    if shared.is_ok() {
+        return shared;
+    }
+    let log = path.with_extension("db-wal");
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        let connection = open_with(path, read, Some(c"unix-none"))?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        readable(connection)
+    } else {
+        let immutable = format!("file:{}?immutable=1", percent_encoded(path));
+        readable(open(Path::new(&immutable), read | OpenFlags::SQLITE_OPEN_URI)?)
+    }
+}
+
+/// Only the first statement opens the log.
+fn readable(connection: Connection) -> Result<Connection, StoreError> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    connection.busy_timeout(HOOK_PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn percent_encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+    bytes
+        .map(|&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// For a schema that is only looked at.
@@ -103,10 +143,18 @@ pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
     Ok(Connection::open_in_memory()?)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place")]
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(StoreError::in_database(path))?;
+    open_with(path, flags, None)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+fn open_with(path: &Path, flags: OpenFlags, system: Option<&CStr>) -> Result<Connection, StoreError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match system {
+        Some(system) => Connection::open_with_flags_and_vfs(path, flags, system),
+        None => Connection::open_with_flags(path, flags),
+    };
+    let connection = opened.map_err(StoreError::in_database(path))?;
     // Otherwise a statement that is used again with other values is compiled again, in case another plan fits them better.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)

@@ -33,6 +33,8 @@ pub enum StoreError {
     NoDatabase { path: PathBuf },
     #[error("the disk is full")]
     DiskFull,
+    #[error("the disk is full or cannot be written, so {} can only be read", path.display())]
+    ReadOnly { path: PathBuf },
     #[error("the database has schema {found}, this program knows {known}")]
     Schema { age: SchemaAge, found: i64, known: i64 },
     #[error("the database {} has schema {found}, which this program can no longer bring up to date", path.display())]
@@ -50,7 +52,20 @@ pub enum StoreError {
 impl StoreError {
     /// Whether it is about the moment and not about what was to be stored.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy | Self::DiskFull | Self::Closed)
+        matches!(self, Self::Busy | Self::DiskFull | Self::ReadOnly { .. } | Self::Closed)
+    }
+
+    /// Whether it is the disk that does not take anything, so that a database may still be read.
+    pub(crate) fn is_about_disk(&self) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};
+        match self {
+            Self::DiskFull => true,
+            Self::File { source, .. } => source.kind() == io::ErrorKind::ReadOnlyFilesystem,
+            Self::Sqlite(error) => {
+                matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly | SystemIoFailure))
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -115,8 +115,8 @@ impl Store {
     }
 
     fn try_count_fetched(&mut self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
-        // A newer program counts for itself.
-        if observations.is_empty() || self.newer_schema().is_some() {
+        // A newer program counts for itself, and a disk that takes nothing is reported elsewhere.
+        if observations.is_empty() || self.read_only().is_some() {
             return Ok(());
         }
         let ids: Vec<i64> = observations.iter().map(|id| id.0).collect();

@@ -61,7 +61,7 @@ pub use record::{HostProcess, Record};
 pub use retention::Pruned;
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use store::{Enqueued, Store};
+pub use store::{Enqueued, ReadOnly, Store};
 pub use timeline::{Anchor, Moment};
 pub use transcripts::{Heard, ReadTo, Said, Transcript};
 pub use usage::{Call, CallOutcome, Spent};

@@ -20,13 +20,21 @@ use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
 };
 
+/// Why a database is only read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOnly {
+    /// A newer Remora made it, with this schema.
+    NewerSchema(i64),
+    /// Its disk is full, or mounted for reading.
+    Disk,
+}
+
 /// The database of one data directory.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) db: Connection,
     dir: DataDir,
-    /// Set when a newer Remora made the database: this one may only read it.
-    newer_schema: Option<i64>,
+    read_only: Option<ReadOnly>,
     /// The file that was opened. Known to processes that stay, under whom it may be replaced.
     inode: Option<u64>,
     pub(crate) due: Due,
@@ -54,7 +62,7 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), newer_schema: None, inode: None, due: Due::default() })
+        Ok(Self { db, dir: dir.clone(), read_only: None, inode: None, due: Due::default() })
     }
 
     /// For a hook that only asks: `None` where nothing was captured yet.
@@ -62,15 +70,18 @@ impl Store {
         if !dir.database().exists() {
             return Ok(None);
         }
-        let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
-        schema::check(&db)?;
-        Ok(Some(Self { db, dir: dir.clone(), newer_schema: None, inode: None, due: Due::default() }))
+        let ask = || {
+            let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
+            schema::check(&db)?;
+            Ok(Self { db, dir: dir.clone(), read_only: None, inode: None, due: Due::default() })
+        };
+        or_to_read(dir, ask()).map(Some)
     }
 
     /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
     /// the spool.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
-        Self::open_as_owner(dir).map_err(|error| error.about(dir.database()))
+        or_to_read(dir, Self::open_as_owner(dir)).map_err(|error| error.about(dir.database()))
     }
 
     fn open_as_owner(dir: &DataDir) -> Result<Self, StoreError> {
@@ -81,11 +92,13 @@ impl Store {
             schema::create(dir)?;
         }
         let mut db = connection::open_for_owner(&dir.database())?;
-        let mut newer_schema = None;
+        let mut read_only = None;
         match schema::check(&db) {
             Ok(()) => {}
             Err(StoreError::Schema { age: SchemaAge::Older, .. }) => schema::migrate(&mut db, dir)?,
-            Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => newer_schema = Some(found),
+            Err(StoreError::Schema { age: SchemaAge::Newer, found, .. }) => {
+                read_only = Some(ReadOnly::NewerSchema(found));
+            }
             Err(StoreError::Schema { age: SchemaAge::TooOld, found, .. }) => {
                 return Err(StoreError::TooOld { path: dir.database(), found });
             }
@@ -97,8 +110,8 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let inode = fs::metadata(dir.database()).ok().map(|file| file.ino());
-        let mut store = Self { db, dir: dir.clone(), newer_schema, inode, due: Due::default() };
-        if store.newer_schema.is_none() {
+        let mut store = Self { db, dir: dir.clone(), read_only, inode, due: Due::default() };
+        if store.read_only.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
             store.set_times_right(Time::now())?;
@@ -114,15 +127,18 @@ impl Store {
         &self.dir
     }
 
-    /// The schema of a newer Remora, if that is what made the database.
-    pub fn newer_schema(&self) -> Option<i64> {
-        self.newer_schema
+    /// Why nothing can be stored, if that is so.
+    pub fn read_only(&self) -> Option<ReadOnly> {
+        self.read_only
     }
 
     pub(crate) fn writable(&mut self) -> Result<&mut Connection, StoreError> {
-        match self.newer_schema {
+        match self.read_only {
             None => Ok(&mut self.db),
-            Some(found) => Err(StoreError::Schema { age: SchemaAge::Newer, found, known: schema::VERSION }),
+            Some(ReadOnly::NewerSchema(found)) => {
+                Err(StoreError::Schema { age: SchemaAge::Newer, found, known: schema::VERSION })
+            }
+            Some(ReadOnly::Disk) => Err(StoreError::ReadOnly { path: self.dir.database() }),
         }
     }
 
@@ -279,6 +295,22 @@ fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enq
     let stored = records.iter().map(|record| enqueue(&transaction, record)).collect::<Result<_, _>>()?;
     transaction.commit()?;
     Ok(stored)
+}
+
+/// The store, opened to be read where its disk takes nothing.
+fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store, StoreError> {
+    match opened {
+        Err(error) if error.is_about_disk() && dir.database().exists() => {
+            let read = || {
+                let db = connection::open_to_read(&dir.database())?;
+                schema::check(&db)?;
+                let read_only = Some(ReadOnly::Disk);
+                Ok(Store { db, dir: dir.clone(), read_only, inode: None, due: Due::default() })
+            };
+            read().map_err(|_: StoreError| error)
+        }
+        other => other,
+    }
 }
 
 /// A database that is gone while backups of it exist was lost. A new one in its place would hide that, so events wait in the

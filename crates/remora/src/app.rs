@@ -2,7 +2,7 @@
 
 use remora_app::Whose;
 use remora_core::settings::{Problem, Settings};
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, ReadOnly, Store};
 
 use crate::env;
 use crate::error::{CliError, Result};
@@ -35,10 +35,15 @@ impl App {
     pub(crate) fn open(&self) -> Result<Store> {
         let store = Store::open(&self.dir)?;
         self.warn_of_settings();
-        if let Some(found) = store.newer_schema() {
-            output::talk(&format!(
+        match store.read_only() {
+            None => {}
+            Some(ReadOnly::NewerSchema(found)) => output::talk(&format!(
                 "warning: the database has schema {found}, made by a newer Remora; reading only"
-            ));
+            )),
+            Some(ReadOnly::Disk) => output::talk(&format!(
+                "warning: the disk of {} is full or cannot be written; reading only",
+                self.dir.path().display()
+            )),
         }
         Ok(store)
     }

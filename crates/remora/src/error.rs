@@ -82,6 +82,10 @@ impl From<StoreError> for CliError {
                 format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
             }
             StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
+            StoreError::ReadOnly { path } => format!(
+                "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
+                path.parent().unwrap_or(&path).display()
+            ),
             StoreError::Schema { age: SchemaAge::Newer, .. } => {
                 "a newer Remora made this database; this one can read it: update `remora` to write".to_owned()
             }

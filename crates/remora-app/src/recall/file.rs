@@ -48,7 +48,7 @@ pub fn before(
     let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
-    store.log_retrieval(&retrieval)?;
+    super::log(&mut store, &retrieval)?;
     Ok(Some(injection))
 }
 

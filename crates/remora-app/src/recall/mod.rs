@@ -9,15 +9,17 @@ mod passages;
 pub mod prompt;
 pub mod start;
 
+use std::path::Path;
 use std::time::Instant;
 
 use remora_core::context;
+use remora_core::event::SessionRef;
 use remora_core::ids::SessionId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_search::EmbedError;
 use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
-use remora_store::{Store, StoreError};
+use remora_store::{KnownSession, Store, StoreError, locate};
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
@@ -50,6 +52,30 @@ pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
     let reasons: Vec<Option<&str>> = with_prompt.map(|row| row.degraded.as_deref()).collect();
     let is_always = reasons.iter().all(|reason| reason.is_some_and(EmbedError::is_late));
     Ok((reasons.len() >= TOO_FEW && is_always).then_some(reasons.len()))
+}
+
+/// A session that has not begun: nothing was injected into it. Ids count from 1.
+pub const NEW_SESSION: SessionId = SessionId(0);
+
+/// The session of this name or, while its events cannot be stored, one that begins in this directory.
+fn session_in(
+    store: &Store,
+    session: &SessionRef,
+    directory: &str,
+) -> Result<Option<KnownSession>, StoreError> {
+    if let Some(known) = store.known_session(session)? {
+        return Ok(Some(known));
+    }
+    let project = store.project_at(&locate(Path::new(directory)))?;
+    Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
+}
+
+/// Logs what is injected. If nothing can be stored, it is injected all the same: better twice than never.
+fn log(store: &mut Store, retrieval: &Retrieval) -> Result<(), StoreError> {
+    if retrieval.session == NEW_SESSION || store.read_only().is_some() {
+        return Ok(());
+    }
+    store.log_retrieval(retrieval)
 }
 
 impl Injection {

@@ -61,9 +61,6 @@ impl Limits {
     }
 }
 
-/// A session that has not begun: nothing was injected into it. Ids count from 1.
-pub const NEW_SESSION: SessionId = SessionId(0);
-
 /// A prompt of a session, as a hook sends it to the daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptRequest {
@@ -109,6 +106,7 @@ pub struct Explanation {
 #[derive(Debug)]
 pub struct Submitted<'a> {
     pub session: &'a SessionRef,
+    pub directory: &'a str,
     /// Redacted.
     pub text: &'a str,
     /// The host's limit, in tokens.
@@ -126,20 +124,20 @@ pub fn submit(
     settings: &Settings,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    let &Submitted { session, text, room, at, began } = submitted;
+    let &Submitted { session, directory, text, room, at, began } = submitted;
     let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
     let wants_notes = settings.memory.notes_source().is_some();
     if !wants_memories && !wants_notes {
         return Ok(None);
     }
-    let Some(known) = store.known_session(session)? else { return Ok(None) };
+    let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
     if !wants_memories && store.untold_notes(known.id)?.is_empty() {
         return Ok(None);
     }
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon: an answer that came too late was not injected.
-    store.log_retrieval(&injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
+    super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
     Ok(Some(injection))
 }
 

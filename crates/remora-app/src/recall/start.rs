@@ -24,19 +24,28 @@ pub struct Reader<'a> {
     pub command: &'a str,
 }
 
-/// What a session gets at its start, logged. `source` says how it starts, in the host's word.
+/// A session that starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Starting<'a> {
+    pub session: &'a SessionRef,
+    pub directory: &'a str,
+    /// How, in the host's word.
+    pub source: &'a str,
+}
+
+/// What a session gets at its start, logged.
 pub fn begin(
     store: &mut Store,
-    session: &SessionRef,
-    source: &str,
+    starting: Starting<'_>,
     settings: &Settings,
     reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    let Some(session) = store.known_session(session)? else { return Ok(None) };
+    let Starting { session, directory, source } = starting;
+    let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
     // Compaction empties the context, and so does the user who clears it: what was injected before is gone.
-    if matches!(source, "compact" | "clear") {
+    if matches!(source, "compact" | "clear") && store.read_only().is_none() {
         store.begin_epoch(session.id, now)?;
     }
     let Some(part) = part(source, session) else { return Ok(None) };
@@ -44,7 +53,7 @@ pub fn begin(
     let Some(injection) = context(store, session.project, part, settings, reader, now)? else {
         return Ok(None);
     };
-    store.log_retrieval(&injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
+    super::log(store, &injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
     Ok(Some(injection))
 }
 

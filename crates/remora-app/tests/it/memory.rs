@@ -94,8 +94,7 @@ impl World {
         let session = SessionRef { host: Host::ClaudeCode, id: name };
         start::begin(
             &mut self.store,
-            &session,
-            "startup",
+            start::Starting { session: &session, directory: "/nowhere", source: "startup" },
             settings,
             start::Reader { command: "remora", limit: 2_000 },
             now,

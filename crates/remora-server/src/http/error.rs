@@ -122,6 +122,7 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Busy => Self::Unavailable("the database is busy"),
             StoreError::DiskFull => Self::Unavailable("the disk is full"),
+            StoreError::ReadOnly { .. } => Self::Unavailable("the disk is full or cannot be written"),
             StoreError::Closed => Self::Unavailable("the daemon is ending"),
             other => Self::Internal(other.to_string()),
         }

@@ -5,7 +5,7 @@ use remora_core::event::{Body, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{Batch, EventRow, Failure, HostProcess, Record, Store, StoreError, Which};
+use remora_store::{Batch, EventRow, Failure, HostProcess, ReadOnly, Record, Store, StoreError, Which};
 use remora_sys::process::Identity;
 
 use uuid::Uuid;
@@ -240,7 +240,7 @@ fn a_newer_schema_is_read_and_never_written() {
     two_turns(&world, "a");
     world.sql("PRAGMA user_version = 99");
     let mut store = world.open();
-    assert_eq!(store.newer_schema(), Some(99));
+    assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(99)));
     assert_eq!(store.counts().unwrap().pending, 6);
     assert!(matches!(
         store.claim("me", 1, Duration::ZERO, Time::now()),

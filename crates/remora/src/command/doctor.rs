@@ -10,7 +10,7 @@ use remora_client::presence;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
 use remora_store::backup::{Backup, LastCheck, Restored, last_check};
-use remora_store::{Backlog, Store, pause, problems, spool};
+use remora_store::{Backlog, ReadOnly, Store, StoreError, pause, problems, spool};
 use remora_sys::file::doubtful_file_system;
 use serde::Serialize;
 
@@ -123,14 +123,16 @@ fn database(app: &App) -> Check {
         Ok(store) => store,
         Err(error) => return wrong(name, &error.into()),
     };
-    if let Some(found) = store.newer_schema() {
-        let message = format!("schema {found} was made by a newer Remora; reading only");
-        return Check {
-            name,
-            state: State::Wrong,
-            message,
-            hint: Some("update `remora`; events wait in the spool".into()),
-        };
+    match store.read_only() {
+        None => {}
+        Some(ReadOnly::NewerSchema(found)) => {
+            let message = format!("schema {found} was made by a newer Remora; reading only");
+            let hint = "update `remora`; events wait in the spool";
+            return wrong(name, &CliError::internal(message).hint(hint));
+        }
+        Some(ReadOnly::Disk) => {
+            return wrong(name, &StoreError::ReadOnly { path: app.dir.database() }.into());
+        }
     }
     match store.integrity_problems() {
         Ok(problems) if problems.is_empty() => good(name, "sound"),

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use anstyle::Style;
-use remora_app::recall::prompt::{Explained, Explanation, NEW_SESSION, PromptRequest};
+use remora_app::recall::NEW_SESSION;
+use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::{Candidate, Fate};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;

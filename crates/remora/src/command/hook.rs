@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use remora_app::capture::{self, Report, Taken};
 use remora_app::recall::prompt::Submitted;
-use remora_app::recall::start::Reader;
+use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
 use remora_client::Daemon;
 use remora_client::control::{self, Message};
@@ -99,9 +99,16 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
         Taken::Record(mut record) => {
             record.host_process = HostProcess::of_this_hook();
             let mut delivered = deliver(dir, &settings, &record, &fate);
-            if let Ok(store) = &mut delivered
-                && let Some(answer) = answer(dir, store, &record, &settings, began)
-            {
+            let answered = match &mut delivered {
+                Ok(store) => answer(dir, store, &record, &settings, began),
+                // What is known can be read, even if nothing can be stored.
+                Err(_) if is_asking(&record) => match Store::open_to_ask(dir) {
+                    Ok(Some(store)) => answer(dir, &mut ManuallyDrop::new(store), &record, &settings, began),
+                    Ok(None) | Err(_) => None,
+                },
+                Err(_) => None,
+            };
+            if let Some(answer) = answered {
                 print(&answer);
             }
             // Last, so that the daemon answers before it works. If no time is left, the next hook pokes it. It is poked
@@ -241,6 +248,11 @@ fn tidy(dir: &DataDir, store: &Store) {
     }
 }
 
+/// Whether its host waits for an answer.
+fn is_asking(record: &Record) -> bool {
+    matches!(record.captured.event().body, Body::SessionStarted { .. } | Body::PromptSubmitted { .. })
+}
+
 /// The answer to a host, if there is something to inject.
 fn answer(
     dir: &DataDir,
@@ -255,12 +267,13 @@ fn answer(
     match &event.body {
         Body::SessionStarted { source } => {
             let reader = Reader { limit: room, command: &env::command() };
-            let begin = || recall::start::begin(store, session, source, settings, reader, record.at);
+            let starting = Starting { session, directory: &event.cwd, source };
+            let begin = || recall::start::begin(store, starting, settings, reader, record.at);
             rendered(session.host, Moment::SessionStart, guarded(dir, begin))
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::of(dir);
-            let submitted = Submitted { session, text, room, at: record.at, began };
+            let submitted = Submitted { session, directory: &event.cwd, text, room, at: record.at, began };
             let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))
         }

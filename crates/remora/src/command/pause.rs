@@ -3,6 +3,7 @@ use std::path::Path;
 use clap::Args;
 use remora_app::project_named;
 use remora_core::time::Time;
+use remora_store::ReadOnly;
 use remora_store::locate;
 use remora_store::pause::{self, Pause, PausedProject};
 
@@ -67,7 +68,7 @@ pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
     if paused != before && app.dir.database().exists() {
         let mut store = app.open()?;
         // A database of a newer Remora is observed by that one.
-        if store.newer_schema().is_none() {
+        if !matches!(store.read_only(), Some(ReadOnly::NewerSchema(_))) {
             store.skip_transcripts(|root| before.covers(root) && !paused.covers(root))?;
         }
     }

@@ -1,7 +1,8 @@
 //! What hosts are answered, in the form each of them reads, however much there is to tell.
 
 use remora_app::Engine;
-use remora_app::recall::prompt::{self, NEW_SESSION, PromptRequest};
+use remora_app::recall::NEW_SESSION;
+use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
 use remora_core::context;
 use remora_core::host::Host;

@@ -181,8 +181,11 @@ fn on_small_disk(world: &World, size: &str, script: &str) -> Option<Ran> {
     fs::create_dir_all(&small).unwrap();
     let mut command = mounting_shell(&format!("mount -t tmpfs -o size={size} tmpfs \"$SMALL\"\n{script}"));
     command.env("SMALL", &small).env("REMORA", env!("CARGO_BIN_EXE_remora"));
-    command.env("REMORA_DAEMON_AUTOSTART", "false");
-    command.env("REMORA_DATA_DIR", small.join("data")).env("HOME", world.path("home"));
+    command.env("REMORA_DAEMON_AUTOSTART", "false").env("REMORA_MEMORY_AUTO_RETRIEVE_MS", "1000");
+    command
+        .env("PROJECT", world.project())
+        .env("REMORA_DATA_DIR", small.join("data"))
+        .env("HOME", world.path("home"));
     command.env("TMPDIR", world.path("home")).env("MESSAGE", world.tool("t1").to_string());
     let started = std::time::Instant::now();
     let output = command.output().unwrap();
@@ -236,6 +239,95 @@ fn a_full_disk_loses_no_event_while_the_reserve_lasts() {
     let status = fs::read_to_string(world.path("home/freed")).unwrap();
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["counts"]["pending"], 60, "{status}");
+}
+
+/// However little room is left, each event is in the database, the spool or the reserve.
+#[test]
+fn no_fill_level_of_a_disk_loses_an_event() {
+    let world = World::new();
+    let script = r#"
+        level=0
+        while [ $level -le 40 ]; do
+            "$REMORA" status >/dev/null
+            ! dd if=/dev/zero of="$SMALL/filler" bs=4k >/dev/null 2>&1 || exit 98
+            truncate -s -$((level * 4096)) "$SMALL/filler"
+            n=100
+            while [ $n -lt 110 ]; do
+                printf %s "$MESSAGE" | sed "s/t1/t$level-$n/g" | "$REMORA" hook claude-code
+                n=$((n + 1))
+            done
+            rm "$SMALL/filler"
+            level=$((level + 1))
+        done
+        "$REMORA" status --json >"$HOME/freed"
+    "#;
+    let Some(ran) = on_small_disk(&world, "24m", script) else { return };
+    assert!(ran.output.stdout.is_empty(), "{:?}", ran.output);
+    let status = fs::read_to_string(world.path("home/freed")).unwrap();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["counts"]["pending"], 410, "{status}");
+    assert_eq!(status["spool"]["lost"], 0, "{status}");
+}
+
+/// A session from start to end, as JSON lines for a script that sends them.
+fn session_about_zebras(world: &World) -> String {
+    let events = [
+        ("SessionStart", json!({"source": "startup"})),
+        ("UserPromptSubmit", json!({"prompt": "Why does the zebra parser fail on tabs?"})),
+        (
+            "Stop",
+            json!({"last_assistant_message": "The zebra parser failed on tabs because the column counter \
+                assumed a width of one; it now expands tabs to eight columns."}),
+        ),
+    ];
+    let lines = events.map(|(event, more)| world.message(event, &more).to_string());
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_disk_that_takes_nothing_still_searches_and_injects() {
+    for (spoil, log) in [
+        ("mount -o remount,ro \"$SMALL\"", "empty"),
+        ("mount -o remount,ro \"$SMALL\"", "full"),
+        ("! dd if=/dev/zero of=\"$SMALL/filler\" bs=4k >/dev/null 2>&1 || exit 98", "empty"),
+    ] {
+        let world = World::new();
+        fs::create_dir_all(world.path("home")).unwrap();
+        fs::write(world.path("home/session"), session_about_zebras(&world)).unwrap();
+        // A process that was killed leaves the log behind, and no index of it.
+        let leave_log = if log == "full" {
+            r#"printf %s "$MESSAGE" | "$REMORA" hook claude-code; rm "$SMALL"/data/*-shm; test -s "$SMALL"/data/*-wal"#
+        } else {
+            ":"
+        };
+        let script = format!(
+            r#"
+            while read -r line; do printf %s "$line" | "$REMORA" hook claude-code; done <"$HOME/session"
+            "$REMORA" queue drain >/dev/null
+            {leave_log}
+            {spoil}
+            cd "$PROJECT"
+            "$REMORA" search zebra >"$HOME/found" 2>"$HOME/talk"
+            "$REMORA" status --json >"$HOME/status" 2>/dev/null
+            ! "$REMORA" save "a note" 2>"$HOME/refused" || exit 97
+            ! "$REMORA" doctor >"$HOME/doctor" || exit 96
+            sed "s/session-one/session-two/g" "$HOME/session" >"$HOME/next"
+            while read -r line; do printf %s "$line" | "$REMORA" hook claude-code; done <"$HOME/next"
+        "#
+        );
+        let Some(ran) = on_small_disk(&world, "24m", &script) else { return };
+        let home = |name: &str| fs::read_to_string(world.path(&format!("home/{name}"))).unwrap();
+        assert!(home("found").contains("assumed a width of one"), "{}", home("found"));
+        assert!(home("talk").contains("reading only"), "{}", home("talk"));
+        assert!(home("refused").contains("can only be read"), "{}", home("refused"));
+        assert!(home("doctor").contains("can only be read"), "{}", home("doctor"));
+        let status: serde_json::Value = serde_json::from_str(&home("status")).unwrap();
+        assert_eq!(status["counts"]["observations"], 1, "{status}");
+        assert_eq!(status["database"]["ok"], false, "{status}");
+        let injected = String::from_utf8_lossy(&ran.output.stdout);
+        let told = injected.matches("assumed a width of one").count();
+        assert!(told >= 2, "once at the start and once with the prompt: {injected}");
+    }
 }
 
 #[test]
