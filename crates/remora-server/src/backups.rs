@@ -1,7 +1,5 @@
 //! A backup and a check of the database every day, when nobody waits for the daemon; and the way back from damage.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +7,8 @@ use remora_app::backup;
 use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
-use remora_store::{DataDir, StoreError, log, problems};
+use remora_store::files::Files;
+use remora_store::{DataDir, Store, StoreError, log, problems};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -24,7 +23,8 @@ const MOST_BUSY: Duration = Duration::from_hours(2);
 const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
-    let opened = inode(&shared.dir);
+    // The store is open, so all of its files are there.
+    let opened = Files::of(&shared.dir);
     let mut news = shared.news.subscribe();
     let mut checked = false;
     let mut busy_since = None;
@@ -36,8 +36,8 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             _ = news.changed() => false,
             _ = stop.changed() => return,
         };
-        if inode(&shared.dir) != opened {
-            rescue(&shared).await;
+        if !opened.are_those_of(&shared.dir) {
+            rescue(&shared, opened).await;
             shared.damage.notify_one();
             return;
         }
@@ -71,19 +71,25 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Tells the file that was opened from another one at the same path; `None` if it is gone or empty.
-fn inode(dir: &DataDir) -> Option<u64> {
-    fs::metadata(dir.database()).ok().filter(|file| file.len() > 0).map(|file| file.ino())
-}
-
-/// Saves what the open connection still has of a file that was deleted or replaced.
-async fn rescue(shared: &Shared) {
-    let saved = shared.writer.call(|store| remora_store::backup::make_from(store, Time::now())).await;
-    let outcome = match saved {
-        Ok(_) => "its contents were saved".to_owned(),
-        Err(error) => format!("its contents could not be saved: {error}"),
+/// Saves what the open connection still has of a database that was removed or replaced, or of its log.
+async fn rescue(shared: &Shared, opened: Files) {
+    let now = Files::of(&shared.dir);
+    let (what, saved) = if now.database != opened.database {
+        let save = |store: &mut Store| remora_store::backup::make_from(store, Time::now());
+        ("the database", shared.writer.call(save).await.map(drop))
+    } else if now.log.is_none() {
+        // Nobody has begun another one, so the old one is complete.
+        ("the log of the database", shared.writer.call(|store| store.empty_wal()).await)
+    } else if now.log != opened.log {
+        ("the log of the database", Err(StoreError::Busy))
+    } else {
+        ("the index of the log", Ok(()))
     };
-    problems::report(Some(&shared.dir), &format!("daemon: the database was removed or replaced; {outcome}"));
+    let outcome = match saved {
+        Ok(()) => "nothing is lost".to_owned(),
+        Err(error) => format!("what was stored last may be lost: {error}"),
+    };
+    problems::report(Some(&shared.dir), &format!("daemon: {what} was removed or replaced; {outcome}"));
 }
 
 /// Whether the next start of the daemon can restore the database.

@@ -67,7 +67,10 @@ impl Opening {
         // A disk that took nothing may take something now.
         let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
         if self.store.as_ref().is_none_or(has_to_open) {
-            self.store = Some(Store::open(&self.dir)?);
+            let store = Store::open(&self.dir)?;
+            // The daemon empties the log before it ends, unless the files are not its own any more.
+            store.leave_log()?;
+            self.store = Some(store);
         }
         self.store.as_mut().ok_or(StoreError::Closed)
     }

@@ -18,6 +18,7 @@ mod error;
 mod facts;
 mod feedback;
 mod file_since;
+pub mod files;
 mod hex;
 mod idempotency;
 mod ledger;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use crate::record::new_uuid;
@@ -11,10 +10,12 @@ use remora_core::event::{Body, Event, SessionRef, ToolUse};
 use remora_core::ids::{EventId, SessionId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::backup::{self, verify};
 use crate::data_dir::DataDir;
+use crate::files::Files;
 use crate::queue::Due;
 use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
@@ -36,7 +37,7 @@ pub struct Store {
     dir: DataDir,
     read_only: Option<ReadOnly>,
     /// The file that was opened. Known to processes that stay, under whom it may be replaced.
-    inode: Option<u64>,
+    files: Option<Files>,
     pub(crate) due: Due,
 }
 
@@ -62,7 +63,7 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), read_only: None, inode: None, due: Due::default() })
+        Ok(Self { db, dir: dir.clone(), read_only: None, files: None, due: Due::default() })
     }
 
     /// For a hook that only asks: `None` where nothing was captured yet.
@@ -73,7 +74,7 @@ impl Store {
         let ask = || {
             let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
             schema::check(&db)?;
-            Ok(Self { db, dir: dir.clone(), read_only: None, inode: None, due: Due::default() })
+            Ok(Self { db, dir: dir.clone(), read_only: None, files: None, due: Due::default() })
         };
         or_to_read(dir, ask()).map(Some)
     }
@@ -109,8 +110,8 @@ impl Store {
             let reason = format!("tables are missing: {}", missing.join(", "));
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
-        let inode = fs::metadata(dir.database()).ok().map(|file| file.ino());
-        let mut store = Self { db, dir: dir.clone(), read_only, inode, due: Due::default() };
+        let files = Some(Files::of(dir));
+        let mut store = Self { db, dir: dir.clone(), read_only, files, due: Due::default() };
         if store.read_only.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
             store.take_in_spool();
@@ -134,7 +135,10 @@ impl Store {
 
     pub(crate) fn writable(&mut self) -> Result<&mut Connection, StoreError> {
         match self.read_only {
-            None => Ok(&mut self.db),
+            None => {
+                self.check_in_place()?;
+                Ok(&mut self.db)
+            }
             Some(ReadOnly::NewerSchema(found)) => {
                 Err(StoreError::Schema { age: SchemaAge::Newer, found, known: schema::VERSION })
             }
@@ -237,6 +241,12 @@ impl Store {
         Ok(self.db.execute_batch("PRAGMA shrink_memory")?)
     }
 
+    /// Leaves the write-ahead log as it is when this store is closed. A process whose files were replaced would copy back, and
+    /// remove, a log that is another's by now.
+    pub fn leave_log(&self) -> Result<(), StoreError> {
+        Ok(self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)?)
+    }
+
     /// Empties the write-ahead log, for a process that is about to end.
     pub fn empty_wal(&self) -> Result<(), StoreError> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
@@ -257,15 +267,11 @@ impl Store {
     /// An open connection can store events in a file that was emptied or removed: its log still takes them. They would be
     /// gone with the next process, so this is asked before events are taken from where they are safe.
     fn check_in_place(&self) -> Result<(), StoreError> {
-        let path = self.dir.database();
-        let is_opened = |file: &fs::Metadata| self.inode.is_none_or(|inode| inode == file.ino());
-        match fs::metadata(&path) {
-            Ok(file) if file.len() > 0 && is_opened(&file) => Ok(()),
-            _ => {
-                let reason = "the file was removed, emptied or replaced".to_owned();
-                Err(StoreError::Damaged { path, reason })
-            }
+        if self.files.is_none_or(|files| files.are_those_of(&self.dir)) {
+            return Ok(());
         }
+        let reason = "a file of it was removed, emptied or replaced".to_owned();
+        Err(StoreError::Damaged { path: self.dir.database(), reason })
     }
 
     fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
@@ -305,7 +311,7 @@ fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store,
                 let db = connection::open_to_read(&dir.database())?;
                 schema::check(&db)?;
                 let read_only = Some(ReadOnly::Disk);
-                Ok(Store { db, dir: dir.clone(), read_only, inode: None, due: Due::default() })
+                Ok(Store { db, dir: dir.clone(), read_only, files: None, due: Due::default() })
             };
             read().map_err(|_: StoreError| error)
         }

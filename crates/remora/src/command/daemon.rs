@@ -38,6 +38,8 @@ enum Action {
 
 /// How long a daemon may take to come or go.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A daemon that ran for this long met another damage, not the same again.
+const BETWEEN_DAMAGES: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     match arguments.action {
@@ -64,9 +66,12 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
         let dir = app.dir.clone();
         daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))
     };
+    let mut began = Instant::now();
     let mut end = run()?;
-    // Once: a database that is damaged again at once needs a person.
-    if end == End::Damaged {
+    // A database that is damaged again at once needs a person.
+    let mut is_first = true;
+    while end == End::Damaged && (is_first || began.elapsed() > BETWEEN_DAMAGES) {
+        (is_first, began) = (false, Instant::now());
         end = run()?;
     }
     if !detached {

@@ -307,3 +307,25 @@ fn a_database_deleted_under_a_running_daemon_loses_nothing() {
     let found = world.json(&["search", "harbour", "--all"]);
     assert!(found.to_string().contains("harbour?"), "{found}");
 }
+
+/// The index of the log holds the locks: with two of them, the daemon and a hook would write over each other.
+#[test]
+fn an_index_deleted_under_a_running_daemon_loses_nothing() {
+    let background = Background::new();
+    let world = &background.world;
+    background.command(&["daemon", "start"]).output().unwrap();
+    turn(world, "one", 1, |message| world.hook(message));
+    fs::remove_file(world.data().join("remora.db-shm")).unwrap();
+    turn(world, "one", 2, |message| world.hook(message));
+    turn(world, "two", 1, |message| world.hook(message));
+    let observed = || {
+        let status = world.remora(&["status", "--json"]);
+        let status = serde_json::from_slice::<Value>(&status.stdout).unwrap_or_default();
+        status["counts"]["prompts"] == 3 && status["counts"]["pending"] == 0
+    };
+    background.wait_quietly("memory of every turn", observed);
+    let verified = world.json(&["verify"]);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let log = world.text(&["logs"]);
+    assert!(log.contains("the index of the log was removed or replaced; nothing is lost"), "{log}");
+}

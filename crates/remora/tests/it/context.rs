@@ -265,6 +265,7 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
     let prompt = "Why is the staging database of Sunday night copied from production by cron?";
     let is_locked = || {
         let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+        db.busy_timeout(std::time::Duration::ZERO).unwrap();
         db.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
     };
     for (name, session) in [("-STOP", "two"), ("-KILL", "three")] {
@@ -280,7 +281,11 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
             (0..5).find_map(|attempt| told_with(world, &format!("{session}{attempt}"), prompt)).unwrap();
         assert!(told.contains("The staging database is copied"), "{name}: {told}");
         let log = world.json(&["retrievals"]);
-        assert!(log[0]["degraded"].is_string(), "{name}: it says what was missing: {log}");
+        assert!(
+            log[0]["degraded"].is_string(),
+            "{name}: it says what was missing: {log} {}",
+            world.text(&["logs"])
+        );
     }
 }
 

@@ -1,0 +1,37 @@
+//! Which files a database consists of, to notice when they are removed or replaced under a process that has them open.
+//!
+//! Such a process still sees the old files and believes that all is well, while others see the new ones. What it stored would
+//! be lost, and without the index of the log, which holds the locks, two could write at once.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::data_dir::DataDir;
+
+/// The inodes of the files. `None`: absent or, in case of the database, empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Files {
+    pub database: Option<u64>,
+    pub log: Option<u64>,
+    pub index: Option<u64>,
+}
+
+impl Files {
+    pub fn of(dir: &DataDir) -> Self {
+        let path = dir.database();
+        let inode =
+            |extension: &str| fs::metadata(path.with_extension(extension)).ok().map(|file| file.ino());
+        let database = fs::metadata(&path).ok().filter(|file| file.len() > 0).map(|file| file.ino());
+        Self { database, log: inode("db-wal"), index: inode("db-shm") }
+    }
+
+    /// Whether these are still the files, if they were all there.
+    pub fn are_those_of(self, dir: &DataDir) -> bool {
+        let now = Self::of(dir);
+        let same = |then: Option<u64>, now: Option<u64>| then.is_none() || then == now;
+        now.database.is_some()
+            && same(self.database, now.database)
+            && same(self.log, now.log)
+            && same(self.index, now.index)
+    }
+}
