@@ -70,7 +70,11 @@ pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery
         let (newest, skipped) = backup::newest_sound(dir)?;
         (newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped)
     };
-    let restored = backup::restore(dir, &from, now)?;
+    finish(dir, backup::restore(dir, &from, now)?, skipped, now)
+}
+
+/// Takes in the spool and notes what happened.
+fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) -> Result<Recovery, AppError> {
     let is_sound = |path: &PathBuf| backup::verify(path).is_ok_and(|verified| verified.is_sound());
     let can_go_back = restored.set_aside.as_ref().is_some_and(is_sound);
     let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
@@ -92,10 +96,14 @@ pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, A
     let was_damaged = backup::last_check(dir).is_some_and(|check| !check.problems.is_empty());
     let verified =
         if was_damaged { backup::verify(&dir.database())? } else { backup::verify_briefly(&dir.database())? };
-    if !verified.is_lost() {
+    let is_lost = verified.is_lost();
+    if !is_lost && !verified.is_index_alone() {
         return Ok(None);
     }
     let problem = verified.problems.into_iter().next().unwrap_or_default();
+    if !is_lost {
+        return Ok(Some((finish(dir, backup::repair(dir, now)?, Vec::new(), now)?, problem)));
+    }
     match restore(dir, None, now) {
         Ok(recovery) => Ok(Some((recovery, problem))),
         // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
@@ -106,7 +114,8 @@ pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, A
 
 /// Whether a backup would take the place of the database if the daemon started now, and there is one that can.
 pub fn is_recoverable(dir: &DataDir) -> Result<bool, StoreError> {
-    Ok(backup::verify(&dir.database())?.is_lost() && backup::newest_sound(dir)?.0.is_some())
+    let verified = backup::verify(&dir.database())?;
+    Ok(verified.is_index_alone() || verified.is_lost() && backup::newest_sound(dir)?.0.is_some())
 }
 
 /// What `remora doctor` says of backups.

@@ -151,7 +151,12 @@ pub(crate) fn recover(dir: &DataDir) {
         Ok(None) => {}
         Ok(Some((recovery, problem))) => {
             let name = recovery.restored.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let reason = format!("daemon: the database was damaged ({problem}); restored from {name}");
+            let how = if recovery.restored.set_aside.as_ref() == Some(&recovery.restored.from) {
+                "its records are all there, the search index is made anew".to_owned()
+            } else {
+                format!("restored from {name}")
+            };
+            let reason = format!("daemon: the database was damaged ({problem}); {how}");
             problems::report(Some(dir), &reason);
         }
         Err(error) => {

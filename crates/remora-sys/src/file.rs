@@ -27,6 +27,12 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Bytes that can still be written to the disk of a directory.
+pub fn free_space(directory: &Path) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(directory)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
 /// Replaces a private file in one step: readers see the old one or the new one, whole. When this returns, the new one
 /// survives a power cut. Two processes that may replace the same file at the same time need a lock.
 pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {

@@ -17,7 +17,7 @@ use remora_store::{DataDir, Record, Store, locate};
 
 /// A store with a memory in it.
 pub(crate) struct World {
-    _temp: tempfile::TempDir,
+    _temp: Option<tempfile::TempDir>,
     pub(crate) store: Store,
     pub(crate) searcher: Searcher,
     pub(crate) embedder: Embedder,
@@ -27,8 +27,14 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
-        let store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
-        Self { _temp: temp, store, searcher: Searcher::new(), embedder: Embedder::new(), turns: 0 }
+        let world = Self::at(&DataDir::new(temp.path().join("data")));
+        Self { _temp: Some(temp), ..world }
+    }
+
+    /// In a directory that is the caller's.
+    pub(crate) fn at(dir: &DataDir) -> Self {
+        let store = Store::open(dir).unwrap();
+        Self { _temp: None, store, searcher: Searcher::new(), embedder: Embedder::new(), turns: 0 }
     }
 
     /// What a hook stores.

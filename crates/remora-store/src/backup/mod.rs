@@ -2,10 +2,12 @@
 //!
 //! A backup is one file without a write-ahead log. It appears under its name only after it was verified.
 
+mod repair;
 mod restore;
 mod rotation;
 pub(crate) mod verify;
 
+pub use repair::repair;
 pub use restore::{Restored, newest_sound, restore};
 pub use rotation::rotate;
 pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify, verify_briefly};
@@ -28,6 +30,9 @@ use crate::{Store, StoreError, connection, store};
 /// Pages a step, 2 MB. Hooks read and write between steps and during them; the pause leaves the disk to them.
 const STEP_PAGES: i32 = 512;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// What must be left of a disk after a backup.
+const LEFT_FREE: u64 = 16 << 20;
 
 /// How a name writes the time: as ISO 8601, without colons, which some programs take for a host or a drive.
 const NAME: &str = "remora-%Y-%m-%dT%H%M%SZ.db";
@@ -80,8 +85,9 @@ fn make_in_folder(source: &Connection, dir: &DataDir, now: Time) -> Result<Backu
     Ok(Backup { path, made_at: now, bytes, before_migration: false })
 }
 
-fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
+pub(crate) fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
     let building = with_suffix(path, ".new");
+    ensure_room(source, path)?;
     let made = copy(source, &building)
         .and_then(|()| verify(&building))
         .and_then(|verified| match verified.problems.first() {
@@ -96,6 +102,18 @@ fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, 
     let verified = made?;
     sync_folder(path)?;
     Ok(Verified { path: path.to_owned(), ..verified })
+}
+
+/// A copy that would fill the disk is not begun: the space belongs to the user, and to the next events.
+fn ensure_room(source: &Connection, path: &Path) -> Result<(), StoreError> {
+    let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+    let bytes: u64 = source.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match remora_sys::file::free_space(folder) {
+        Ok(free) if free < bytes + LEFT_FREE => Err(StoreError::DiskFull),
+        // Where nobody can say how much there is, it is tried.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Copies one moment of the source into a new private file, and brings it to the disk. The open read transaction keeps

@@ -1,6 +1,6 @@
 //! The way back: a backup becomes the database, and what was there is set aside.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -38,9 +38,7 @@ pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), Stor
 
 /// Puts a copy of the backup in the database's place. The caller holds the daemon's lock: no daemon has the database open.
 pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreError> {
-    // Hooks that find no database wait for this lock before they create one.
-    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
+    let _lock = lock(dir)?;
     if let Some(problem) = verify(from)?.problems.into_iter().next() {
         return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
     }
@@ -52,16 +50,35 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
     }
     built?;
     let held = hold_back_writers(&database);
+    let set_aside = put_in_place(dir, &building, held.as_ref(), now)?;
+    let known = list(dir)?.into_iter().find(|backup| backup.path == from);
+    let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
+    Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
+}
+
+/// Hooks that find no database wait for this lock before they create one.
+pub(super) fn lock(dir: &DataDir) -> Result<File, StoreError> {
+    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
+    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
+    Ok(lock)
+}
+
+/// Sets the database aside and gives a new one its name. Says where the old one is.
+pub(super) fn put_in_place(
+    dir: &DataDir,
+    building: &Path,
+    held: Option<&Connection>,
+    now: Time,
+) -> Result<Option<PathBuf>, StoreError> {
+    let database = dir.database();
     let set_aside = set_aside(&database, now)?;
-    fs::rename(&building, &database).map_err(StoreError::file(&database))?;
+    fs::rename(building, &database).map_err(StoreError::file(&database))?;
     sync_folder(&database)?;
     if held.is_some() {
         // Hooks that have opened the old file and wait for it give up and turn to the spool.
         thread::sleep(HOOK_LIMIT);
     }
-    let known = list(dir)?.into_iter().find(|backup| backup.path == from);
-    let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
-    Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
+    Ok(set_aside)
 }
 
 fn build(from: &Path, building: &Path) -> Result<(), StoreError> {
@@ -78,7 +95,7 @@ fn build(from: &Path, building: &Path) -> Result<(), StoreError> {
 /// Keeps hooks from storing an event in the file that is about to be set aside. A damaged file may not allow it, but then
 /// it takes no events either. When this connection closes, SQLite sees that its file has moved, and leaves the log of the new
 /// one alone.
-fn hold_back_writers(database: &Path) -> Option<Connection> {
+pub(super) fn hold_back_writers(database: &Path) -> Option<Connection> {
     let connection = database.exists().then(|| connection::open_for_owner(database))?.ok()?;
     connection.execute_batch("BEGIN IMMEDIATE").ok()?;
     Some(connection)

@@ -9,6 +9,7 @@ use remora_sys::file;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
+use super::repair;
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection, schema};
 
@@ -28,6 +29,9 @@ pub struct Verified {
     pub contents: Option<Contents>,
     /// Empty if it is sound.
     pub problems: Vec<String>,
+    /// Whether only what is made of the records is damaged, so that it can be made anew.
+    #[serde(skip)]
+    pub(super) derived_alone: bool,
 }
 
 impl Verified {
@@ -35,11 +39,9 @@ impl Verified {
         self.problems.is_empty()
     }
 
-    /// Whether only the full-text index is damaged, which `remora index rebuild` makes anew from the records.
+    /// Whether only the search index is damaged, which is made of the records.
     pub fn is_index_alone(&self) -> bool {
-        // As SQLite words them; a damaged page below the index is reported as a page, and counts as damage.
-        let is_index = |problem: &String| problem.starts_with("fts5: ") || problem.contains("FTS5 table");
-        !self.is_sound() && self.problems.iter().all(is_index)
+        !self.is_sound() && self.derived_alone
     }
 
     /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.
@@ -75,8 +77,14 @@ enum Depth {
 }
 
 fn look_at(path: &Path, depth: Depth) -> Result<Verified, StoreError> {
-    let mut verified =
-        Verified { path: path.to_owned(), bytes: 0, schema: 0, contents: None, problems: Vec::new() };
+    let mut verified = Verified {
+        path: path.to_owned(),
+        bytes: 0,
+        schema: 0,
+        contents: None,
+        problems: Vec::new(),
+        derived_alone: false,
+    };
     match fs::metadata(path) {
         Err(error) if file::is_absent(&error) => verified.problems.push("there is no such file".to_owned()),
         Err(error) => return Err(StoreError::file(path)(error)),
@@ -117,6 +125,22 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
         verified.problems.push("the row hash_key is missing from the table meta".to_owned());
     }
     verified.contents = Some(contents(&db)?);
+    if depth == Depth::EveryPage && verified.schema == schema::VERSION {
+        let sql = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM documents_text_docsize)";
+        let (documents, known): (i64, i64) = db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if documents != known {
+            verified.problems.push(format!("fts5: the full text has {known} of {documents} documents"));
+        }
+    }
+    let is_derived = |problem: &String| repair::is_about_derived(&db, problem);
+    verified.derived_alone = verified.schema == schema::VERSION
+        && verified
+            .problems
+            .iter()
+            .map(is_derived)
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .all(|yes| yes);
     Ok(())
 }
 
@@ -136,10 +160,13 @@ pub(crate) fn tables(db: &Connection) -> Result<BTreeSet<String>, StoreError> {
 }
 
 fn contents(db: &Connection) -> Result<Contents, StoreError> {
-    let sql = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts WHERE deleted_at IS NULL),
-               (SELECT count(*) FROM observations WHERE deleted_at IS NULL),
-               (SELECT max(last_activity_at) FROM sessions)";
-    Ok(db.query_row(sql, [], |row| {
+    // The schema before this one deletes rows instead of marking them.
+    let live = if schema::version(db)? == schema::VERSION { "WHERE deleted_at IS NULL" } else { "" };
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts {live}),
+             (SELECT count(*) FROM observations {live}), (SELECT max(last_activity_at) FROM sessions)"
+    );
+    Ok(db.query_row(&sql, [], |row| {
         Ok(Contents {
             sessions: row.get(0)?,
             prompts: row.get(1)?,

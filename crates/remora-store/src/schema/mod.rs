@@ -58,16 +58,21 @@ pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
     }
     set_aside_old_wal(&database)?;
     let building = database.with_extension("db.new");
-    for leftover in [building.clone(), with_suffix(&building, "-wal"), with_suffix(&building, "-shm")] {
+    create_at(&building)?;
+    fs::rename(&building, &database).map_err(StoreError::file(database))
+}
+
+/// Makes an empty database in a new private file. What was left there by an earlier attempt is removed.
+pub(crate) fn create_at(building: &Path) -> Result<(), StoreError> {
+    for leftover in [building.to_owned(), with_suffix(building, "-wal"), with_suffix(building, "-shm")] {
         let _ = fs::remove_file(leftover);
     }
-    private_file().create_new(true).write(true).open(&building).map_err(StoreError::file(&building))?;
-    let mut connection = connection::open_to_build(&building)?;
+    private_file().create_new(true).write(true).open(building).map_err(StoreError::file(building))?;
+    let mut connection = connection::open_to_build(building)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     build(&transaction)?;
     transaction.commit()?;
-    finish(connection, &building)?;
-    fs::rename(&building, &database).map_err(StoreError::file(database))
+    finish(connection, building)
 }
 
 fn build(db: &Connection) -> Result<(), StoreError> {
@@ -178,12 +183,7 @@ fn rewrite_content_hashes(db: &Connection) -> Result<(), StoreError> {
 fn backup(connection: &Connection, dir: &DataDir) -> Result<(), StoreError> {
     create_private_dir(&dir.backups()).map_err(StoreError::file(dir.backups()))?;
     let path = dir.backups().join(format!("before-schema-{VERSION}-{}.db", seconds_now()));
-    private_file().create(true).truncate(true).write(true).open(&path).map_err(StoreError::file(&path))?;
-    let mut copy = connection::open_to_build(&path)?;
-    let pages = 1000;
-    let pause = std::time::Duration::ZERO;
-    rusqlite::backup::Backup::new(connection, &mut copy)?.run_to_completion(pages, pause, None)?;
-    finish(copy, &path)
+    crate::backup::make_at(connection, dir, &path).map(drop)
 }
 
 /// A file that was built without waiting for the disk is on the disk when this returns.

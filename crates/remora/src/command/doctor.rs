@@ -201,6 +201,10 @@ fn recovery(app: &App, is_sound: bool) -> Option<Check> {
         None if Time::now().since(restored_at) > NEWS => return None,
         None => None,
     };
+    if set_aside.as_ref() == Some(&from) {
+        let message = "the search index was damaged and is made anew; nothing is lost".to_owned();
+        return Some(Check { name, state: State::Note, message, hint });
+    }
     let message = format!("the database was restored from {}{}", from.display(), lost.unwrap_or_default());
     Some(Check { name, state: State::Note, message, hint })
 }

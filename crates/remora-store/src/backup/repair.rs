@@ -1,0 +1,86 @@
+//! A database whose records are all readable gets new derived tables: full text, documents and vectors are made of the records
+//! again, so nothing is lost, and no backup is needed.
+
+use std::fs;
+use std::path::Path;
+
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::restore::{self, Restored};
+use super::{remove_with_logs, verify, with_suffix};
+use crate::data_dir::DataDir;
+use crate::{StoreError, connection, schema};
+
+/// Tables that are made of others.
+fn is_derived(table: &str) -> bool {
+    table.starts_with("documents") || table == "vectors"
+}
+
+/// Whether a problem, as SQLite words it, is about derived tables alone, or about an index.
+pub(super) fn is_about_derived(db: &Connection, problem: &str) -> rusqlite::Result<bool> {
+    for line in problem.lines() {
+        // Pages that belong to nobody are what damage elsewhere leaves behind.
+        let is_harmless =
+            line.starts_with("***") || line.starts_with("Page ") && line.ends_with("never used");
+        let is_text = line.starts_with("fts5: ") || line.contains("FTS5 table");
+        if !(is_harmless || is_text || is_tree_derived(db, line)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// `Tree 12 page 34: …` names the first page of a table or an index.
+fn is_tree_derived(db: &Connection, line: &str) -> rusqlite::Result<bool> {
+    let root = line.strip_prefix("Tree ").and_then(|rest| rest.split(' ').next()?.parse::<i64>().ok());
+    let Some(root) = root else { return Ok(false) };
+    let sql = "SELECT type, tbl_name FROM sqlite_schema WHERE rootpage = ?1";
+    let found = db.query_row(sql, [root], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+    Ok(found.optional()?.is_some_and(|(kind, table)| kind == "index" || is_derived(&table)))
+}
+
+/// Copies the records into a new database and puts it in the place of the old one. The caller holds the daemon's lock.
+pub fn repair(dir: &DataDir, now: Time) -> Result<Restored, StoreError> {
+    let _lock = restore::lock(dir)?;
+    let database = dir.database();
+    // From here on hooks turn to the spool: what they stored after the copy would be lost.
+    let held = restore::hold_back_writers(&database);
+    let building = with_suffix(&database, ".repairing");
+    let built = build(&database, &building);
+    if built.is_err() {
+        remove_with_logs(&building);
+    }
+    built?;
+    let set_aside = restore::put_in_place(dir, &building, held.as_ref(), now)?;
+    let from = set_aside.clone().unwrap_or(database);
+    Ok(Restored { from, made_at: None, restored_at: now, set_aside })
+}
+
+fn build(database: &Path, building: &Path) -> Result<(), StoreError> {
+    remove_with_logs(building);
+    schema::create_at(building)?;
+    let db = connection::open_to_build(building)?;
+    db.execute("ATTACH ?1 AS old", [database.to_string_lossy()])?;
+    db.execute_batch("PRAGMA foreign_keys = OFF; BEGIN")?;
+    let tables = schema::tables()?.iter().filter(|table| !is_derived(table) && !table.starts_with("sqlite_"));
+    for table in tables {
+        db.execute_batch(&format!(
+            "DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}"
+        ))
+        .map_err(StoreError::in_database(database))?;
+    }
+    db.execute_batch(
+        "DELETE FROM main.sqlite_sequence;
+         INSERT INTO main.sqlite_sequence SELECT * FROM old.sqlite_sequence;
+         INSERT OR REPLACE INTO main.meta (key, value) VALUES ('documents_missing', x'01');
+         UPDATE main.meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+         COMMIT; DETACH old;",
+    )
+    .map_err(StoreError::in_database(database))?;
+    db.close().map_err(|(_, error)| StoreError::from(error))?;
+    match verify(building)?.problems.into_iter().next() {
+        Some(problem) => Err(StoreError::Damaged { path: building.to_owned(), reason: problem }),
+        None => fs::File::open(building).and_then(|file| file.sync_all()).map_err(StoreError::file(building)),
+    }
+}
