@@ -19,6 +19,7 @@ use remora_app::recall::{self, Injection};
 use remora_client::Daemon;
 use remora_client::control::{self, Message};
 use remora_client::launch;
+use remora_core::context::More;
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
@@ -254,7 +255,7 @@ fn answer(
     let room = response::room(session.host)?;
     match &event.body {
         Body::SessionStarted { source } => {
-            let reader = Reader { limit: room, command: &env::command() };
+            let reader = Reader { limit: room, more: More::Commands(&env::command()) };
             let begin = || recall::start::begin(store, session, source, settings, reader, record.at);
             rendered(session.host, Moment::SessionStart, guarded(dir, begin))
         }
