@@ -10,6 +10,8 @@ mod guard;
 mod health;
 mod ingest;
 mod lists;
+mod mcp;
+mod memories;
 mod ports;
 mod project;
 mod routes;
@@ -28,6 +30,7 @@ use axum::extract::Request;
 use axum::{Router, middleware};
 use remora_app::AppError;
 use remora_core::time::Time;
+use remora_mcp::Endpoint;
 use remora_store::Store;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
@@ -38,6 +41,7 @@ pub(crate) use serve::Opened;
 use crate::shared::Shared;
 use error::ApiError;
 use guard::Guard;
+use mcp::Memory;
 use routes::Routes;
 
 /// What every request can reach.
@@ -49,6 +53,7 @@ pub(crate) struct Http {
     /// How much may be on its way into the store.
     room: Arc<Semaphore>,
     home: Option<PathBuf>,
+    mcp: Endpoint<Memory>,
 }
 
 impl std::fmt::Debug for Http {
@@ -93,6 +98,8 @@ fn all() -> Routes {
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())
+        .merge(mcp::router())
+        .merge(memories::router())
         .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())
