@@ -25,9 +25,10 @@ use crate::error::Result;
 ///   Codex         codex mcp add remora -- remora mcp
 ///   others        "command": "remora", "args": ["mcp"]
 ///
-/// The agent then has search, timeline, get_observations, get_session_summary, get_project_context and save_memory, about
-/// the project it was started in. It needs no daemon, and uses the daemon's search by meaning if one is running. It ends
-/// when its host closes standard input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
+/// The agent then has search, timeline, get_observations, get_session_summary,
+/// get_project_context and save_memory, about the project it was started in. It needs no daemon,
+/// and uses the daemon's search by meaning if one is running. It ends when its host closes standard
+/// input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Mcp {

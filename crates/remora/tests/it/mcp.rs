@@ -12,7 +12,7 @@ use crate::context::{drain, told, work};
 use crate::daemon::Background;
 use crate::support::World;
 
-const TOOLS: [&str; 6] =
+pub(crate) const TOOLS: [&str; 6] =
     ["search", "timeline", "get_observations", "get_session_summary", "get_project_context", "save_memory"];
 
 /// A host: starts the server, and ends it by closing its input.
