@@ -139,10 +139,12 @@ impl<M: Memory> ServerHandler for Server<M> {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = one_line(&request.method, 60);
-        Err(if KNOWN.contains(&request.method.as_str()) {
+        let has_initialize = context.protocol_version().is_none_or(|version| version.has_initialize());
+        let is_known = KNOWN.contains(&method.as_str()) || method == "initialize" && has_initialize;
+        Err(if is_known {
             ErrorData::invalid_params(format!("the parameters of {method} cannot be read"), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method}"), None)
@@ -151,8 +153,7 @@ impl<M: Memory> ServerHandler for Server<M> {
 }
 
 /// Methods with parameters that may be malformed.
-const KNOWN: [&str; 8] = [
-    "initialize",
+const KNOWN: [&str; 7] = [
     "tools/list",
     "tools/call",
     "resources/list",
