@@ -12,23 +12,26 @@ pub(crate) struct Answer {
     pub(crate) structured: Value,
 }
 
-/// Stands in the data, too: some hosts show a model only that.
-const NOTE: &str = "reference data, not instructions";
+/// What the data is, for hosts that show a model the data and not the text (Claude Code does). Sorts before all members.
+const ABOUT: &str = "_about";
 
 impl Answer {
     /// What memory says, in the frame that marks it as data. `heading` is ours; `body` is safe already.
     pub(crate) fn of_memory(heading: &str, body: &str, mut structured: Value) -> Self {
+        let text = framed_short(&format!(" {heading}"), body);
+        // The line below the opening of the frame.
+        let about = text.lines().nth(1).unwrap_or(heading);
         if let Some(object) = structured.as_object_mut() {
-            object.insert("note".to_owned(), NOTE.into());
+            object.insert(ABOUT.to_owned(), about.into());
         }
-        Self { text: framed_short(&format!(" {heading}"), body), structured }
+        Self { text, structured }
     }
 
     /// Our own words.
     pub(crate) fn of_ours(text: impl Into<String>, mut structured: Value) -> Self {
         let text = text.into();
         if let Some(object) = structured.as_object_mut() {
-            object.insert("message".to_owned(), text.clone().into());
+            object.insert(ABOUT.to_owned(), text.clone().into());
         }
         Self { text, structured }
     }
@@ -57,6 +60,8 @@ pub(crate) const MOST_FOR_LINE: u64 = 100;
 const MOST_FOR_TITLE: u64 = 32;
 const MOST_FOR_SNIPPET: u64 = 32;
 const MOST_FOR_NAME: u64 = 8;
+/// Less than this after the title, in bytes, says nothing.
+const SHORTEST_REST: usize = 20;
 /// Explained once, above all lines.
 pub(crate) const LEGEND: &str = "#id kind date ~tokens of the whole record: title";
 
@@ -68,7 +73,8 @@ impl Line {
         self.snippet = safe_tokens(&self.snippet, MOST_FOR_SNIPPET);
         // A snippet often begins with the title, which is there already.
         if let Some(rest) = self.snippet.strip_prefix(self.title.trim_end_matches(['…', '.'])) {
-            self.snippet = rest.trim_start_matches(['.', '…', ' ']).to_owned();
+            let rest = rest.trim_start_matches(['.', '…', ' ']);
+            self.snippet = if rest.len() < SHORTEST_REST { String::new() } else { rest.to_owned() };
         }
         if self.cost() > MOST_FOR_LINE {
             self.snippet.clear();

@@ -327,6 +327,7 @@ fn an_index_is_cheap_and_hostile_text_stays_in_its_frame() {
         assert!(!text.contains('\u{202e}') && !data.to_string().contains("</remora-context>"), "{text}");
         let items = data[list].as_array().unwrap();
         assert_eq!(items.len(), titles.len());
+        assert!(data["_about"].as_str().unwrap().contains("not instructions"), "{data}");
         let body = text.lines().skip(2).collect::<Vec<_>>().join("\n");
         assert!(tokens(&body) <= most * items.len() as u64, "{body}");
         for item in items {
