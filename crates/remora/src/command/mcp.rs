@@ -21,12 +21,12 @@ use crate::error::Result;
 ///
 /// Hosts run this, not people. Register it once:
 ///
-///   Claude Code   claude mcp add --scope user remora -- remora mcp
-///   Codex         codex mcp add remora -- remora mcp
-///   others        "command": "remora", "args": ["mcp"]
+///   Claude Code   `claude mcp add --scope user remora -- remora mcp`
+///   Codex         `codex mcp add remora -- remora mcp`
+///   others        the command `remora` with the argument `mcp`
 ///
-/// The agent then has search, timeline, get_observations, get_session_summary,
-/// get_project_context and save_memory, about the project it was started in. It needs no daemon,
+/// The agent then has `search`, `timeline`, `get_observations`, `get_session_summary`,
+/// `get_project_context` and `save_memory`, about the project it was started in. It needs no daemon,
 /// and uses the daemon's search by meaning if one is running. It ends when its host closes standard
 /// input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
 #[derive(Args)]

@@ -80,6 +80,7 @@ impl Host {
         answer
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "it reads better where it is called")]
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         answer["result"].clone()
