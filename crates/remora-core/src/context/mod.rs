@@ -161,6 +161,16 @@ pub enum More<'a> {
     Tools,
 }
 
+impl More<'_> {
+    /// How to read the whole of a record, in a few words.
+    fn whole_record(self) -> &'static str {
+        match self {
+            Self::Commands(_) => "`remora show ID` has more",
+            Self::Tools => "get_observations has more",
+        }
+    }
+}
+
 /// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing. `more` is how the
 /// agent asks for the rest.
 ///

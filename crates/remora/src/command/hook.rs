@@ -19,7 +19,6 @@ use remora_app::recall::{self, Injection};
 use remora_client::Daemon;
 use remora_client::control::{self, Message};
 use remora_client::launch;
-use remora_core::context::More;
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
@@ -120,7 +119,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             fate.stored.store(true, Ordering::Release);
             let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
             watch(patience(&settings), || true);
-            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, Time::now()));
+            let more = settings.context.more(ahead.session.host, "remora");
+            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
             if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
                 print(&answer);
             }
@@ -255,7 +255,8 @@ fn answer(
     let room = response::room(session.host)?;
     match &event.body {
         Body::SessionStarted { source } => {
-            let reader = Reader { limit: room, more: More::Commands(&env::command()) };
+            let command = env::command();
+            let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
             let begin = || recall::start::begin(store, session, source, settings, reader, record.at);
             rendered(session.host, Moment::SessionStart, guarded(dir, begin))
         }

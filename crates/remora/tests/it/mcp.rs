@@ -8,9 +8,9 @@ use remora_core::context::tokens;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, start};
-use crate::context::{drain, told, work};
+use crate::context::{drain, told, told_with, work};
 use crate::daemon::Background;
-use crate::support::World;
+use crate::support::{World, run_hook};
 
 pub(crate) const TOOLS: [&str; 6] =
     ["search", "timeline", "get_observations", "get_session_summary", "get_project_context", "save_memory"];
@@ -190,6 +190,36 @@ fn what_an_agent_saves_is_found_and_injected_at_once() {
     host.end();
     assert!(told(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
     assert_eq!(world.json(&["search", "deploys tuesdays"])["hits"][0]["id"], json!(id), "as by every door");
+}
+
+#[test]
+fn what_is_injected_names_tools_where_the_host_has_them() {
+    let world = World::new();
+    known(&world);
+    let file = || {
+        let mut message = world.message(
+            "PreToolUse",
+            &json!({ "tool_name": "Read",
+            "tool_input": { "file_path": world.project().join("src/total.rs") } }),
+        );
+        // In a session whose context has nothing of it yet.
+        message["session_id"] = json!("opens");
+        let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
+        String::from_utf8(ran.output.stdout).unwrap()
+    };
+    let start = told(&world, "by-commands", "startup").unwrap();
+    assert!(start.contains("remora show") && !start.contains("get_observations"), "{start}");
+    world.text(&["config", "set", "context.mcp_hosts", "claude-code"]);
+    let start = told(&world, "asks", "startup").unwrap();
+    let prompt = told_with(&world, "asks", "Why was case 1 rounded too early by the cast?").unwrap();
+    told(&world, "opens", "startup").unwrap();
+    for text in [start, prompt, file()] {
+        assert!(text.contains("get_observations") && !text.contains("remora show"), "{text}");
+    }
+    world.text(&["config", "set", "context.mcp_hosts", "codex"]);
+    assert!(told(&world, "other", "startup").unwrap().contains("remora show"));
+    let wrong = world.remora(&["config", "set", "context.mcp_hosts", "clod"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
 
 #[test]
