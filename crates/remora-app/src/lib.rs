@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`why`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`] | what somebody says |
 //! | [`context_files`], [`settings`], [`status`], [`queue`], [`backup`] | how it is run |
 //!
@@ -24,6 +24,7 @@ pub mod records;
 pub mod save;
 mod scope;
 pub mod search;
+pub mod session_summary;
 pub mod settings;
 pub mod status;
 pub mod timeline;

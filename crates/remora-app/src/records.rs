@@ -1,10 +1,13 @@
 //! Records by the id that search, sessions and the queue print.
 
+use std::collections::{BTreeMap, HashSet};
+
+use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
-use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SessionRow, Store, SummaryRow};
+use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, Selection, SessionRow, Store, SummaryRow};
 use serde::{Serialize, Serializer};
 
 use crate::{AppError, session};
@@ -43,6 +46,69 @@ pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Recor
     let fetched: Vec<ObservationId> = found.iter().filter_map(Record::observation).collect();
     store.count_fetched(&fetched, now);
     Ok(found)
+}
+
+/// What a list of ids came to. A wrong id among good ones costs itself alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// In the order they were asked for, each once.
+    pub found: Vec<Record>,
+    pub unknown: Vec<String>,
+}
+
+/// The records of these ids as far as they are there. An observation that is fetched counts as used.
+pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppError> {
+    let mut batch = Batch::default();
+    let mut asked = HashSet::new();
+    for id in ids {
+        let record = record_id(id);
+        if !asked.insert(record.map_or_else(|| id.clone(), |record| record.to_string())) {
+            continue;
+        }
+        let found = match record {
+            // A number that no record has is not the beginning of a session's id, either.
+            Some(record) => numbered(store, record)?,
+            None => match self::record(store, id) {
+                Ok(found) => Some(found),
+                Err(AppError::UnknownRecord(_) | AppError::AmbiguousSession { .. }) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        match found {
+            Some(found) => batch.found.push(found),
+            None => batch.unknown.push(id.clone()),
+        }
+    }
+    let fetched: Vec<ObservationId> = batch.found.iter().filter_map(Record::observation).collect();
+    store.count_fetched(&fetched, now);
+    Ok(batch)
+}
+
+/// What it costs to read each of these records whole, in tokens. One that is not there is left out.
+pub fn costs(store: &Store, ids: &[RecordId]) -> Result<BTreeMap<RecordId, u64>, AppError> {
+    let mut costs = BTreeMap::new();
+    for id in ids {
+        if let Some(record) = numbered(store, *id)? {
+            costs.insert(*id, record.tokens());
+        }
+    }
+    Ok(costs)
+}
+
+/// What a project learned last, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latest {
+    pub observations: Vec<ObservationRow>,
+    pub sessions: Vec<SessionRow>,
+}
+
+pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
+    let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
+    let observations = store.list_observations(&selection)?.items;
+    let mut sessions = store.list_sessions(&selection)?.items;
+    // The session that holds what was saved has no events.
+    sessions.retain(|session| session.events > 0);
+    Ok(Latest { observations, sessions })
 }
 
 /// One record by its id, or a session by the beginning of its id. Counts as no use.
@@ -90,6 +156,37 @@ impl Record {
         match self {
             Self::Observation(row) => Some(row.id),
             _ => None,
+        }
+    }
+
+    /// Estimated tokens of all that can be read of it.
+    fn tokens(&self) -> u64 {
+        let all = |texts: &[&str]| texts.iter().map(|text| tokens(text)).sum::<u64>();
+        let list = |texts: &[String]| texts.iter().map(|text| tokens(text)).sum::<u64>();
+        match self {
+            Self::Observation(row) => {
+                let o = &row.observation;
+                all(&[&o.title, &o.subtitle, &o.narrative])
+                    + list(&o.facts)
+                    + list(&o.concepts)
+                    + list(&o.files_read)
+                    + list(&o.files_modified)
+            }
+            Self::Summary(row) => {
+                let s = &row.summary;
+                all(&[&s.request, &s.investigated, &s.learned, &s.completed, &s.next_steps, &s.notes])
+                    + list(&s.files_read)
+                    + list(&s.files_edited)
+            }
+            Self::Turn(row) => all(&[&row.text, row.closing_message.as_deref().unwrap_or_default()]),
+            Self::Fact(row) => all(&[&row.fact.key, &row.fact.value]),
+            Self::Note(row) => all(&[&row.title, &row.text]),
+            Self::Event(row) => row
+                .payload
+                .as_ref()
+                .and_then(|body| serde_json::to_string(body).ok())
+                .map_or(0, |text| tokens(&text)),
+            Self::Session(whole) => whole.turns.iter().map(|turn| tokens(&turn.text)).sum(),
         }
     }
 }

@@ -18,6 +18,7 @@ pub struct SaveRequest {
     pub title: Option<String>,
     pub kind: ObservationType,
     pub facts: Vec<String>,
+    /// A relative path is below the project's root: this process may be anywhere.
     pub files: Vec<PathBuf>,
     /// Only what a person saves is laid down for every session.
     pub by: SavedBy,
@@ -71,7 +72,7 @@ fn target(store: &Store, whose: &Whose) -> Result<(SaveFor, PathBuf), AppError> 
 
 /// A path as memory has it: relative to the project's root, or to the worktree it lies in.
 fn below(path: &Path, root: &Path) -> String {
-    let absolute = normal(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let absolute = normal(&root.join(path));
     let real = absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
     let worktree = real.ancestors().find(|ancestor| ancestor.join(".git").exists());
     let relative = [Some(root), worktree]
@@ -105,6 +106,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         assert_eq!(below(&root.join("src/./a/../b.rs"), &root), "src/b.rs");
+        assert_eq!(below(Path::new("./src/b.rs"), &root), "src/b.rs");
         assert_eq!(below(Path::new("/elsewhere/c.rs"), &root), "/elsewhere/c.rs");
     }
 }

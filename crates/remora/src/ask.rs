@@ -1,9 +1,9 @@
 //! Questions that need the model and the vectors: the daemon has both in memory, so it is asked first. Where none runs,
 //! this process answers.
 
-use remora_app::Engine;
 use remora_app::recall::prompt::{self, Explained, PromptRequest};
 use remora_app::search::{self, SearchRequest};
+use remora_app::{AppError, Engine};
 use remora_client::Daemon;
 use remora_core::time::Time;
 use remora_search::{Embed, Mode, Results, Searcher};
@@ -13,7 +13,11 @@ use remora_store::Store;
 use crate::app::{self, App};
 use crate::error::Result;
 
-pub(crate) fn search(app: &App, store: &Store, request: SearchRequest) -> Result<Results> {
+pub(crate) fn search(
+    app: &App,
+    store: &Store,
+    request: SearchRequest,
+) -> std::result::Result<Results, AppError> {
     let request = SearchRequest { whose: request.whose.absolute(), ..request };
     if let Some(found) = Daemon::of(&app.dir).search(&request) {
         return Ok(found);
@@ -24,7 +28,7 @@ pub(crate) fn search(app: &App, store: &Store, request: SearchRequest) -> Result
     let mut embedder = if wants_model { embedders::open(&settings) } else { None };
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let engine = Engine { searcher: &Searcher::new(), embedder };
-    Ok(search::search(store, engine, &request, &settings, Time::now())?)
+    search::search(store, engine, &request, &settings, Time::now())
 }
 
 /// What would be injected with a prompt, and why; and whether the daemon said so.

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, notes,
-    pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, mcp,
+    notes, pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -52,6 +52,7 @@ enum Command {
     /// The search index: show its state, or rebuild it.
     Index(index::Index),
     Notes(notes::Notes),
+    Mcp(mcp::Mcp),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),
     /// Capture again after `pause`.
@@ -122,6 +123,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),
         Command::Notes(notes) => notes::run(&app, notes).map(done),
+        Command::Mcp(mcp) => mcp::run(app, mcp).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
         Command::Daemon(daemon) => daemon::run(&app, daemon),

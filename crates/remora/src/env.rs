@@ -8,6 +8,14 @@ pub(crate) const DATA_DIR: &str = "REMORA_DATA_DIR";
 /// Set to anything but `0` or `false`: hooks do nothing.
 pub(crate) const DISABLED: &str = "REMORA_DISABLED";
 
+/// Set by Claude Code for the MCP servers it starts: the directory of the project.
+pub(crate) const PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
+
+/// The directory of the project that this process was started for, if its host says so.
+pub(crate) fn project_dir() -> Option<PathBuf> {
+    std::env::var_os(PROJECT_DIR).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 pub(crate) fn data_dir() -> Option<PathBuf> {
     match std::env::var_os(DATA_DIR) {
         Some(path) if !path.is_empty() => Some(std::path::absolute(&path).unwrap_or_else(|_| path.into())),

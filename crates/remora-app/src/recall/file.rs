@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Instant;
 
-use remora_core::context::{self, AboutFile};
+use remora_core::context::{self, AboutFile, More};
 use remora_core::event::FileAhead;
 use remora_core::privacy;
 use remora_core::prose::fingerprint;
@@ -20,6 +20,7 @@ pub fn before(
     dir: &DataDir,
     ahead: &FileAhead,
     room: u64,
+    more: More<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
@@ -44,7 +45,9 @@ pub fn before(
         about.passages.retain(|passage| !ledger.passages.contains(&fingerprint(passage)));
         !about.passages.is_empty()
     });
-    let Some(rendered) = context::about_file(&file.path, &observations, room, now) else { return Ok(None) };
+    let Some(rendered) = context::about_file(&file.path, &observations, room, more, now) else {
+        return Ok(None);
+    };
     let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);

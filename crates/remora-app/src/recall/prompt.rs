@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_core::context::{self, Noted};
+use remora_core::context::{self, More, Noted};
 use remora_core::document::ProjectScope;
 use remora_core::event::SessionRef;
 use remora_core::ids::{ProjectId, SessionId};
@@ -213,7 +213,8 @@ pub fn recall(
         explanation.candidates = judge.judge(found.hits, |id| store.retells_wrong(id))?;
         (chosen, explanation.evidence) = judge.choose(store, &mut explanation.candidates, &found.terms)?;
     }
-    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, now)?;
+    let more = more(store, request.session, settings);
+    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, now))?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
     explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -236,6 +237,16 @@ fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery
     query
 }
 
+/// How the agent that asks reads on. A session that is not there yet has no host.
+fn more(store: &Store, session: SessionId, settings: &Settings) -> More<'static> {
+    const COMMANDS: More<'static> = More::Commands("remora");
+    if settings.context.mcp_hosts.is_empty() {
+        return COMMANDS;
+    }
+    let host = store.session_host(session).ok().and_then(|name| name.parse().ok());
+    host.map_or(COMMANDS, |host| settings.context.more(host, "remora"))
+}
+
 /// The text of what is to be injected. Candidates that do not fit into it are marked.
 fn inject(
     store: &Store,
@@ -243,7 +254,7 @@ fn inject(
     candidates: &mut [Candidate],
     chosen: &[Passage],
     notes: &[Noted],
-    now: Time,
+    (more, now): (More<'_>, Time),
 ) -> Result<Option<Injection>, StoreError> {
     let mut memories = Vec::new();
     let mut places: Vec<usize> = Vec::new();
@@ -260,7 +271,7 @@ fn inject(
         }
     }
     let most = MOST_TOKENS + FRAME_TOKENS;
-    let rendered = context::recalled(&memories, notes, most, request.room, now);
+    let rendered = context::recalled(&memories, notes, most, request.room, more, now);
     for (number, place) in (0..).zip(places) {
         if !rendered.as_ref().is_some_and(|rendered| rendered.shown.contains(&number)) {
             candidates[place].fate = Fate::OverBudget;

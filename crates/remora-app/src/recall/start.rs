@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use remora_core::context::{self, LaidDown, Material, substance};
+use remora_core::context::{self, LaidDown, Material, More, substance};
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::settings::Settings;
@@ -20,8 +20,8 @@ const MOST_READ: usize = 2_000;
 pub struct Reader<'a> {
     /// Its limit in tokens.
     pub limit: u64,
-    /// How it calls Remora: a name on its PATH, or a path.
-    pub command: &'a str,
+    /// How it asks for more.
+    pub more: More<'a>,
 }
 
 /// A session that starts.
@@ -104,7 +104,7 @@ fn context(
         }
         material.substance.insert(id.0, sentences);
     }
-    let rendered = context::render(&material, reader.command, reader.limit, now);
+    let rendered = context::render(&material, reader.more, reader.limit, now);
     Ok(rendered.map(|rendered| injection(rendered, &material)))
 }
 

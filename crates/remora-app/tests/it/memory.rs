@@ -4,6 +4,7 @@ use std::time::Duration;
 use remora_app::Engine;
 use remora_app::recall::prompt::{Explained, PromptRequest, recall};
 use remora_app::recall::start;
+use remora_core::context::More;
 use remora_core::event::{Body, Event, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -102,7 +103,7 @@ impl World {
             &mut self.store,
             start::Starting { session: &session, directory: "/nowhere", source: "startup" },
             settings,
-            start::Reader { command: "remora", limit: 2_000 },
+            start::Reader { more: More::Commands("remora"), limit: 2_000 },
             now,
         )
         .unwrap();

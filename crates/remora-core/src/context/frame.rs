@@ -15,7 +15,7 @@ pub fn framed(body: &str) -> String {
 }
 
 /// Puts `body` into the frame with the short preface. `heading` ends its line.
-pub(super) fn framed_short(heading: &str, body: &str) -> String {
+pub fn framed_short(heading: &str, body: &str) -> String {
     format!("<{CONTEXT_TAG}>\n{SHORT_PREFACE}{heading}\n{}\n</{CONTEXT_TAG}>", body.trim_end())
 }
 
@@ -26,10 +26,15 @@ pub(super) fn own_words(opening: &str, list: &str) -> String {
 
 /// Stored text as one line that can stand in the frame: no control characters, no line that looks like another part, no
 /// tag that a host or we ourselves would act on.
-pub(super) fn safe(text: &str, most: usize) -> String {
+pub fn safe(text: &str, most: usize) -> String {
     let line = crate::text::one_line(&visible(&without_escapes(text)), most);
     // An image that a viewer loads tells its server what was read.
     tags::defused(whole_sentences(&line)).replace("![", "[")
+}
+
+/// The same for text of several lines, whole. Its lines stay, so whoever shows it sets them apart from their own.
+pub fn safe_text(text: &str) -> String {
+    tags::defused(visible(&without_escapes(text)).trim()).replace("![", "[")
 }
 
 /// Ends a text that was cut at the end of a sentence, if that keeps more than half of it.
@@ -72,5 +77,9 @@ mod tests {
         assert_eq!(safe("ab\u{202e}cd\u{200b}\u{e0041}\u{9b}31m", 80), "abcd31m");
         assert_eq!(safe("One sentence. Another. And a third one", 26), "One sentence. Another.");
         assert!(safe(&"word ".repeat(300_000), 100).len() < 120);
+        assert_eq!(
+            safe_text(" a\u{1b}[2Jb\n\tc\u{202e}\r\n</remora-context>![x](y) "),
+            "ab\n\tc\n‹/remora-context>[x](y)"
+        );
     }
 }

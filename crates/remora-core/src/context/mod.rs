@@ -23,8 +23,7 @@ use crate::time::Time;
 
 pub use about_file::{AboutFile, LONGEST_NOTE, about_file};
 pub use files::{folder_section, project_section};
-pub use frame::framed;
-use frame::safe;
+pub use frame::{framed, framed_short, safe, safe_text};
 pub use noted::Noted;
 pub use recalled::{LONGEST_TEXT, PromptContext, Recalled, recalled};
 pub use since::FileSince;
@@ -128,12 +127,56 @@ pub fn tokens(text: &str) -> u64 {
     spaced.div_ceil(4) + unspaced
 }
 
-/// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing. `command` is how
-/// the agent reaches Remora.
+/// One line of at most so many tokens, made safe as [`safe`] does. A cut ends in `…`, which is counted.
+pub fn safe_tokens(text: &str, most: u64) -> String {
+    let longest = usize::try_from(most.saturating_mul(4)).unwrap_or(usize::MAX);
+    let line = safe(text, longest);
+    if tokens(&line) <= most {
+        return line;
+    }
+    let mut short = String::new();
+    let (mut spaced, mut unspaced) = (1_u64, 0_u64);
+    for character in line.chars() {
+        if crate::text::is_unspaced(character) {
+            unspaced += 1;
+        } else {
+            spaced += 1;
+        }
+        if spaced.div_ceil(4) + unspaced > most {
+            break;
+        }
+        short.push(character);
+    }
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}
+
+/// How an agent asks for more than it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum More<'a> {
+    /// By commands; this is how it calls Remora: a name on its PATH, or a path.
+    Commands(&'a str),
+    /// By the tools of Remora's MCP server.
+    Tools,
+}
+
+impl More<'_> {
+    /// How to read the whole of a record, in a few words.
+    fn whole_record(self) -> &'static str {
+        match self {
+            Self::Commands(_) => "`remora show ID` has more",
+            Self::Tools => "get_observations has more",
+        }
+    }
+}
+
+/// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing. `more` is how the
+/// agent asks for the rest.
 ///
 /// First comes what the user laid down, in a block of its own that does not say "reference data". Then where things
 /// stand, what is most valuable with its substance, the titles of the rest, and how to ask for more.
-pub fn render(material: &Material, command: &str, budget: u64, now: Time) -> Option<Context> {
+pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Option<Context> {
     let is_empty = material.facts.is_empty()
         && material.summaries.is_empty()
         && material.observations.is_empty()
@@ -142,7 +185,7 @@ pub fn render(material: &Material, command: &str, budget: u64, now: Time) -> Opt
         return None;
     }
     let header = format!("# Memory of {}\n", safe(&material.project, LONGEST_NAME));
-    let more = more(command);
+    let more = how_to_ask(more);
     let mut left = budget.checked_sub(tokens(&framed(&format!("{header}{more}"))))?;
     let (own_words, laid_down) = laid_down(&material.laid_down, left * 20 / 100);
     left = left.saturating_sub(tokens(&own_words));
@@ -194,13 +237,21 @@ fn facts(facts: &[String], budget: u64) -> String {
     part("\n## Standing facts\n", lines, budget)
 }
 
-/// How an agent asks for more.
-fn more(command: &str) -> String {
-    let command = safe(command, LONGEST_COMMAND);
-    format!(
-        "\nMore: `{command} show ID` has the whole of an entry, `{command} search WORDS` finds others, \
-         `{command} timeline ID` shows what came before and after.\n"
-    )
+fn how_to_ask(more: More<'_>) -> String {
+    match more {
+        More::Commands(command) => {
+            let command = safe(command, LONGEST_COMMAND);
+            format!(
+                "\nMore: `{command} show ID` has the whole of an entry, `{command} search WORDS` finds others, \
+                 `{command} timeline ID` shows what came before and after.\n"
+            )
+        }
+        More::Tools => {
+            "\nMore: get_observations has the whole of entries by their ids, search finds others, timeline \
+                        shows what came before and after.\n"
+                .to_owned()
+        }
+    }
 }
 
 /// A heading with as many lines as fit; nothing at all without a line.

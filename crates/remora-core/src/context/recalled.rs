@@ -2,7 +2,7 @@
 
 use super::frame::{framed_short, safe};
 use super::noted::{self, Noted};
-use super::{FileSince, tokens};
+use super::{FileSince, More, tokens};
 use crate::time::Time;
 
 const LONGEST_TITLE: usize = 120;
@@ -10,8 +10,6 @@ const LONGEST_TITLE: usize = 120;
 pub const LONGEST_TEXT: usize = 400;
 /// What notes may take beside the memories, in tokens.
 const MOST_FOR_NOTES: u64 = 600;
-/// Ends the line that says what the text is.
-const HEADING: &str = " `remora show ID` has more.";
 
 /// A memory as it is injected.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,9 +44,11 @@ pub fn recalled(
     notes: &[Noted],
     budget: u64,
     room: u64,
+    more: More<'_>,
     now: Time,
 ) -> Option<PromptContext> {
-    let framed = |body: &str| framed_short(HEADING, body);
+    let heading = format!(" {}.", more.whole_record());
+    let framed = |body: &str| framed_short(&heading, body);
     let room_for_notes = room.saturating_sub(tokens(&framed("")));
     let (noted, notes) = noted::render(notes, MOST_FOR_NOTES.min(room_for_notes));
     let mut body = noted.trim_start().to_owned();
@@ -88,6 +88,8 @@ pub(super) fn line(memory: &Recalled, now: Time) -> String {
 mod tests {
     use super::*;
 
+    const COMMANDS: More<'static> = More::Commands("remora");
+
     #[test]
     fn only_whole_memories_are_injected() {
         let memory = |id: &str, text: &str| Recalled {
@@ -101,7 +103,7 @@ mod tests {
         };
         let memories =
             [memory("1", "Totals are cents. Always."), memory("s2", &"long ".repeat(90)), memory("3", "x")];
-        let injected = recalled(&memories, &[], 90, 500, Time(0)).unwrap();
+        let injected = recalled(&memories, &[], 90, 500, COMMANDS, Time(0)).unwrap();
         assert_eq!(injected.shown, [0, 2], "the long one does not fit");
         assert!(
             injected.text.contains("- #1 (Claude Code, today) Totals are cents. Always.\n"),
@@ -120,11 +122,12 @@ mod tests {
             text: "Say hello.".into(),
             version: "1".into(),
         };
-        let both = recalled(&memories[..1], std::slice::from_ref(&note), 120, 500, Time(0)).unwrap();
+        let both =
+            recalled(&memories[..1], std::slice::from_ref(&note), 120, 500, COMMANDS, Time(0)).unwrap();
         assert_eq!((both.shown, both.notes), (vec![0], vec![0]));
         assert!(both.text.contains("## Notes\n- #n7 A (a.md): Say hello.\n\n- #1 ("), "{}", both.text);
-        assert_eq!(recalled(&[], &[note], 120, 20, Time(0)), None, "there is no room for it");
-        assert_eq!(recalled(&memories, &[], 20, 500, Time(0)), None);
-        assert_eq!(recalled(&[], &[], 500, 500, Time(0)), None);
+        assert_eq!(recalled(&[], &[note], 120, 20, COMMANDS, Time(0)), None, "there is no room for it");
+        assert_eq!(recalled(&memories, &[], 20, 500, COMMANDS, Time(0)), None);
+        assert_eq!(recalled(&[], &[], 500, 500, COMMANDS, Time(0)), None);
     }
 }

@@ -18,6 +18,8 @@ pub use self::table::Setting;
 
 use self::given::Given;
 use self::table::SETTINGS;
+use crate::context::More;
+use crate::host::Host;
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -143,11 +145,20 @@ pub struct Context {
     pub tokens: u32,
     /// Limit for summaries of earlier sessions.
     pub summaries: u32,
+    /// Hosts whose agents have Remora's tools.
+    pub mcp_hosts: Vec<Host>,
+}
+
+impl Context {
+    /// How an agent of this host asks for more; `command` is how it calls Remora.
+    pub fn more<'a>(&self, host: Host, command: &'a str) -> More<'a> {
+        if self.mcp_hosts.contains(&host) { More::Tools } else { More::Commands(command) }
+    }
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { tokens: 2_000, summaries: 10 }
+        Self { tokens: 2_000, summaries: 10, mcp_hosts: Vec::new() }
     }
 }
 

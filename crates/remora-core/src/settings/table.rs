@@ -6,6 +6,7 @@ use toml::Value;
 
 use super::given::Given;
 use super::{Embedder, IdleExit, OverBudget, Provider, Secret, Settings, Sync};
+use crate::host::Host;
 
 /// One setting.
 #[derive(Debug)]
@@ -332,6 +333,24 @@ pub(super) const SETTINGS: &[Setting] = &[
         "limit for summaries of earlier sessions in that context",
         |settings, given| given.whole(0, 100).map(|count| settings.context.summaries = count),
         |settings| i64::from(settings.context.summaries).into(),
+    ),
+    setting(
+        "context.mcp_hosts",
+        "REMORA_CONTEXT_MCP_HOSTS",
+        "hosts in which `remora mcp` is registered, such as `claude-code`: text injected there names its tools, elsewhere the commands",
+        |settings, given| {
+            let named = |name: String| {
+                let names = || Host::ALL.iter().map(|host| host.name()).collect::<Vec<_>>().join(", ");
+                name.parse().map_err(|_| format!("`{name}` is no host; there are {}", names()))
+            };
+            let hosts: Result<Vec<Host>, String> = given.strings()?.into_iter().map(named).collect();
+            hosts.map(|hosts| settings.context.mcp_hosts = hosts)
+        },
+        |settings| {
+            let names: Vec<String> =
+                settings.context.mcp_hosts.iter().map(|host| host.name().to_owned()).collect();
+            list(&names)
+        },
     ),
     setting(
         "daemon.autostart",

@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use remora_core::context::{FileSince, Known, LaidDown, Material, PastSession, render, tokens};
+use remora_core::context::{
+    FileSince, Known, LaidDown, Material, More, PastSession, render, safe_tokens, tokens,
+};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 
+/// How the agent of these tests asks for more.
+const COMMANDS: More<'static> = More::Commands("remora");
 /// Noon, so that it is the same day almost everywhere.
 const NOW: Time = Time(1_773_144_000_000);
 
@@ -68,10 +72,10 @@ fn many(observations: i64) -> Material {
 
 #[test]
 fn whatever_there_is_it_stays_within_its_budget() {
-    assert_eq!(render(&Material::default(), "remora", 2_000, NOW), None, "nothing is known");
+    assert_eq!(render(&Material::default(), COMMANDS, 2_000, NOW), None, "nothing is known");
     for observations in [1, 50, 600] {
         for budget in [0, 1, 60, 100, 300, 2_000, 10_000] {
-            let Some(injected) = render(&many(observations), "remora", budget, NOW) else {
+            let Some(injected) = render(&many(observations), COMMANDS, budget, NOW) else {
                 assert!(budget < 100, "{budget}");
                 continue;
             };
@@ -83,7 +87,7 @@ fn whatever_there_is_it_stays_within_its_budget() {
             }
         }
     }
-    let full = render(&many(600), "remora", 2_000, NOW).unwrap();
+    let full = render(&many(600), COMMANDS, 2_000, NOW).unwrap();
     assert!(tokens(&full.text) > 1_800, "the room is used: {}", tokens(&full.text));
     assert!(full.observations.len() > 30, "{}", full.observations.len());
 }
@@ -95,7 +99,7 @@ fn what_is_worth_more_is_shown_first() {
     material.observations.push(known(1_001, ObservationType::Change, 40, "src/hot.rs"));
     material.observations.push(known(1_002, ObservationType::Change, 40, "src/cold.rs"));
     material.hot_files = vec!["src/hot.rs".to_owned()];
-    let shown = |budget| render(&material, "remora", budget, NOW).unwrap().observations;
+    let shown = |budget| render(&material, COMMANDS, budget, NOW).unwrap().observations;
     let first = |id: i64| (1..40).map(|step| step * 100).find(|budget| shown(*budget).contains(&id));
     assert!(first(1_000) < first(1_001), "an old decision before an old change");
     assert!(first(1_001) < first(1_002).or(Some(u64::MAX)), "what is worked on before what is not");
@@ -113,7 +117,7 @@ fn hostile_records_stay_inside_their_lines() {
     material.observations[0].title = evil.clone();
     material.observations[0].file = Some(evil.clone());
     material.summaries[0].request = evil;
-    let injected = render(&material, "remora", 2_000, NOW).unwrap();
+    let injected = render(&material, COMMANDS, 2_000, NOW).unwrap();
     // One block for the user's own words, and one for the rest.
     assert_eq!(injected.text.matches("</remora-context>").count(), 2);
     assert_eq!(injected.text.matches("<remora-context>").count(), 2);
@@ -131,7 +135,7 @@ fn it_reads_like_this() {
     material.observations[4].at = days_ago(3);
     material.observations[5].title = "A | in a `Vec<String>`".to_owned();
     insta::with_settings!({ filters => vec![(r"\d\d:\d\d", "[TIME]")] }, {
-        insta::assert_snapshot!(render(&material, "remora", 2_000, NOW).unwrap().text);
+        insta::assert_snapshot!(render(&material, COMMANDS, 2_000, NOW).unwrap().text);
     });
 }
 
@@ -142,7 +146,7 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
         material.facts.clear();
         material.summaries.clear();
         change(&mut material);
-        render(&material, "remora", 500, NOW).unwrap().observations
+        render(&material, COMMANDS, 500, NOW).unwrap().observations
     };
     let usual = ids(&|_| {});
     assert!(!usual.contains(&299), "{usual:?}");
@@ -171,7 +175,7 @@ fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
         LaidDown { id: saved, text: "Deploys happen on Tuesdays only.".to_owned() },
         laid_down(7, "Always sign the tags."),
     ];
-    let context = render(&material, "remora", 2_000, NOW).unwrap();
+    let context = render(&material, COMMANDS, 2_000, NOW).unwrap();
     let (own, reference) = context.text.split_once("</remora-context>").unwrap();
     assert!(own.contains("- Deploys happen on Tuesdays only.\n- Always sign the tags."), "{own}");
     assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
@@ -180,13 +184,35 @@ fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
     // What has no room in it is listed like everything else.
     material.laid_down[0].text = "word ".repeat(2_000);
     let budget = tokens(&context.text) / 2;
-    let context = render(&material, "remora", budget, NOW).unwrap();
+    let context = render(&material, COMMANDS, budget, NOW).unwrap();
     assert!(!context.laid_down.contains(&saved) || !context.observations.contains(&1));
 }
 
 #[test]
 fn an_observation_whose_file_is_gone_says_so() {
-    let text = render(&many(3), "remora", 2_000, NOW).unwrap().text;
+    let text = render(&many(3), COMMANDS, 2_000, NOW).unwrap().text;
     assert!(text.contains("- #1 🔍 (file is gone) Finding number 1: It was 1"), "{text}");
     assert_eq!(text.matches("file is gone").count(), 1, "{text}");
+}
+
+#[test]
+fn a_line_never_costs_more_than_it_may() {
+    for text in [
+        "plain words ".repeat(90),
+        "漢字と仮名".repeat(40),
+        "mixed 漢字 words ".repeat(30),
+        "a\n".repeat(500),
+    ] {
+        for most in [1, 5, 20, 40] {
+            let line = safe_tokens(&text, most);
+            assert!(tokens(&line) <= most && !line.contains('\n'), "{most}: {line}");
+        }
+    }
+    assert_eq!(safe_tokens("short enough", 20), "short enough");
+}
+
+#[test]
+fn an_agent_with_tools_is_told_of_tools() {
+    let text = render(&many(3), More::Tools, 2_000, NOW).unwrap().text;
+    assert!(text.contains("get_observations") && !text.contains('`'), "{text}");
 }

@@ -9,6 +9,7 @@ use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, Explained, Explanation, PromptRequest};
 use remora_app::recall::start::{self, Reader};
+use remora_core::context::More;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
@@ -183,7 +184,7 @@ async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Inje
     let whose = project::whose(project, cwd)?;
     let preview = http.read(move |store| {
         let project = remora_app::project(store, &whose)?;
-        let reader = Reader { limit: budget, command: &remora_sys::process::command("remora") };
+        let reader = Reader { limit: budget, more: More::Commands(&remora_sys::process::command("remora")) };
         Ok(start::preview(store, project, &settings, reader, Time::now())?)
     });
     Ok(Json(preview.await?.into()))

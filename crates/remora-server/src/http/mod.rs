@@ -10,6 +10,8 @@ mod guard;
 mod health;
 mod ingest;
 mod lists;
+mod mcp;
+mod memories;
 mod ports;
 mod project;
 mod routes;
@@ -30,6 +32,7 @@ use axum::extract::Request;
 use axum::{Router, middleware};
 use remora_app::AppError;
 use remora_core::time::Time;
+use remora_mcp::Endpoint;
 use remora_store::Store;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
@@ -40,6 +43,7 @@ pub(crate) use serve::Opened;
 use crate::shared::Shared;
 use error::ApiError;
 use guard::Guard;
+use mcp::Memory;
 use routes::Routes;
 
 /// What every request can reach.
@@ -52,6 +56,7 @@ pub(crate) struct Http {
     room: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     home: Option<PathBuf>,
+    mcp: Endpoint<Memory>,
 }
 
 impl std::fmt::Debug for Http {
@@ -99,6 +104,8 @@ fn all() -> Routes {
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())
+        .merge(mcp::router())
+        .merge(memories::router())
         .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())

@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use remora_client::token::{self, Token};
 use remora_core::time::Time;
+use remora_mcp::Endpoint;
 use remora_store::{DataDir, problems};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -26,6 +27,7 @@ use tokio::task::JoinSet;
 
 use super::error::ApiError;
 use super::guard::Guard;
+use super::mcp::Memory;
 use super::strangers::{self, Standing, Strangers};
 use super::{Http, app, ingest, ports, stream};
 use crate::shared::Shared;
@@ -64,6 +66,7 @@ impl Opened {
     pub(crate) async fn serve(self, shared: Arc<Shared>, started_at: Time, mut stop: watch::Receiver<bool>) {
         let dir = shared.dir.clone();
         let http = Http {
+            mcp: Endpoint::new(Arc::new(Memory(Arc::clone(&shared)))),
             shared,
             guard: Guard::new(self.token, self.port),
             started_at,

@@ -4,6 +4,7 @@ use clap::Args;
 use remora_app::AppError;
 use remora_app::recall::Injection;
 use remora_app::recall::start::{self, Reader};
+use remora_core::context::More;
 use remora_core::time::Time;
 use serde_json::json;
 
@@ -63,7 +64,7 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let injection = match project {
         Some(project) => {
-            let reader = Reader { limit: budget, command: &env::command() };
+            let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
             start::preview(&store, project, &settings, reader, Time::now())?
         }
         None => None,

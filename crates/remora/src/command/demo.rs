@@ -9,6 +9,7 @@ use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
+use remora_core::context::More;
 use remora_core::event::{Body, Change, How, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
@@ -159,7 +160,7 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}
     if let Some(first) = lines.first() {
-        let reader = Reader { limit: settings.context.tokens.into(), command: "remora" };
+        let reader = Reader { limit: settings.context.tokens.into(), more: More::Commands("remora") };
         let injection = start::preview(store, project, &settings, reader, first.at()?)?;
         say(&paint(BOLD, "Two days later another session begins, and gets"));
         print_framed(injection.as_ref());

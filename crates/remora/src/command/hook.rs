@@ -126,7 +126,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             fate.stored.store(true, Ordering::Release);
             let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
             watch(patience(&settings), || true);
-            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, Time::now()));
+            let more = settings.context.more(ahead.session.host, "remora");
+            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
             if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
                 print(&answer);
             }
@@ -266,7 +267,8 @@ fn answer(
     let room = response::room(session.host)?;
     match &event.body {
         Body::SessionStarted { source } => {
-            let reader = Reader { limit: room, command: &env::command() };
+            let command = env::command();
+            let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
             let starting = Starting { session, directory: &event.cwd, source };
             let begin = || recall::start::begin(store, starting, settings, reader, record.at);
             rendered(session.host, Moment::SessionStart, guarded(dir, begin))

@@ -13,6 +13,7 @@ pub(crate) mod feedback;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod logs;
+pub(crate) mod mcp;
 pub(crate) mod notes;
 pub(crate) mod pause;
 pub(crate) mod queue;

@@ -59,7 +59,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         title: arguments.title.clone(),
         kind: arguments.kind,
         facts: arguments.facts.clone(),
-        files: arguments.files.clone(),
+        files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
         by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
     let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;

@@ -4,7 +4,7 @@ use remora_app::Engine;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
-use remora_core::context;
+use remora_core::context::{self, More};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
@@ -59,7 +59,7 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let room = response::room(host).unwrap();
     let now = Time::now();
     let settings = Settings::default();
-    let reader = Reader { limit: room.min(2_000), command: "remora" };
+    let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
     let start = start::preview(&store, ProjectId(1), &settings, reader, now).unwrap();
     let request =
         PromptRequest { text: PROMPT.to_owned(), project: ProjectId(1), session: NEW_SESSION, room };

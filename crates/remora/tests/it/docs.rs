@@ -143,6 +143,15 @@ fn every_route_and_host_is_documented() {
 }
 
 #[test]
+fn every_mcp_tool_is_documented_and_in_the_help() {
+    let texts = [document("docs/mcp.md"), World::new().text(&["mcp", "--help"])];
+    for tool in crate::mcp::TOOLS {
+        assert!(texts[0].contains(&format!("| `{tool}` |")), "{tool}");
+        assert!(texts[1].contains(tool), "{tool}");
+    }
+}
+
+#[test]
 fn the_commands_in_the_readme_work() {
     let readme = document("README.md");
     let world = World::new();

@@ -27,6 +27,7 @@ mod http;
 mod http_guard;
 mod http_stream;
 mod logs;
+mod mcp;
 mod notes;
 mod observer;
 mod obsidian;

@@ -1,0 +1,65 @@
+//! What became of a session: its summary, and what was learned in it.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::{ObservationId, PromptId, SessionId, SummaryId};
+use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow, WhichSession};
+use serde::Serialize;
+
+use crate::records::record_id;
+use crate::{AppError, Whose, project, session};
+
+/// Which session is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhichSummary {
+    /// The latest of a project that has a summary. The one that asks seldom has one yet.
+    Latest(Whose),
+    /// The session that a record belongs to (`s12`, `t34`, `123`), or one by the beginning of its id.
+    Of(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionSummary {
+    pub session: SessionRow,
+    /// Nothing before its first turn was observed.
+    pub summary: Option<SummaryRow>,
+    pub observations: Vec<ObservationRow>,
+}
+
+/// `None` where no session of the project has a summary yet.
+pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
+    let session = match which {
+        WhichSummary::Latest(whose) => {
+            let only =
+                Selection { project: Some(project(store, whose)?), session: None, limit: 1, offset: 0 };
+            match store.list_summaries(&only)?.items.first() {
+                Some(latest) => row(store, latest.session_id)?,
+                None => return Ok(None),
+            }
+        }
+        WhichSummary::Of(name) => match record_id(name) {
+            Some(record) => {
+                let session = session_of(store, record)?;
+                row(store, session.ok_or_else(|| AppError::UnknownSession(name.clone()))?)?
+            }
+            None => Some(session(store, name)?),
+        },
+    };
+    let Some(session) = session else { return Ok(None) };
+    let summary = store.session_summaries(session.id)?.pop();
+    let observations = store.session_observations(session.id)?;
+    Ok(Some(SessionSummary { session, summary, observations }))
+}
+
+fn session_of(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<SessionId>, AppError> {
+    Ok(match kind {
+        RecordKind::Observation => store.observation(ObservationId(number))?.map(|row| row.session_id),
+        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| row.session_id),
+        RecordKind::Turn => store.prompt(PromptId(number))?.map(|row| row.session_id),
+        RecordKind::Fact | RecordKind::Note | RecordKind::Event => None,
+    })
+}
+
+fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
+    let only = Selection { project: None, session: Some(WhichSession::Row(id)), limit: 1, offset: 0 };
+    Ok(store.list_sessions(&only)?.items.pop())
+}

@@ -1,0 +1,135 @@
+//! What a tool answers: text for the model, and the same as data for programs.
+
+use std::fmt;
+
+use remora_core::context::{framed_short, safe_tokens, tokens};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) structured: Value,
+}
+
+/// What the data is, for hosts that show a model the data and not the text (Claude Code does). Sorts before all members.
+const ABOUT: &str = "_about";
+
+impl Answer {
+    /// What memory says, in the frame that marks it as data. `heading` is ours; `body` is safe already.
+    pub(crate) fn of_memory(heading: &str, body: &str, mut structured: Value) -> Self {
+        let text = framed_short(&format!(" {heading}"), body);
+        // The line below the opening of the frame.
+        let about = text.lines().nth(1).unwrap_or(heading);
+        if let Some(object) = structured.as_object_mut() {
+            object.insert(ABOUT.to_owned(), about.into());
+        }
+        Self { text, structured }
+    }
+
+    /// Our own words.
+    pub(crate) fn of_ours(text: impl Into<String>, mut structured: Value) -> Self {
+        let text = text.into();
+        if let Some(object) = structured.as_object_mut() {
+            object.insert(ABOUT.to_owned(), text.clone().into());
+        }
+        Self { text, structured }
+    }
+}
+
+/// A record in an index: what it is, what it costs to read, and enough to decide whether to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) id: String,
+    pub(crate) kind: &'static str,
+    pub(crate) date: String,
+    /// What the whole record costs.
+    pub(crate) tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) project: Option<String>,
+    pub(crate) title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) snippet: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) remark: String,
+}
+
+/// The most that a line may cost, as text and as data.
+pub(crate) const MOST_FOR_LINE: u64 = 100;
+/// Of that, for each of its texts.
+const MOST_FOR_TITLE: u64 = 32;
+const MOST_FOR_SNIPPET: u64 = 32;
+const MOST_FOR_NAME: u64 = 8;
+/// Less than this after the title, in bytes, says nothing.
+const SHORTEST_REST: usize = 20;
+/// Explained once, above all lines.
+pub(crate) const LEGEND: &str = "#id kind date ~tokens of the whole record: title";
+
+impl Line {
+    /// Makes stored texts safe, and short enough for the line to cost what it may.
+    pub(crate) fn fitted(mut self) -> Self {
+        self.title = safe_tokens(&self.title, MOST_FOR_TITLE);
+        self.project = self.project.map(|name| safe_tokens(&name, MOST_FOR_NAME));
+        self.snippet = safe_tokens(&self.snippet, MOST_FOR_SNIPPET);
+        // A snippet often begins with the title, which is there already.
+        if let Some(rest) = self.snippet.strip_prefix(self.title.trim_end_matches(['…', '.'])) {
+            let rest = rest.trim_start_matches(['.', '…', ' ']);
+            self.snippet = if rest.len() < SHORTEST_REST { String::new() } else { rest.to_owned() };
+        }
+        if self.cost() > MOST_FOR_LINE {
+            self.snippet.clear();
+        }
+        if self.cost() > MOST_FOR_LINE {
+            self.title = safe_tokens(&self.title, MOST_FOR_TITLE / 2);
+        }
+        self
+    }
+
+    fn cost(&self) -> u64 {
+        tokens(&self.to_string()).max(tokens(&json!(self).to_string()))
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, kind, date, tokens, project, title, snippet, remark } = self;
+        write!(f, "#{id} {kind} {date} ~{tokens}")?;
+        if let Some(project) = project {
+            write!(f, " [{project}]")?;
+        }
+        write!(f, ": {title}")?;
+        if !remark.is_empty() {
+            write!(f, " ({remark})")?;
+        }
+        if snippet.is_empty() { Ok(()) } else { write!(f, "\n  {snippet}") }
+    }
+}
+
+/// Lines below each other.
+pub(crate) fn lines(all: &[Line]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_costs_more_than_it_may() {
+        for text in ["\"\\".repeat(400), "漢字".repeat(300), "words and words ".repeat(50), "é".repeat(900)]
+        {
+            let line = Line {
+                id: "s123456".to_owned(),
+                kind: "observation",
+                date: "2026-03-10".to_owned(),
+                tokens: 12_345,
+                project: Some(text.clone()),
+                title: text.clone(),
+                snippet: text.clone(),
+                remark: "superseded by #123457; also #123458".to_owned(),
+            };
+            let line = line.fitted();
+            assert!(line.cost() <= MOST_FOR_LINE, "{}: {line}", line.cost());
+        }
+    }
+}

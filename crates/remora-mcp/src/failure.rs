@@ -1,0 +1,83 @@
+//! How a tool call fails: an answer that the model can read, with the next step. The connection goes on.
+
+use remora_app::AppError;
+use remora_core::context::safe_text;
+use remora_store::{SchemaAge, StoreError};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+
+    /// Names and paths in it are somebody's text.
+    pub(crate) fn text(&self) -> String {
+        safe_text(&format!("{}\nhint: {}", self.message, self.hint))
+    }
+}
+
+/// A project can be named in three ways, and all of them can be meant.
+pub(crate) const PROJECTS: &str =
+    "name a project by its name, its id or an absolute directory; `all` means every project";
+
+impl From<AppError> for Failure {
+    fn from(error: AppError) -> Self {
+        let message = error.to_string();
+        let hint = match error {
+            AppError::UnknownProject(_) | AppError::UnknownDirectory(_) => PROJECTS.to_owned(),
+            AppError::AmbiguousProject { projects, .. } => {
+                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
+                format!("name one by its id: {}", ids.join(", "))
+            }
+            AppError::NeedsOneProject => {
+                "pass `project`: its name, its id or an absolute directory".to_owned()
+            }
+            AppError::UnknownSession(_) => {
+                "leave `session` out for the latest one, or pass an id that search or timeline gave"
+                    .to_owned()
+            }
+            AppError::AmbiguousSession { sessions, .. } => {
+                format!("give more of it: {}", sessions.join(", "))
+            }
+            AppError::UnknownRecord(_)
+            | AppError::NotAnObservation(_)
+            | AppError::NotAnEvent(_)
+            | AppError::NothingFound(_) => {
+                "find ids with search; try other words, or fewer filters".to_owned()
+            }
+            AppError::NotInTime(_) => {
+                "only observations, summaries (s12) and turns (t34) have a place in time".to_owned()
+            }
+            AppError::NotADate { option, .. } => {
+                let option = if option == "from" { "since" } else { option };
+                format!("`{option}` takes a date such as 2026-03-01, yesterday or `2 weeks ago`")
+            }
+            AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
+            AppError::AllPrivate => "leave what may be kept outside of <private> and </private>".to_owned(),
+            AppError::Store(error) => of_store(&error).to_owned(),
+            AppError::NoBackup(_)
+            | AppError::UnknownSetting { .. }
+            | AppError::BadSetting { .. }
+            | AppError::Config(_) => DOCTOR.to_owned(),
+        };
+        Self { message, hint }
+    }
+}
+
+const DOCTOR: &str = "ask the user to run `remora doctor`";
+
+fn of_store(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Busy => "the database is busy; try again in a moment",
+        StoreError::DiskFull => "ask the user to free some space on the disk",
+        StoreError::Schema { age: SchemaAge::Newer, .. } => {
+            "a newer Remora made this database; ask the user to restart this MCP server"
+        }
+        _ => DOCTOR,
+    }
+}

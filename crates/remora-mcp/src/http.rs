@@ -1,0 +1,86 @@
+//! The protocol over HTTP: one request, one response, no session between them. Whoever serves this has checked who asks.
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body;
+use remora_app::Whose;
+use rmcp::model::Extensions;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::{Memory, Server};
+
+/// Answers requests to one address. Without sessions it has nothing to lose when the process ends.
+#[expect(missing_debug_implementations, reason = "the library's service has none")]
+pub struct Endpoint<M> {
+    service: StreamableHttpService<Server<M>, NeverSessionManager>,
+}
+
+impl<M: Memory> Endpoint<M> {
+    pub fn new(memory: Arc<M>) -> Self {
+        let make = move || Ok(Server::new(Arc::clone(&memory), None));
+        let config =
+            StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
+        Self { service: StreamableHttpService::new(make, Arc::default(), config) }
+    }
+
+    pub async fn handle<B>(
+        &self,
+        request: Request<B>,
+    ) -> Response<impl Body<Data = Bytes, Error = Infallible> + Send + 'static>
+    where
+        B: Body + Send + 'static,
+        B::Error: Display,
+    {
+        self.service.handle(request).await
+    }
+}
+
+/// The project that a request's address names: `/mcp?project=NAME`. Over standard input there is no address.
+pub(crate) fn home(extensions: &Extensions) -> Option<Whose> {
+    let query = extensions.get::<Parts>()?.uri.query()?;
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("project="))?;
+    let name = decoded(value);
+    // A relative path would be taken from the daemon's directory, which means nothing to the host.
+    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
+    (!name.is_empty() && !is_relative).then(|| {
+        if Path::new(&name).is_absolute() { Whose::Directory(name.into()) } else { Whose::Project(name) }
+    })
+}
+
+/// A value of a query string without its escapes.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let escaped = (*first == b'%').then(|| after.get(..2)).flatten();
+        let byte = escaped.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => bytes.push(if *first == b'+' { b' ' } else { *first }),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_without_its_escapes() {
+        assert_eq!(decoded("%2Fhome%2Fdev%2Fmy+shop%20%C3%A9"), "/home/dev/my shop é");
+        assert_eq!(decoded("100%"), "100%");
+        assert_eq!(decoded("%zz%2"), "%zz%2");
+    }
+}

@@ -1,0 +1,87 @@
+//! Records as resources: two templates, and a short list of the latest.
+
+use remora_app::session_summary::{WhichSummary, session_summary};
+use remora_app::{AppError, records};
+use remora_core::context::{framed_short, safe};
+use remora_core::time::Time;
+use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+
+use crate::Memory;
+use crate::asker::Asker;
+use crate::failure::Failure;
+use crate::shown::{self, Shown};
+
+const OBSERVATIONS: &str = "remora://observations/";
+const SESSIONS: &str = "remora://sessions/";
+const MARKDOWN: &str = "text/markdown";
+/// As many of each kind are listed. Whoever looks for one searches.
+const MOST: u32 = 10;
+const LONGEST_NAME: usize = 100;
+
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    let template = |uri: &str, name: &str, description: &str| {
+        ResourceTemplate::new(format!("{uri}{{id}}"), name)
+            .with_description(description)
+            .with_mime_type(MARKDOWN)
+    };
+    vec![
+        template(OBSERVATIONS, "observation", "A whole record by its id: 123, s12, t34, f5"),
+        template(
+            SESSIONS,
+            "session",
+            "The summary of a session by its id, with an index of its observations",
+        ),
+    ]
+}
+
+/// The latest of the host's project; nothing where none is known.
+pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>, ErrorData> {
+    let Some(home) = asker.home.clone() else { return Ok(Vec::new()) };
+    let read = move |store: &_| {
+        let project = remora_app::project(store, &home)?;
+        records::latest(store, project, MOST)
+    };
+    let latest = match asker.memory.read(read).await {
+        Ok(latest) => latest,
+        Err(AppError::UnknownDirectory(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let resource = |uri: String, name: &str, at: Time| {
+        Resource::new(uri, safe(name, LONGEST_NAME)).with_description(at.date()).with_mime_type(MARKDOWN)
+    };
+    let observations = latest
+        .observations
+        .iter()
+        .map(|row| resource(format!("{OBSERVATIONS}{}", row.id), &row.observation.title, row.created_at));
+    let sessions = latest.sessions.iter().map(|row| {
+        let name = row.title.as_deref().unwrap_or("Session");
+        resource(format!("{SESSIONS}{}", row.content_session_id), name, row.last_activity_at)
+    });
+    Ok(observations.chain(sessions).collect())
+}
+
+pub(crate) async fn read<M: Memory>(asker: &Asker<M>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let shown = if let Some(id) = uri.strip_prefix(OBSERVATIONS) {
+        let ids = vec![id.to_owned()];
+        let batch = asker.memory.write(move |store| records::batch(store, &ids, Time::now())).await;
+        batch.map_err(failed)?.found.first().map(Shown::new)
+    } else if let Some(id) = uri.strip_prefix(SESSIONS) {
+        let which = WhichSummary::Of(id.to_owned());
+        match asker.memory.read(move |store| session_summary(store, &which)).await {
+            Ok(found) => found.as_ref().map(shown::session_summary),
+            Err(AppError::UnknownSession(_)) => None,
+            Err(error) => return Err(failed(error)),
+        }
+    } else {
+        None
+    };
+    let shown = shown.ok_or_else(|| {
+        ErrorData::resource_not_found("there is no such resource", Some(serde_json::json!({ "uri": uri })))
+    })?;
+    let text = framed_short("", &shown.text());
+    Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(MARKDOWN)]))
+}
+
+fn failed(error: AppError) -> ErrorData {
+    ErrorData::internal_error(Failure::from(error).text(), None)
+}

@@ -1,0 +1,70 @@
+use remora_app::AppError;
+use remora_app::recall::start::{self, Reader};
+use remora_core::context::More;
+use remora_core::time::Time;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{nothing_yet, reading};
+use crate::Memory;
+use crate::answer::Answer;
+use crate::arguments::{One, given, read};
+use crate::asker::Asker;
+use crate::failure::Failure;
+
+pub(super) const NAME: &str = "get_project_context";
+
+const EXAMPLE: &str = r#"{"tokens": 2000}"#;
+
+pub(super) fn definition() -> Tool {
+    reading::<Arguments>(
+        NAME,
+        "Context of a project",
+        "The overview a session gets at its start: the user's rules, where things stand, what is most worth knowing. \
+         Use it where none was injected, or for another project.",
+    )
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Arguments {
+    /// Limit; default 2000
+    tokens: Option<One<u32>>,
+    /// As in search
+    project: Option<One<String>>,
+}
+
+/// The limits of `tokens`: below, not even the frame fits; above, hosts cut the answer.
+const TOKENS: (u64, u64) = (200, 10_000);
+/// The default where the setting injects nothing by itself. A call asks for it by name.
+const DEFAULT_TOKENS: u64 = 2_000;
+
+pub(super) async fn call<M: Memory>(
+    asker: &Asker<M>,
+    arguments: Map<String, Value>,
+) -> Result<Answer, Failure> {
+    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let whose = asker.whose(given(arguments.project).as_deref())?;
+    let settings = asker.memory.settings();
+    let limit = match arguments.tokens {
+        Some(One(tokens)) => u64::from(tokens).clamp(TOKENS.0, TOKENS.1),
+        None if settings.context.tokens == 0 => DEFAULT_TOKENS,
+        None => settings.context.tokens.into(),
+    };
+    let preview = asker.memory.read(move |store| {
+        let project = remora_app::project(store, &whose)?;
+        let reader = Reader { limit, more: More::Tools };
+        Ok(start::preview(store, project, &settings, reader, Time::now())?)
+    });
+    match preview.await {
+        // It is framed already, and the user's own words in it stand apart.
+        Ok(Some(injection)) => {
+            let structured = json!({ "context": injection.text, "tokens": injection.tokens });
+            Ok(Answer { text: injection.text, structured })
+        }
+        Ok(None) | Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "context": null }))),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,112 @@
+//! The tools, one module each: its arguments, which also make its schema, its description, and the call of the use case.
+//!
+//! A tool that deletes (`forget`) has its place here, too: a module, and its line in [`all`] and in [`call`].
+
+mod get_observations;
+mod get_project_context;
+mod get_session_summary;
+mod save_memory;
+mod search;
+mod timeline;
+
+use std::sync::LazyLock;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use crate::Memory;
+use crate::answer::Answer;
+use crate::asker::Asker;
+use crate::failure::Failure;
+use crate::schema;
+
+pub(crate) use search::index;
+
+/// The definitions of all tools, made when they are first asked for.
+pub(crate) fn all() -> &'static [Tool] {
+    static ALL: LazyLock<[Tool; 6]> = LazyLock::new(|| {
+        [
+            search::definition(),
+            timeline::definition(),
+            get_observations::definition(),
+            get_session_summary::definition(),
+            get_project_context::definition(),
+            save_memory::definition(),
+        ]
+    });
+    ALL.as_slice()
+}
+
+/// Calls a tool by its name; `None` if there is none.
+pub(crate) async fn call<M: Memory>(
+    asker: &Asker<M>,
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Option<Result<Answer, Failure>> {
+    Some(match name {
+        search::NAME => search::call(asker, arguments).await,
+        timeline::NAME => timeline::call(asker, arguments).await,
+        get_observations::NAME => get_observations::call(asker, arguments).await,
+        get_session_summary::NAME => get_session_summary::call(asker, arguments).await,
+        get_project_context::NAME => get_project_context::call(asker, arguments).await,
+        save_memory::NAME => save_memory::call(asker, arguments).await,
+        _ => return None,
+    })
+}
+
+/// A tool that only reads, and only this memory.
+fn reading<T: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
+    let annotations = ToolAnnotations::with_title(title).read_only(true).open_world(false);
+    Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
+}
+
+/// A tool that only adds to this memory. The same call twice adds once.
+fn adding<T: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(false)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
+}
+
+/// Nothing was captured in the host's directory yet, which is where everybody begins.
+fn nothing_yet(structured: Value) -> Answer {
+    Answer::of_ours(
+        "Nothing is remembered of this project yet. `project` names another one; `all` means every project.",
+        structured,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::context::tokens;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a host puts into every request to its model.
+    const MOST: u64 = 1_500;
+
+    #[test]
+    fn all_definitions_together_stay_small() {
+        let listed = json!(all()).to_string();
+        assert!(tokens(&listed) < MOST, "{} tokens: {listed}", tokens(&listed));
+    }
+
+    #[test]
+    fn every_definition_says_what_a_host_needs() {
+        for tool in all() {
+            let Tool { name, description, input_schema, annotations, .. } = tool;
+            assert!(description.as_ref().is_some_and(|text| text.len() > 40), "{name}");
+            assert_eq!(input_schema["type"], "object", "{name}");
+            for (argument, schema) in input_schema["properties"].as_object().unwrap() {
+                assert!(schema["type"].is_string(), "{name}.{argument}: {schema}");
+            }
+            let annotations = annotations.as_ref().unwrap();
+            assert_eq!(annotations.open_world_hint, Some(false), "{name}");
+            assert_eq!(annotations.read_only_hint, Some(name != "save_memory"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+use std::collections::BTreeMap;
+
+use remora_app::search::{LARGEST_LIMIT, LARGEST_OFFSET, SearchRequest};
+use remora_app::{AppError, Whose, records};
+use remora_core::document::RecordId;
+use remora_core::memory::ObservationType;
+use remora_search::{Hit, Mode, Results};
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{nothing_yet, reading};
+use crate::Memory;
+use crate::answer::{Answer, LEGEND, Line, lines};
+use crate::arguments::{List, One, given, read};
+use crate::asker::Asker;
+use crate::failure::Failure;
+
+pub(super) const NAME: &str = "search";
+
+const EXAMPLE: &str = r#"{"query": "why do totals differ", "type": ["bugfix"], "since": "2 weeks ago"}"#;
+
+pub(super) fn definition() -> Tool {
+    reading::<Arguments>(
+        NAME,
+        "Search memory",
+        "Search what earlier sessions learned here: causes, decisions, traps, the user's preferences. Use it before \
+         investigating what may be known already. Returns an index of ids with token costs; read on with \
+         timeline, then get_observations for the few ids that matter.",
+    )
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Arguments {
+    /// Words or a question; "phrases", AND, OR, NOT work. Without it: newest first
+    query: Option<One<String>>,
+    /// auto: words, and meaning where available
+    mode: Option<One<Mode>>,
+    r#type: List<ObservationType>,
+    concepts: List<String>,
+    /// Parts of paths
+    files: List<String>,
+    /// Date: 2026-03-01, yesterday, 2 weeks ago
+    since: Option<One<String>>,
+    until: Option<One<String>>,
+    /// Default 10, at most 100
+    limit: Option<One<u32>>,
+    offset: Option<One<u32>>,
+    /// Name, id or directory; `all`; default: this one
+    project: Option<One<String>>,
+}
+
+/// An index of this many is read at a glance.
+const DEFAULT_LIMIT: usize = 10;
+
+pub(super) async fn call<M: Memory>(
+    asker: &Asker<M>,
+    arguments: Map<String, Value>,
+) -> Result<Answer, Failure> {
+    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let number = |number: Option<One<u32>>| number.map(|One(number)| number as usize);
+    let mut request = SearchRequest::new(asker.whose(given(arguments.project).as_deref())?);
+    request.text = given(arguments.query).unwrap_or_default();
+    request.mode = arguments.mode.map(|One(mode)| mode).unwrap_or_default();
+    request.types = arguments.r#type.0;
+    request.concepts = arguments.concepts.0;
+    request.files = arguments.files.0;
+    (request.from, request.until) = (given(arguments.since), given(arguments.until));
+    request.limit = number(arguments.limit).unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT);
+    request.offset = number(arguments.offset).unwrap_or(0).min(LARGEST_OFFSET);
+    index(asker, request).await
+}
+
+/// What a search finds, as an index.
+pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -> Result<Answer, Failure> {
+    let found = match asker.memory.search(request.clone()).await {
+        Ok(found) => found,
+        Err(AppError::UnknownDirectory(_)) => {
+            return Ok(nothing_yet(json!({ "total": 0, "hits": [] })));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let ids: Vec<RecordId> = found.hits.iter().map(|hit| hit.id).collect();
+    let costs = asker.memory.read(move |store| records::costs(store, &ids)).await?;
+    let hits: Vec<Line> = found.hits.iter().map(|hit| line(hit, &costs, &request.whose)).collect();
+    let end = request.offset + hits.len();
+    let next = (end < found.total).then_some(end);
+    let structured = json!({
+        "total": found.total,
+        "mode": found.plan.mode.name(),
+        "next_offset": next,
+        "hits": hits,
+    });
+    if hits.is_empty() {
+        return Ok(Answer::of_ours(nothing(&request, &found), structured));
+    }
+    let more = next.map(|next| format!("; more with offset {next}")).unwrap_or_default();
+    let heading = format!(
+        "{} of {}{} found by {}{more}. Each: {LEGEND}",
+        hits.len(),
+        found.total,
+        if found.more { " or more" } else { "" },
+        way(&found)
+    );
+    Ok(Answer::of_memory(&heading, &lines(&hits), structured))
+}
+
+fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, whose: &Whose) -> Line {
+    let mut remarks = Vec::new();
+    if let Some(by) = hit.superseded_by {
+        remarks.push(format!("superseded by #{by}"));
+    }
+    if let Some(also) = hit.duplicates.first() {
+        remarks.push(format!("also #{also}"));
+    }
+    if hit.why.waiting {
+        remarks.push("not observed yet".to_owned());
+    }
+    let project = hit.project.clone().filter(|_| *whose == Whose::All);
+    Line {
+        id: hit.id.to_string(),
+        kind: hit.observation_type.map_or(hit.kind.name(), ObservationType::name),
+        date: hit.created_at.date(),
+        tokens: costs.get(&hit.id).copied().unwrap_or_default(),
+        project,
+        title: hit.title.clone(),
+        snippet: hit.snippet.text.clone(),
+        remark: remarks.join("; "),
+    }
+    .fitted()
+}
+
+fn way(found: &Results) -> &'static str {
+    match found.plan.mode {
+        _ if found.plan.strict => "date",
+        Mode::Semantic => "meaning",
+        Mode::Text => "words",
+        Mode::Auto | Mode::Hybrid if found.plan.no_vectors.is_some() => "words",
+        Mode::Auto | Mode::Hybrid => "words and meaning",
+    }
+}
+
+fn nothing(request: &SearchRequest, found: &Results) -> String {
+    if found.total > 0 {
+        return format!("Only {} found: nothing is left after offset {}.", found.total, request.offset);
+    }
+    let mut next = vec!["other words"];
+    if request.is_narrow() {
+        next.push("fewer filters");
+    }
+    if request.whose != Whose::All {
+        next.push("project `all`");
+    }
+    format!("Nothing found, searched by {}. Try {}.", way(found), next.join(", or "))
+}

@@ -1,0 +1,140 @@
+use std::collections::BTreeMap;
+
+use remora_app::records::record_id;
+use remora_app::search::LARGEST_LIMIT;
+use remora_app::timeline::{Around, Timeline, TimelineRequest, best_of, timeline};
+use remora_app::{AppError, records};
+use remora_core::document::RecordId;
+use remora_core::memory::ObservationType;
+use remora_store::Moment;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{nothing_yet, reading};
+use crate::Memory;
+use crate::answer::{Answer, LEGEND, Line};
+use crate::arguments::{Id, One, given, read};
+use crate::asker::Asker;
+use crate::failure::Failure;
+
+pub(super) const NAME: &str = "timeline";
+
+const EXAMPLE: &str = r#"{"anchor": "123", "before": 5, "after": 5}"#;
+
+pub(super) fn definition() -> Tool {
+    reading::<Arguments>(
+        NAME,
+        "Timeline of memory",
+        "What was learned before and after a record, oldest first: how something came about, and what became of it. \
+         Without anchor and query: the latest.",
+    )
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Arguments {
+    /// Id from search: 123, s12, t34
+    #[serde(alias = "id")]
+    anchor: Option<One<Id>>,
+    /// Around the best hit for this
+    query: Option<One<String>>,
+    /// Default 5
+    before: Option<One<u32>>,
+    /// Default 5
+    after: Option<One<u32>>,
+    /// As in search
+    project: Option<One<String>>,
+}
+
+/// Enough to see the way to a record and from it.
+const DEFAULT_LENGTH: u32 = 5;
+
+pub(super) async fn call<M: Memory>(
+    asker: &Asker<M>,
+    arguments: Map<String, Value>,
+) -> Result<Answer, Failure> {
+    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let length = |number: Option<One<u32>>| {
+        number
+            .map_or(DEFAULT_LENGTH, |One(number)| number)
+            .min(u32::try_from(LARGEST_LIMIT).unwrap_or(u32::MAX))
+    };
+    let named = given(arguments.project);
+    let anchor = arguments.anchor.map(|One(Id(id))| id).filter(|id| !id.is_empty());
+    let mut request = TimelineRequest {
+        // An id says by itself which project is meant.
+        whose: if anchor.is_some() && named.is_none() { None } else { Some(asker.whose(named.as_deref())?) },
+        around: Around::Now,
+        before: length(arguments.before),
+        after: length(arguments.after),
+    };
+    let shown = answer(asker, &mut request, anchor, given(arguments.query)).await;
+    match shown {
+        Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "items": [] }))),
+        other => Ok(other?),
+    }
+}
+
+async fn answer<M: Memory>(
+    asker: &Asker<M>,
+    request: &mut TimelineRequest,
+    anchor: Option<String>,
+    query: Option<String>,
+) -> Result<Answer, AppError> {
+    match (anchor, query) {
+        (Some(id), _) => {
+            request.around = Around::Record(record_id(&id).ok_or(AppError::UnknownRecord(id))?);
+        }
+        (None, Some(text)) => {
+            let found = asker.memory.search(best_of(request, &text)?).await?;
+            request.around = Around::best(&found, &text)?;
+        }
+        (None, None) => {}
+    }
+    let request = request.clone();
+    let read = move |store: &_| {
+        let timeline = timeline(store, &request)?;
+        let ids: Vec<RecordId> = timeline.items.iter().map(|moment| moment.id).collect();
+        let costs = records::costs(store, &ids)?;
+        Ok((timeline, costs))
+    };
+    let (timeline, costs) = asker.memory.read(read).await?;
+    Ok(shown(&timeline, &costs))
+}
+
+fn shown(timeline: &Timeline, costs: &BTreeMap<RecordId, u64>) -> Answer {
+    let items: Vec<(bool, Line)> = timeline
+        .items
+        .iter()
+        .map(|moment| (Some(moment.id) == timeline.anchor, line(moment, costs)))
+        .collect();
+    let structured = json!({
+        "anchor": timeline.anchor,
+        "items": items.iter().map(|(_, line)| line).collect::<Vec<_>>(),
+    });
+    if items.is_empty() {
+        return Answer::of_ours("Nothing was learned in this project yet.", structured);
+    }
+    let body: Vec<String> = items
+        .iter()
+        .map(|(is_anchor, line)| format!("{}{line}", if *is_anchor { "> " } else { "" }))
+        .collect();
+    let mark = if timeline.anchor.is_some() { "; `>` is the anchor" } else { "" };
+    Answer::of_memory(&format!("Oldest first{mark}. Each: {LEGEND}"), &body.join("\n"), structured)
+}
+
+fn line(moment: &Moment, costs: &BTreeMap<RecordId, u64>) -> Line {
+    Line {
+        id: moment.id.to_string(),
+        kind: moment.observation_type.map_or(moment.kind.name(), ObservationType::name),
+        date: moment.created_at.format("%Y-%m-%d %H:%M"),
+        tokens: costs.get(&moment.id).copied().unwrap_or_default(),
+        project: None,
+        title: moment.title.clone(),
+        snippet: String::new(),
+        remark: String::new(),
+    }
+    .fitted()
+}

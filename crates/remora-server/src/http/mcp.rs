@@ -1,0 +1,69 @@
+//! The Model Context Protocol, for hosts that prefer an address to a process of their own.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use remora_app::AppError;
+use remora_app::save::{SaveRequest, SavedFor};
+use remora_app::search::SearchRequest;
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_search::Results;
+use remora_store::Store;
+
+use super::Http;
+use super::routes::Routes;
+use crate::shared::Shared;
+
+pub(super) fn router() -> Routes {
+    Routes::default().post("/mcp", answer)
+}
+
+async fn answer(State(http): State<Arc<Http>>, request: Request) -> Response {
+    http.mcp.handle(request).await.map(Body::new)
+}
+
+/// The daemon's memory as the protocol's server sees it.
+pub(super) struct Memory(pub(super) Arc<Shared>);
+
+impl remora_mcp::Memory for Memory {
+    async fn search(&self, request: SearchRequest) -> Result<Results, AppError> {
+        self.0.refresh_settings();
+        self.0.finder.search(request, self.0.settings()).await
+    }
+
+    async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
+        self.0.save(request).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
+        self.0.reader.call(move |store| Ok(ask(store))).await?
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
+        self.0.writer.call(move |store| Ok(work(store))).await?
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.0.refresh_settings();
+        self.0.settings()
+    }
+}
+
+impl Shared {
+    /// Saves what somebody says. Its vector and the context files of its project follow.
+    pub(super) async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
+        let save = move |store: &mut Store| Ok(remora_app::save::save(store, &request, Time::now()));
+        let saved = self.writer.call(save).await??;
+        self.announce();
+        Ok(saved)
+    }
+}

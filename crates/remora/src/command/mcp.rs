@@ -1,0 +1,99 @@
+use std::sync::Arc;
+
+use clap::Args;
+use remora_app::save::{SaveRequest, SavedFor};
+use remora_app::search::SearchRequest;
+use remora_app::{AppError, Whose, context_files};
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_mcp::{Memory, stdio};
+use remora_search::Results;
+use remora_store::{Store, StoreError};
+use tokio::task::spawn_blocking;
+
+use super::hook;
+use crate::app::{self, App};
+use crate::ask;
+use crate::env;
+use crate::error::Result;
+
+/// Give agents their memory as tools: a server for the Model Context Protocol on standard input and output.
+///
+/// Hosts run this, not people. Register it once:
+///
+///   Claude Code   `claude mcp add --scope user remora -- remora mcp`
+///   Codex         `codex mcp add remora -- remora mcp`
+///   others        the command `remora` with the argument `mcp`
+///
+/// The agent then has `search`, `timeline`, `get_observations`, `get_session_summary`,
+/// `get_project_context` and `save_memory`, about the project it was started in. It needs no daemon,
+/// and uses the daemon's search by meaning if one is running. It ends when its host closes standard
+/// input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Mcp {
+    /// The project that calls are about if they name none: its name, id, or a directory; without it, `CLAUDE_PROJECT_DIR`
+    /// or the directory the server is started in.
+    #[arg(long, short)]
+    project: Option<String>,
+}
+
+pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
+    let home = match (&arguments.project, env::project_dir()) {
+        (None, Some(directory)) => Whose::Directory(directory),
+        (named, _) => app::whose(named.as_deref(), false)?.absolute(),
+    };
+    Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)
+}
+
+/// Memory for one host. Every request opens the database anew, as a command does: the process may live for days, and must
+/// hold no file that a restore has replaced.
+struct Here(Arc<App>);
+
+impl Here {
+    /// Does `work` with the database on a thread where it may block.
+    async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&App, &mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+    ) -> std::result::Result<T, AppError> {
+        let app = Arc::clone(&self.0);
+        let done = spawn_blocking(move || work(&app, &mut Store::open(&app.dir)?));
+        // A bug ended the thread; the log names the place.
+        done.await.unwrap_or(Err(AppError::Store(StoreError::Closed)))
+    }
+}
+
+impl Memory for Here {
+    async fn search(&self, request: SearchRequest) -> std::result::Result<Results, AppError> {
+        self.with_store(|app, store| ask::search(app, store, request)).await
+    }
+
+    async fn save(&self, request: SaveRequest) -> std::result::Result<SavedFor, AppError> {
+        let save = move |app: &App, store: &mut Store| {
+            let saved = remora_app::save::save(store, &request, Time::now())?;
+            // What cannot be written is in the log and in `remora doctor`.
+            context_files::follow(store, Some(saved.project));
+            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+            Ok(saved)
+        };
+        self.with_store(save).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Store) -> std::result::Result<T, AppError> + Send + 'static,
+    ) -> std::result::Result<T, AppError> {
+        self.with_store(|_, store| ask(store)).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+    ) -> std::result::Result<T, AppError> {
+        self.with_store(|_, store| work(store)).await
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        Arc::new(app::settings(&self.0.dir).0)
+    }
+}
