@@ -15,6 +15,8 @@ pub enum AppError {
     AmbiguousProject { name: String, projects: Vec<(ProjectId, String)> },
     #[error("nothing is remembered of {} yet", .0.display())]
     UnknownDirectory(PathBuf),
+    #[error("{} shares its memory with no other directory", .0.display())]
+    NotShared(PathBuf),
     /// A use case that is about one project was asked for all of them.
     #[error("this needs one project")]
     NeedsOneProject,

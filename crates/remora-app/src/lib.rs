@@ -18,6 +18,7 @@ pub mod capture;
 pub mod context_files;
 mod error;
 pub mod judge;
+pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;

@@ -29,7 +29,9 @@ impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
         let message = error.to_string();
         let hint = match error {
-            AppError::UnknownProject(_) | AppError::UnknownDirectory(_) => PROJECTS.to_owned(),
+            AppError::UnknownProject(_) | AppError::UnknownDirectory(_) | AppError::NotShared(_) => {
+                PROJECTS.to_owned()
+            }
             AppError::AmbiguousProject { projects, .. } => {
                 let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
                 format!("name one by its id: {}", ids.join(", "))

@@ -55,7 +55,7 @@ pub use hex::hex;
 pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, WhichSession};
 pub use material::{KnownSession, Recall};
-pub use project::{Place, locate, worktree};
+pub use project::{Joined, Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
 pub use record::{HostProcess, Record};

@@ -97,6 +97,7 @@ impl Store {
         }
         let name = "SELECT name FROM projects WHERE id = ?1";
         Ok(Material {
+            notices: Vec::new(),
             project: self.db.query_row(name, [project.0], |row| row.get(0))?,
             laid_down: self.laid_down(project, recall)?,
             substance: BTreeMap::new(),

@@ -3,10 +3,13 @@
 //! A prompt that is entirely private makes its whole turn private, and the turn's later events come in other
 //! processes. They must know even when the database cannot be read, so this is a small file for each session
 //! that had a private turn: a line `private ID` or `public ID` for every prompt since. Most sessions have none.
+//!
+//! What cannot be noted counts as private: a full disk has no room for a line, but for an empty file, and an empty one or half
+//! a line means that the session is private until a public prompt could be noted.
 
 use std::fs;
 use std::hash::Hasher;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -44,9 +47,27 @@ pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -
     let word = if is_private { "private" } else { "public" };
     let write = || {
         create_private_dir(&dir.private_turns())?;
-        writeln!(private_file().create(true).append(true).open(&path)?, "{word} {}", id(origin))
+        let mut file = private_file().create(true).append(true).open(&path)?;
+        let written = file.write_all(format!("{word} {}\n", id(origin)).as_bytes());
+        // Emptying takes no room. Of a public prompt, nothing needs to be known that is not known already.
+        if is_private && written.is_err() { file.set_len(0) } else { written }
     };
-    write().map_err(StoreError::file(&path))
+    let written = match write() {
+        // Not even room for a name: this one was made in better times.
+        Err(_) if is_private && !path.exists() => fs::rename(spare(dir), &path),
+        other => other,
+    };
+    written.map_err(StoreError::file(&path))
+}
+
+/// Makes the file that becomes a ledger when a full disk takes no new one. For processes that have the time.
+pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
+    create_private_dir(&dir.private_turns())?;
+    private_file().create(true).append(true).open(spare(dir)).map(drop)
+}
+
+fn spare(dir: &DataDir) -> PathBuf {
+    dir.private_turns().join("spare")
 }
 
 /// Whether an event belongs to a private turn.
@@ -72,7 +93,7 @@ pub fn prune(dir: &DataDir) -> io::Result<()> {
     for entry in entries {
         let entry = entry?;
         let age = SystemTime::now().duration_since(entry.metadata()?.modified()?).unwrap_or_default();
-        if age > STALE_AFTER {
+        if age > STALE_AFTER && entry.path() != spare(dir) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -90,11 +111,15 @@ fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::file(path)(error)),
     };
+    if text.is_empty() {
+        return Ok(vec![Line { is_private: true, id: String::new() }]);
+    }
     let parse = |line: &str| {
-        let (word, id) = line.split_once(' ')?;
-        Some(Line { is_private: word == "private", id: id.to_owned() })
+        let (word, id) = line.trim_end().split_once(' ').unwrap_or((line, ""));
+        // Half a line may have been cut from either.
+        Line { is_private: word != "public" || !line.ends_with('\n'), id: id.to_owned() }
     };
-    Ok(text.lines().filter_map(parse).collect())
+    Ok(text.split_inclusive('\n').map(parse).collect())
 }
 
 fn id(origin: &Origin) -> String {

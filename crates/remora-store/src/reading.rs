@@ -5,11 +5,13 @@ use remora_core::feedback::Feedback;
 use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, Row, ToSql};
+use rusqlite::{OptionalExtension, Row, ToSql, TransactionBehavior};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use crate::{Batch, Place, QueueCounts, Store, StoreError, feedback, project, spool, store};
+use crate::{
+    Batch, Joined, Place, QueueCounts, Store, StoreError, feedback, project, retention, spool, store,
+};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -257,6 +259,22 @@ impl Store {
     pub fn project_at(&self, place: &Place) -> Result<Option<ProjectRow>, StoreError> {
         let Some(id) = project::project_of(&self.db, place)? else { return Ok(None) };
         Ok(self.projects()?.into_iter().find(|project| project.id == id))
+    }
+
+    /// What a directory shares its project with, because of the same origin alone.
+    pub fn joined(&self, place: &Place) -> Result<Option<Joined>, StoreError> {
+        Ok(project::joined(&self.db, place)?)
+    }
+
+    /// Gives a directory that shares a project one of its own, from now on. `None` if it shares none.
+    pub fn split(&mut self, place: &Place, now: Time) -> Result<Option<ProjectRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let split = project::split(&transaction, place, now)?;
+        if split.is_some() {
+            retention::audit(&transaction, "project split", &place.root)?;
+        }
+        transaction.commit()?;
+        if split.is_none() { Ok(None) } else { self.project_at(place) }
     }
 
     /// The latest sessions first, of one project or of all.

@@ -118,6 +118,7 @@ impl Store {
             store.set_times_right(Time::now())?;
             // Without it a full disk costs events, and nothing else. `remora doctor` says so.
             let _ = spool::keep_reserve(dir);
+            let _ = private_turns::keep_spare(dir);
             store.fill_for(FILL_AT_OPENING);
             private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;
         }

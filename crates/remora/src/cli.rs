@@ -8,7 +8,8 @@ use crate::app::App;
 use crate::bugs;
 use crate::command::{
     backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, mcp,
-    notes, pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify, why,
+    notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status, timeline,
+    verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -38,6 +39,8 @@ enum Command {
     Timeline(timeline::Timeline),
     /// The sessions Remora has seen, latest first.
     Sessions(sessions::Sessions),
+    #[command(alias = "projects")]
+    Project(project::Project),
     /// Records by their ids, whole: observations, summaries, turns, facts, notes, events, sessions.
     Show(show::Show),
     Context(context::Context),
@@ -113,6 +116,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Search(search) => search::run(&app, search),
         Command::Timeline(timeline) => timeline::run(&app, timeline).map(done),
         Command::Sessions(sessions) => sessions::run(&app, sessions).map(done),
+        Command::Project(project) => project::run(&app, project).map(done),
         Command::Show(show) => show::run(&app, show).map(done),
         Command::Context(context) => context::run(&app, context),
         Command::ContextFiles(files) => context_files::run(&app, files).map(done),

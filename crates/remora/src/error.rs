@@ -138,8 +138,11 @@ impl From<AppError> for CliError {
                 Self::usage(message).hint(format!("give more of it: {}", sessions.join(", ")))
             }
             AppError::UnknownDirectory(_) => Self::not_found(message).hint(
-                "name another project: `--project NAME` (`remora sessions` has them), or search all: `remora search --all TEXT`",
+                "name another project: `--project NAME` (`remora project list` has them), or search all: `remora search --all TEXT`",
             ),
+            AppError::NotShared(_) => {
+                Self::not_found(message).hint("see which projects there are: `remora project list`")
+            }
             AppError::NoBackup(_) => Self::not_found(message).hint(
                 "name a backup that you keep elsewhere: `remora restore FILE`; make one of a sound database: `remora backup`",
             ),

@@ -1,19 +1,27 @@
 //! The start of a session.
 
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use remora_core::context::{self, LaidDown, Material, More, substance};
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
+use remora_store::backup::last_check;
 use remora_store::retrievals::{Item, Moment};
-use remora_store::{KnownSession, Recall, Store, StoreError};
+use remora_store::{KnownSession, Recall, Store, StoreError, locate};
 
 use super::Injection;
 
 /// Characters of a text that are considered. More than a few sentences of it are never shown.
 const MOST_READ: usize = 2_000;
+
+/// How long a loss is mentioned.
+const NEWS: Duration = Duration::from_hours(24);
+/// A directory joins its project with the first event of its first session.
+const JUST_JOINED: Duration = Duration::from_secs(10);
+const MINUTE: &str = "%-d %B %H:%M";
 
 /// The agent that reads the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +58,8 @@ pub fn begin(
     }
     let Some(part) = part(source, session) else { return Ok(None) };
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
-    let Some(injection) = context(store, session.project, part, settings, reader, now)? else {
+    let notices = notices(store, directory, now)?;
+    let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {
         return Ok(None);
     };
     super::log(store, &injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
@@ -65,7 +74,32 @@ pub fn preview(
     reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
-    context(store, project, Recall::Everything, settings, reader, now)
+    context(store, project, Recall::Everything, Vec::new(), settings, reader, now)
+}
+
+/// What an agent should know of the memory itself, told while it is new.
+fn notices(store: &Store, directory: &str, now: Time) -> Result<Vec<String>, StoreError> {
+    let mut notices = Vec::new();
+    if let Some(restored) = last_check(store.dir()).and_then(|check| check.restored)
+        && let Some(made_at) = restored.made_at
+        && now.since(restored.restored_at) < NEWS
+    {
+        notices.push(format!(
+            "This memory was damaged and restored from a backup: what was recorded between {} and {} may be missing.",
+            made_at.format(MINUTE),
+            restored.restored_at.format(MINUTE)
+        ));
+    }
+    if let Some(joined) = store.joined(&locate(Path::new(directory)))?
+        && now.since(joined.at) < JUST_JOINED
+    {
+        notices.push(format!(
+            "This directory is new and shares the memory of {}, because it has the same origin. If it is something \
+             else, `remora project split` separates them.",
+            joined.root
+        ));
+    }
+    Ok(notices)
 }
 
 /// A session that goes on remembers itself, unless its host has just shortened it.
@@ -81,11 +115,13 @@ fn context(
     store: &Store,
     project: ProjectId,
     part: Recall,
+    notices: Vec<String>,
     settings: &Settings,
     reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let mut material = store.material(project, part, settings.context.summaries)?;
+    material.notices = notices;
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
             Recall::Everything | Recall::OfSession(_) => store.always_injected()?,

@@ -32,12 +32,15 @@ pub use valuable::{MOST_SENTENCES, most_valuable, substance};
 /// The most characters of one fact, of a project's name, and of the command that reaches Remora.
 const LONGEST_FACT: usize = 200;
 const LONGEST_NAME: usize = 80;
+const LONGEST_NOTICE: usize = 400;
 const LONGEST_COMMAND: usize = 400;
 
 /// What is known of a project.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Material {
     pub project: String,
+    /// What the reader must know about this memory itself.
+    pub notices: Vec<String>,
     /// Preferences, conventions and corrections in the user's own words, the most important first.
     pub laid_down: Vec<LaidDown>,
     /// Sentences of the most valuable observations by their ids: what [`substance`] returns.
@@ -181,10 +184,11 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
         && material.summaries.is_empty()
         && material.observations.is_empty()
         && material.laid_down.is_empty();
-    if is_empty && material.notes.is_empty() {
+    if is_empty && material.notes.is_empty() && material.notices.is_empty() {
         return None;
     }
-    let header = format!("# Memory of {}\n", safe(&material.project, LONGEST_NAME));
+    let mut header = format!("# Memory of {}\n", safe(&material.project, LONGEST_NAME));
+    header.extend(material.notices.iter().map(|notice| format!("\n{}\n", safe(notice, LONGEST_NOTICE))));
     let more = how_to_ask(more);
     let mut left = budget.checked_sub(tokens(&framed(&format!("{header}{more}"))))?;
     let (own_words, laid_down) = laid_down(&material.laid_down, left * 20 / 100);
@@ -213,7 +217,7 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     body.push_str(&index);
     body.push_str(&more);
     observations.extend(titles);
-    let is_more = !is_empty || !notes.is_empty();
+    let is_more = !is_empty || !notes.is_empty() || !material.notices.is_empty();
     is_more.then(|| Context { text: format!("{own_words}{}", framed(&body)), observations, notes, laid_down })
 }
 

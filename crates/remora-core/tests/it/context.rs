@@ -50,6 +50,7 @@ fn session(days: u32, what: &str) -> PastSession {
 fn many(observations: i64) -> Material {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
     Material {
+        notices: Vec::new(),
         project: "shop".to_owned(),
         laid_down: (0..20).map(|n| laid_down(n, &format!("always do the thing number {n}"))).collect(),
         substance: (0..observations)

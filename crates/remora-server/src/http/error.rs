@@ -168,6 +168,7 @@ impl From<AppError> for ApiError {
             }
             AppError::UnknownProject(_)
             | AppError::UnknownDirectory(_)
+            | AppError::NotShared(_)
             | AppError::UnknownSession(_)
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)

@@ -4,4 +4,5 @@ mod locate;
 mod resolve;
 
 pub use locate::{Place, locate, worktree};
-pub(crate) use resolve::{project_of, resolve};
+pub use resolve::Joined;
+pub(crate) use resolve::{joined, project_of, resolve, split};

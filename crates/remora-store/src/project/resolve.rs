@@ -6,6 +6,7 @@ use crate::record::new_uuid;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
 
 use super::locate::{Identity, Place};
 
@@ -28,6 +29,43 @@ pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Re
 /// The project of `place`, if it is known; for those who only ask.
 pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
     Ok(find(db, place)?.project)
+}
+
+/// What a directory shares its project with, because of the same origin and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Joined {
+    pub project: String,
+    pub root: String,
+    /// When it joined.
+    #[serde(skip)]
+    pub at: Time,
+}
+
+/// Whether the directory joined a project of which another directory is there still.
+pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<Joined>> {
+    db.query_row(
+        "SELECT p.name, p.root, own.seen_at FROM project_aliases AS own
+         JOIN project_aliases AS other ON other.project_id = own.project_id AND other.id < own.id
+             AND other.origin = own.origin AND other.gone_at IS NULL
+         JOIN projects AS p ON p.id = own.project_id
+         WHERE own.path = ?1 AND own.gone_at IS NULL LIMIT 1",
+        [&place.path],
+        |row| Ok(Joined { project: row.get(0)?, root: row.get(1)?, at: Time(row.get(2)?) }),
+    )
+    .optional()
+}
+
+/// Gives a directory that joined a project one of its own.
+pub(crate) fn split(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<Option<ProjectId>> {
+    if joined(db, place)?.is_none() {
+        return Ok(None);
+    }
+    let project = create(db, place, now)?;
+    db.execute(
+        "UPDATE project_aliases SET project_id = ?2 WHERE path = ?1 AND gone_at IS NULL",
+        params![place.path, project.0],
+    )?;
+    Ok(Some(project))
 }
 
 #[derive(Default)]

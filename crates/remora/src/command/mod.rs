@@ -16,6 +16,7 @@ pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod notes;
 pub(crate) mod pause;
+pub(crate) mod project;
 pub(crate) mod queue;
 pub(crate) mod restore;
 pub(crate) mod retrievals;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use remora_app::projects;
 use remora_app::status::{self, Bytes, Capture, Daemon, Embedding, Notes, Observer, Status};
 use remora_client::presence::{self, Presence};
 use remora_core::settings::{Provider, Settings};
@@ -36,6 +37,14 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         output::json(&status)?;
     } else {
         print(&status, presence.as_ref(), &settings);
+        if let (Ok(here), Some(store)) = (std::env::current_dir(), &store)
+            && let Some(joined) = projects::joined(store, &here)?
+        {
+            let root = joined.root;
+            say(&format!(
+                "\nThis directory shares the memory of {root}, same origin; `remora project split` separates them."
+            ));
+        }
     }
     match error {
         Some(error) => Err(error),

@@ -269,6 +269,56 @@ fn no_fill_level_of_a_disk_loses_an_event() {
     assert_eq!(status["spool"]["lost"], 0, "{status}");
 }
 
+#[test]
+fn a_private_turn_stays_private_on_a_full_disk() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let lines = [
+        world.prompt("p1", "<private>the launch is on Friday</private>"),
+        world.tool("launch-friday"),
+        world.message("Stop", &json!({"last_assistant_message": "The launch is on Friday."})),
+    ];
+    for (known, inodes) in [("", ""), ("", "full"), ("known", "")] {
+        let before = match known {
+            "" => Vec::new(),
+            _ => vec![world.prompt("p0", "<private>x</private>"), world.prompt("p00", "a public prompt")],
+        };
+        let text = |lines: &[serde_json::Value]| {
+            let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+            lines.concat()
+        };
+        fs::write(world.path("home/before"), text(&before)).unwrap();
+        fs::write(world.path("home/lines"), text(&lines)).unwrap();
+        let exhaust = if inodes.is_empty() {
+            ""
+        } else {
+            "mount -o remount,nr_inodes=$(find \"$SMALL\" | wc -l) \"$SMALL\""
+        };
+        let script = format!(
+            r#"
+            "$REMORA" status >/dev/null
+            while read -r line; do printf %s "$line" | "$REMORA" hook claude-code; done <"$HOME/before"
+            ! dd if=/dev/zero of="$SMALL/filler" bs=4k >/dev/null 2>&1 || exit 98
+            {exhaust}
+            while read -r line; do printf %s "$line" | "$REMORA" hook claude-code; done <"$HOME/lines"
+            rm "$SMALL/filler"
+            mount -o remount,nr_inodes=0 "$SMALL"
+            "$REMORA" queue --json >"$HOME/queue"
+            grep -ri friday "$SMALL/data" && exit 97
+            printf %s "$AFTER" | "$REMORA" hook claude-code
+            "$REMORA" queue --json >>"$HOME/queue"
+        "#
+        );
+        std::fs::write(world.path("home/after"), world.prompt("p2", "and now in public").to_string())
+            .unwrap();
+        let script = format!("AFTER=$(cat \"$HOME/after\")\n{script}");
+        let Some(_) = on_small_disk(&world, "24m", &script) else { return };
+        let queue = fs::read_to_string(world.path("home/queue")).unwrap();
+        assert!(!queue.contains("riday"), "{known} {inodes}: {queue}");
+        assert!(queue.contains("and now in public"), "{known} {inodes}: {queue}");
+    }
+}
+
 /// A session from start to end, as JSON lines for a script that sends them.
 fn session_about_zebras(world: &World) -> String {
     let events = [

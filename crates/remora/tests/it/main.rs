@@ -32,6 +32,7 @@ mod notes;
 mod observer;
 mod obsidian;
 mod privacy;
+mod projects;
 mod search;
 mod support;
 mod transcripts;

@@ -1,0 +1,22 @@
+//! Projects, and which directories share one.
+
+use std::path::Path;
+
+use remora_core::time::Time;
+use remora_store::{Joined, ProjectRow, Store, locate};
+
+use crate::AppError;
+
+/// With which directory this one shares its project, if nothing but the same origin connects them.
+pub fn joined(store: &Store, directory: &Path) -> Result<Option<Joined>, AppError> {
+    Ok(store.joined(&locate(directory))?)
+}
+
+/// Makes a directory a project of its own. What was remembered so far stays where it is.
+pub fn split(store: &mut Store, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
+    let place = locate(directory);
+    if store.project_at(&place)?.is_none() {
+        return Err(AppError::UnknownDirectory(directory.to_owned()));
+    }
+    store.split(&place, now)?.ok_or_else(|| AppError::NotShared(directory.to_owned()))
+}

@@ -1,0 +1,76 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use remora_app::projects;
+use remora_core::time::Time;
+use serde_json::json;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::output::{self, Table, say};
+
+/// List the projects Remora knows, or separate two that share one memory.
+///
+/// Worktrees and clones of one repository share a memory. A clone is recognised by its origin, which anybody can write into
+/// a repository; the first session in a new clone says with which directory it shares.
+#[derive(Args)]
+pub(crate) struct Project {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List every project with its directory and its origin.
+    List,
+    /// Give a directory a memory of its own, although another one has the same origin.
+    ///
+    /// It applies to sessions that start from now on. What was remembered so far stays with the other project.
+    Split {
+        /// The directory; without it, the current one.
+        directory: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
+    match &arguments.action {
+        None | Some(Action::List) => list(app),
+        Some(Action::Split { directory }) => split(app, directory.clone()),
+    }
+}
+
+fn list(app: &App) -> Result<()> {
+    let projects = app.open()?.projects()?;
+    if app.json {
+        return output::json(&json!({ "projects": projects }));
+    }
+    if projects.is_empty() {
+        say("No projects yet. Remora knows one as soon as an agent works in it; see `remora demo`.");
+        return Ok(());
+    }
+    let mut table = Table::new(&["ID", "NAME", "DIRECTORY", "ORIGIN"]);
+    for project in projects {
+        let origin = project.origin.unwrap_or_else(|| "–".to_owned());
+        table.row(vec![project.id.0.to_string(), project.name, project.root, origin]);
+    }
+    table.print();
+    Ok(())
+}
+
+fn split(app: &App, directory: Option<PathBuf>) -> Result<()> {
+    let directory = match directory {
+        Some(directory) => directory,
+        None => std::env::current_dir()?,
+    };
+    let mut store = app.open()?;
+    let before = projects::joined(&store, &directory)?;
+    let project = projects::split(&mut store, &directory, Time::now())?;
+    if app.json {
+        return output::json(&project);
+    }
+    say(&format!("{} is project {} now, with a memory of its own.", project.root, project.id.0));
+    if let Some(joined) = before {
+        say(&format!("What was remembered so far stays with {}.", joined.root));
+    }
+    Ok(())
+}
