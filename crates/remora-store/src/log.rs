@@ -18,6 +18,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use remora_core::privacy::clean_text;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_sys::file::{is_absent, open_regular, open_to_append};
@@ -87,7 +88,9 @@ pub(crate) fn origin() -> &'static str {
 /// Writes one line, wherever that is possible.
 pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str) {
     let time = Time::now().iso_millis();
-    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(text, LONGEST_LINE));
+    // A key that was pasted into the wrong setting is quoted in the complaint about it.
+    let text = clean_text(text);
+    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, LONGEST_LINE));
     let written = dir.is_some_and(|dir| dir.create().is_ok() && append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
         // There is no third place to say that this failed.

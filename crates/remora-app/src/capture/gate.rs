@@ -1,14 +1,16 @@
 //! The gate between what happened and what may be stored: settings, pauses, private turns, redaction.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use remora_core::capture::{self, LeftOut};
-use remora_core::event::{Body, Event, FileAhead, Origin, SessionRef};
-use remora_core::privacy;
+use remora_core::event::{Body, Event, FileAhead, Origin, Outcome, SessionRef, ToolCall, ToolUse};
+use remora_core::privacy::{self, Captured};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::private_turns::{self, Turn};
 use remora_store::{DataDir, Record, StoreError, pause};
+use serde_json::Value;
 
 /// What the gate makes of an event.
 #[derive(Debug, PartialEq)]
@@ -47,12 +49,51 @@ pub(super) fn admit(
     if is_private(dir, &event)? {
         return Ok(Admission::LeftOut(Reason::PrivateTurn));
     }
-    let captured = privacy::clean(event);
+    let captured = cleaned(event, privacy::clean);
     // What was only a reminder or our own context is no prompt.
     if matches!(&captured.event().body, Body::PromptSubmitted { text } if text.trim().is_empty()) {
         return Ok(Admission::LeftOut(Reason::EmptyPrompt));
     }
     Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
+}
+
+/// A bug in a rule must not cost the event: then what happened is kept, and nothing of what was said.
+fn cleaned(event: Event, clean: impl Fn(Event) -> Captured) -> Captured {
+    let Event { session, cwd, origin, agent, body } = &event;
+    let bare = Event {
+        session: session.clone(),
+        cwd: cwd.clone(),
+        origin: origin.clone(),
+        agent: agent.clone(),
+        body: bare(body),
+    };
+    // The panic is logged by its hook.
+    panic::catch_unwind(AssertUnwindSafe(|| clean(event))).unwrap_or_else(|_| privacy::clean(bare))
+}
+
+/// The kind of an event, and of a tool its name and how it ended.
+fn bare(body: &Body) -> Body {
+    let none = String::new;
+    match body {
+        Body::SessionStarted { source } => Body::SessionStarted { source: source.clone() },
+        Body::PromptSubmitted { .. } | Body::PromptWithheld => Body::PromptWithheld,
+        Body::ToolUsed(ToolUse { tool, outcome, duration_ms, .. }) => Body::ToolUsed(ToolUse {
+            tool: tool.clone(),
+            call: ToolCall::Other { input: Value::Null, output: Value::Null },
+            outcome: match outcome {
+                Outcome::Ok => Outcome::Ok,
+                Outcome::Failed { .. } => Outcome::Failed { error: none() },
+                Outcome::Interrupted { .. } => Outcome::Interrupted { error: none() },
+            },
+            duration_ms: *duration_ms,
+        }),
+        Body::TurnEnded { error, .. } => {
+            Body::TurnEnded { message: none(), error: error.as_ref().map(|_| none()) }
+        }
+        Body::SubagentEnded { .. } => Body::SubagentEnded { agent_type: none(), message: none() },
+        Body::Compacted { .. } => Body::Compacted { trigger: none(), summary: none() },
+        Body::SessionEnded { .. } => Body::SessionEnded { reason: none() },
+    }
 }
 
 /// Why nothing may be injected about a file. An injection is logged with the file's name, so the same rules hold as for
@@ -103,6 +144,41 @@ impl From<LeftOut> for Reason {
             LeftOut::UnknownExclusions => Self::UnknownExclusions,
             LeftOut::SkippedTool => Self::SkippedTool,
             LeftOut::EmptyPrompt => Self::EmptyPrompt,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::host::Host;
+
+    use super::*;
+
+    #[test]
+    fn a_bug_in_a_rule_costs_the_words_and_not_the_event() {
+        let session = SessionRef { host: Host::ClaudeCode, id: "s".into() };
+        let call =
+            ToolCall::Run { command: "deploy --key hunter2".into(), output: "hunter2".into(), exit: None };
+        let outcome = Outcome::Failed { error: "hunter2".into() };
+        let used = ToolUse { tool: "Bash".into(), call, outcome, duration_ms: Some(3) };
+        for body in [
+            Body::PromptSubmitted { text: "hunter2".into() },
+            Body::ToolUsed(used),
+            Body::TurnEnded { message: "hunter2".into(), error: Some("hunter2".into()) },
+            Body::Compacted { trigger: "auto".into(), summary: "hunter2".into() },
+        ] {
+            let kind = body.kind();
+            let event = Event {
+                session: session.clone(),
+                cwd: "/p".into(),
+                origin: Origin::default(),
+                agent: None,
+                body,
+            };
+            let captured = cleaned(event, |_| panic!("a bug, on purpose"));
+            assert!(!format!("{captured:?}").contains("hunter2"), "{captured:?}");
+            let kept = captured.event().body.kind();
+            assert_eq!(kept, if kind == "prompt_submitted" { "prompt_withheld" } else { kind });
         }
     }
 }

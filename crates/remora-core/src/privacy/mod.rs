@@ -13,11 +13,17 @@ mod vault_note;
 pub use saved_text::{Draft, LONGEST_TITLE, SavedText};
 pub use vault_note::{MOST_READ, VaultNote};
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::{Event, TextVisitor};
 use crate::text::Excerpt;
+
+const LONGEST_ID: usize = 256;
+/// As long as the system allows.
+const LONGEST_PATH: usize = 4096;
 
 /// An event that may be stored: redacted and bounded. Only [`clean`] makes one (and the spool, which holds
 /// nothing else).
@@ -33,9 +39,32 @@ impl Captured {
 
 /// Makes an event fit to be stored.
 pub fn clean(mut event: Event) -> Captured {
-    event.body.visit(&mut Redact);
+    let Event { session, cwd, origin, agent, body } = &mut event;
+    label(&mut session.id, LONGEST_ID);
+    label(cwd, LONGEST_PATH);
+    for id in [&mut origin.call, &mut origin.turn, &mut origin.timestamp].into_iter().flatten() {
+        label(id, LONGEST_ID);
+    }
+    if let Some(agent) = agent {
+        label(&mut agent.id, LONGEST_ID);
+        label(&mut agent.kind, LONGEST_ID);
+    }
+    // A path that must not be kept cannot be read later either.
+    origin.transcript = origin
+        .transcript
+        .take()
+        .filter(|path| path.len() <= LONGEST_PATH && matches!(remora_redact::redact(path), Cow::Borrowed(_)));
+    body.visit(&mut Redact);
     fit::shrink(&mut event.body);
     Captured(event)
+}
+
+/// A name or a path that a host gives: somebody may have pasted a key into it, or it is of any length.
+fn label(text: &mut String, longest: usize) {
+    if let Cow::Owned(redacted) = remora_redact::redact(text) {
+        *text = redacted;
+    }
+    text.truncate(text.floor_char_boundary(longest));
 }
 
 /// A text without reminders and secrets.

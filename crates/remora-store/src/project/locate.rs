@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use remora_core::privacy::clean_text;
 use remora_core::project::{normalise_origin, origin_in_git_config};
 use remora_sys::file::read_small;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,8 @@ fn origin(common: &Path, root: &Path) -> Option<String> {
         let path = root.join(&url);
         return normalise_origin(&text(&path.canonicalize().unwrap_or(path)));
     }
-    normalise_origin(&url)
+    // A token may be part of the path.
+    normalise_origin(&url).map(|origin| clean_text(&origin))
 }
 
 fn identity(path: &Path) -> Option<Identity> {

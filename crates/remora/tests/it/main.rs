@@ -5,6 +5,7 @@
 
 mod about_file;
 mod answers;
+mod anything;
 mod backup;
 mod client;
 mod commands;
