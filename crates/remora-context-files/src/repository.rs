@@ -139,9 +139,59 @@ fn git_directory(root: &Path) -> Option<GitDirectory> {
         Err(_) => own.clone(),
     };
     let (own, common) = (own.canonicalize().ok()?, common.canonicalize().ok()?);
+    if !knows(&own, root) {
+        return None;
+    }
     let worktree = match own.strip_prefix(&common) {
         Ok(name) if !name.as_os_str().is_empty() => name.to_string_lossy().into_owned(),
         _ => MAIN.to_owned(),
     };
     common.join("HEAD").exists().then_some(GitDirectory { common, worktree })
+}
+
+/// Whether a git directory has this working tree. A `.git` that somebody packed into a project can point anywhere; git notes
+/// the way back in what it points to itself.
+fn knows(own: &Path, root: &Path) -> bool {
+    let Ok(root) = root.canonicalize() else { return false };
+    if own.parent() == Some(&root) {
+        return true;
+    }
+    let is_root = |path: &str| own.join(path.trim()).canonicalize().is_ok_and(|path| path == root);
+    let linked = read_small(&own.join("gitdir")).ok();
+    let linked = linked.as_deref().and_then(|path| path.trim().strip_suffix("/.git")).is_some_and(is_root);
+    let config = || read_small(&own.join("config")).unwrap_or_default();
+    let is_submodule = |config: &str| {
+        let lines = config.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
+        lines.filter_map(|rest| rest.trim().strip_prefix('=')).any(is_root)
+    };
+    linked || is_submodule(&config())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_git_directory_that_does_not_know_the_working_tree_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let [repository, planted] = ["repository", "planted"].map(|name| temp.path().join(name));
+        fs::create_dir_all(repository.join(".git/worktrees/side")).unwrap();
+        fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir(&planted).unwrap();
+        let own = repository.join(".git/worktrees/side");
+        let excludes = || Repository::at(&planted).exclude(&["CLAUDE.local.md".to_owned()]).unwrap();
+        for pointed in [repository.join(".git"), own.clone()] {
+            fs::write(planted.join(".git"), format!("gitdir: {}\n", pointed.display())).unwrap();
+            fs::write(own.join("commondir"), "../..\n").unwrap();
+            excludes();
+            assert!(!repository.join(".git/info").exists(), "{}", pointed.display());
+        }
+        // Git itself notes the way back.
+        fs::write(own.join("gitdir"), format!("{}\n", planted.join(".git").display())).unwrap();
+        excludes();
+        let excluded = fs::read_to_string(repository.join(".git/info/exclude")).unwrap();
+        assert!(excluded.contains("/CLAUDE.local.md"), "{excluded}");
+    }
 }

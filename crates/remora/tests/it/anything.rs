@@ -327,7 +327,9 @@ fn walk(seed: u64) {
     for needle in ["ghp_0123456789abcdefghijklmnopqrstuvwxyzAB", "AKIAIOSFODNN7EXAMPLE"] {
         let file = std::fs::read(dir.database()).unwrap();
         let at = file.windows(needle.len()).position(|window| window == needle.as_bytes());
-        let around = at.map(|at| String::from_utf8_lossy(&file[at.saturating_sub(40)..(at + 80).min(file.len())]).into_owned());
+        let around = at.map(|at| {
+            String::from_utf8_lossy(&file[at.saturating_sub(40)..(at + 80).min(file.len())]).into_owned()
+        });
         assert_eq!(around, None, "{needle} is in the database");
     }
 }
