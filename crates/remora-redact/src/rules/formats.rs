@@ -338,10 +338,13 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "sql-password",
         keywords: &["identified by", "identified with"],
-        find: Find::With(&["'"]),
-        pattern: r#"(?i)identified (?:by|with '?[a-z0-9_]+'? (?:by|as)) (?:password )?'(?P<secret>[^'\s]{3,})['"]"#,
-        samples: &[concat!("CR", "EATE USER app IDENTIFIED BY 'hMUgb", "q491A';")],
-        secrets: &[concat!("hM", "Ugbq491A")],
+        find: Find::With(&["'", "\""]),
+        pattern: r#"(?i)identified (?:by|with '?[a-z0-9_]+'? (?:by|as)) (?:password )?\\*['"](?P<secret>[^'"\s\\]{3,})\\*['"]"#,
+        samples: &[
+            concat!("CR", "EATE USER app IDENTIFIED BY 'hMUgb", "q491A';"),
+            concat!("GR", "ANT ALL ON *.* TO 'jo'@'%' IDENTIFIED BY \"hk2Yw", "b7Q1f\";"),
+        ],
+        secrets: &[concat!("hM", "Ugbq491A"), concat!("hk", "2Ywb7Q1f")],
     },
     Rule {
         kind: "recovery-phrase",

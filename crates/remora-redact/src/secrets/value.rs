@@ -153,14 +153,36 @@ fn is_chosen(value: &str, traits: &Traits) -> bool {
     !separated && !shouted && !humped
 }
 
-/// Whether letters change case as they do in random values, and not as they do in names of code.
+/// Whether letters change case as they do in random values, and not as they do in names of code, or follow each other as
+/// they do in no word.
 fn is_jumbled(value: &str, traits: &Traits) -> bool {
+    let is_mixed = traits.turns * 3 >= value.len() && traits.in_words * 2 < value.len();
     traits.letters == value.len()
         && value.len() >= 8
         && traits.lower > 0
         && traits.upper > 1
-        && traits.turns * 3 >= value.len()
-        && traits.in_words * 2 < value.len()
+        && (is_mixed || is_unspeakable(value))
+}
+
+/// What follows each letter from `a` to `z` in words and in names of code, nearly always.
+const FOLLOWERS: &str = "bcdefgiklmnprstuvwy aelosuy aehklortu abdeiorsuy abcdefgilmnpqrstvwxy aefinorstu ehiorsu aeiot \
+    acdefglmnoprstvxz eos eins adefilostuy abeimopsu acdefgiklnostuwy bcdfgijklmnoprstuvw aeiloprstu u \
+    acdegiklmnorstuvy acehikopstuwy acdehiloprstuy bcdegilmnprst aei aehinors t pst e";
+
+/// Whether fewer than two in three pairs of letters are those of words. In words nearly all are, in random values one in three.
+fn is_unspeakable(value: &str) -> bool {
+    let (mut pairs, mut known) = (0, 0);
+    for two in value.as_bytes().windows(2) {
+        // Where a name has its hump, one word ends and another begins.
+        if two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase() {
+            continue;
+        }
+        let first = usize::from(two[0].to_ascii_lowercase().wrapping_sub(b'a'));
+        let follows = FOLLOWERS.split(' ').nth(first).unwrap_or_default();
+        pairs += 1;
+        known += usize::from(follows.as_bytes().contains(&two[1].to_ascii_lowercase()));
+    }
+    pairs >= 6 && known * 3 < pairs * 2
 }
 
 /// Words without the ones that make a sentence, as of a label or a message.
