@@ -115,7 +115,7 @@ fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
         return Ok(vec![Line { is_private: true, id: String::new() }]);
     }
     let parse = |line: &str| {
-        let (word, id) = line.trim_end().split_once(' ').unwrap_or((line, ""));
+        let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
         // Half a line may have been cut from either.
         Line { is_private: word != "public" || !line.ends_with('\n'), id: id.to_owned() }
     };

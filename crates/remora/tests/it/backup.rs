@@ -315,6 +315,13 @@ fn an_index_deleted_under_a_running_daemon_loses_nothing() {
     let world = &background.world;
     background.command(&["daemon", "start"]).output().unwrap();
     turn(world, "one", 1, |message| world.hook(message));
+    // Who writes at that very moment has its locks in the file.
+    background.wait_quietly("an idle daemon", || {
+        let status = world.json(&["status"]);
+        status["counts"]["observations"] == 1
+            && status["counts"]["pending"] == 0
+            && status["embedder"]["missing"] == 0
+    });
     fs::remove_file(world.data().join("remora.db-shm")).unwrap();
     turn(world, "one", 2, |message| world.hook(message));
     turn(world, "two", 1, |message| world.hook(message));
