@@ -44,6 +44,7 @@ pub struct Line {
 /// The latest injections, the newest first.
 pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, AppError> {
     let which = match request {
+        WhyRequest::Project(Whose::All) => WhichRetrievals::All,
         WhyRequest::Project(whose) => WhichRetrievals::OfProject(project(store, whose)?),
         WhyRequest::Session(beginning) => WhichRetrievals::OfSession(session(store, beginning)?.id),
     };

@@ -24,6 +24,8 @@ use remora_store::DataDir;
 pub const SEARCH: &str = "/api/v1/search";
 pub const RECALL: &str = "/api/v1/recall";
 pub const EXPLAIN: &str = "/api/v1/recall/explain";
+/// Where a link to the pages is made that works once.
+pub const UI_LINK: &str = "/api/v1/ui-link";
 
 /// How long a command waits for an answer. Hooks name their own limit.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -42,6 +44,16 @@ impl Daemon {
 
     pub fn search(&self, request: &SearchRequest) -> Option<Results> {
         request::post(&self.dir, SEARCH, request, DEADLINE)
+    }
+
+    /// The path of a new link to the pages, which works once.
+    pub fn ui_link(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Link {
+            path: String,
+        }
+        let link: Link = request::post(&self.dir, UI_LINK, &serde_json::json!({}), DEADLINE)?;
+        Some(link.path)
     }
 
     pub fn explain(&self, request: &PromptRequest) -> Option<Explained> {

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::bugs;
 use crate::command::{
     backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, mcp,
-    notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status, timeline,
+    notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status, timeline, ui,
     verify, why,
 };
 use crate::error::Result;
@@ -56,6 +56,7 @@ enum Command {
     Index(index::Index),
     Notes(notes::Notes),
     Mcp(mcp::Mcp),
+    Ui(ui::Ui),
     /// Stop capturing, everywhere or in one project, until `resume`.
     Pause(pause::Which),
     /// Capture again after `pause`.
@@ -128,6 +129,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Index(index) => index::run(&app, index).map(done),
         Command::Notes(notes) => notes::run(&app, notes).map(done),
         Command::Mcp(mcp) => mcp::run(app, mcp).map(done),
+        Command::Ui(ui) => ui::run(&app, ui).map(done),
         Command::Pause(which) => pause::pause(&app, which).map(done),
         Command::Resume(which) => pause::resume(&app, which).map(done),
         Command::Daemon(daemon) => daemon::run(&app, daemon),

@@ -13,11 +13,14 @@ use axum::http::header::{HeaderMap, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTI
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use remora_client::token::Token;
+use remora_core::time::Time;
 use remora_store::problems;
 
 use super::Http;
 use super::error::{ApiError, Reason};
+use super::pages;
 use super::strangers::Standing;
+use super::visitor::Visitor;
 
 /// The largest body that is taken in.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;
@@ -35,7 +38,7 @@ impl Guard {
         Self { token, hosts }
     }
 
-    fn check(&self, request: &Request) -> Result<(), ApiError> {
+    fn check(&self, request: &Request) -> Result<Option<Visitor>, ApiError> {
         let headers = request.headers();
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         if !peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback()) {
@@ -52,24 +55,41 @@ impl Guard {
         if !single(headers, &SEC_FETCH_SITE)?.is_none_or(|site| ["same-origin", "none"].contains(&site)) {
             return Err(ApiError::Forbidden("it comes from another site"));
         }
-        self.identify(headers)?;
-        if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let changes = ![Method::GET, Method::HEAD].contains(request.method());
+        // A link that works once is its own proof, which its handler checks.
+        let visitor = if request.uri().path() == pages::ENTER && !changes {
+            single(headers, &AUTHORIZATION)?;
+            None
+        } else {
+            Some(self.identify(headers, changes)?)
+        };
+        if changes {
             check_body(headers)?;
         }
-        Ok(())
+        Ok(visitor)
+    }
+
+    pub(super) fn token(&self) -> &Token {
+        &self.token
     }
 
     fn is_own(&self, host: &str) -> bool {
         self.hosts.iter().any(|own| own == host)
     }
 
-    /// Who asks. The session cookie of the pages will be another answer to this question, here and nowhere else.
-    fn identify(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let offered = single(headers, &AUTHORIZATION)?.and_then(|value| value.strip_prefix("Bearer "));
-        if offered.is_some_and(|offered| self.token.is(offered)) {
-            Ok(())
-        } else {
-            Err(ApiError::Unauthorized)
+    /// Who asks: somebody with the token, or a browser that came by a link and, to change something, from one of our pages.
+    fn identify(&self, headers: &HeaderMap, changes: bool) -> Result<Visitor, ApiError> {
+        if let Some(offered) = single(headers, &AUTHORIZATION)? {
+            let offered = offered.strip_prefix("Bearer ");
+            let is_ours = offered.is_some_and(|offered| self.token.is(offered));
+            return if is_ours { Ok(Visitor::with_token()) } else { Err(ApiError::Unauthorized) };
+        }
+        match Visitor::of(headers, &self.token, Time::now()) {
+            None => Err(ApiError::Unauthorized),
+            Some(visitor) if changes && !visitor.sent(headers) => {
+                Err(ApiError::Forbidden("it does not come from a page of Remora"))
+            }
+            Some(visitor) => Ok(visitor),
         }
     }
 }
@@ -96,15 +116,19 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
     }
 }
 
-pub(super) async fn admit(State(http): State<Arc<Http>>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
     let mut response = match http.guard.check(&request) {
-        Ok(()) => {
+        Ok(visitor) => {
+            if let Some(visitor) = visitor {
+                request.extensions_mut().insert(visitor);
+            }
             if let Some(standing) = request.extensions().get::<Standing>() {
                 standing.identified();
             }
             http.shared.activity.touch();
             next.run(request).await
         }
+        Err(ApiError::Unauthorized) if pages::is_for_people(&request) => pages::sign_in(),
         Err(refusal) => refusal.into_response(),
     };
     if let Some(Reason(reason)) = response.extensions_mut().remove() {

@@ -16,7 +16,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Serialize)]
-struct Health {
+pub(super) struct Health {
     status: &'static str,
     version: &'static str,
     pid: u32,
@@ -31,6 +31,10 @@ struct Health {
 }
 
 async fn health(State(http): State<Arc<Http>>) -> Json<Health> {
+    answer(&http)
+}
+
+pub(super) fn answer(http: &Http) -> Json<Health> {
     Json(Health {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),

@@ -12,6 +12,7 @@ mod ingest;
 mod lists;
 mod mcp;
 mod memories;
+mod pages;
 mod ports;
 mod project;
 mod routes;
@@ -22,6 +23,7 @@ mod stats;
 mod strangers;
 mod stream;
 mod timeline;
+mod visitor;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,6 +57,7 @@ pub(crate) struct Http {
     /// How much may be on its way into the store.
     room: Arc<Semaphore>,
     streams: Arc<Semaphore>,
+    links: visitor::Links,
     home: Option<PathBuf>,
     mcp: Endpoint<Memory>,
 }
@@ -106,6 +109,7 @@ fn all() -> Routes {
         .merge(lists::router())
         .merge(mcp::router())
         .merge(memories::router())
+        .merge(pages::router())
         .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())

@@ -73,6 +73,7 @@ impl Opened {
             stop: stop.clone(),
             room: Arc::new(Semaphore::new(ingest::ROOM)),
             streams: Arc::new(Semaphore::new(stream::MOST)),
+            links: super::visitor::Links::default(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
         };
         let app = app(Arc::new(http));

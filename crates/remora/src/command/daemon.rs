@@ -110,7 +110,7 @@ pub(super) fn ask_to_stop(app: &App) -> Result<()> {
     wait_until(&app.dir, false)
 }
 
-fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
+pub(crate) fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     // It runs when it listens, and has ended when its lock is free.
     while (running && control::send(dir, &Message::Poke(String::new())).is_err())

@@ -26,5 +26,6 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod ui;
 pub(crate) mod verify;
 pub(crate) mod why;

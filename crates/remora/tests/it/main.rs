@@ -32,6 +32,7 @@ mod mcp;
 mod notes;
 mod observer;
 mod obsidian;
+mod pages;
 mod privacy;
 mod projects;
 mod search;

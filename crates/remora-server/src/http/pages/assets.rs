@@ -1,0 +1,18 @@
+//! Styles and scripts: part of the program, so nothing is fetched from anywhere.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::IntoResponse;
+
+use crate::http::routes::Routes;
+
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .get("/assets/app.css", || text("text/css", include_str!("../../../assets/app.css")))
+        .get("/assets/app.js", || text("text/javascript", include_str!("../../../assets/app.js")))
+        .get("/assets/theme.js", || text("text/javascript", include_str!("../../../assets/theme.js")))
+        .get("/assets/icon.svg", || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
+}
+
+async fn text(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store")], text)
+}

@@ -1,0 +1,144 @@
+//! How things look on every page: times, texts, marks.
+
+use askama::filters::Safe;
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use remora_core::context::safe_text;
+use remora_core::text::{one_line, visible};
+use remora_core::time::Time;
+
+/// A moment, as a machine and as people write it. The script keeps `ago` true.
+#[derive(Debug, Clone)]
+pub(super) struct When {
+    pub(super) iso: String,
+    pub(super) clock: String,
+    pub(super) ago: String,
+}
+
+impl When {
+    pub(super) fn new(time: Time) -> Self {
+        let ago = time.ago(Time::now());
+        Self { iso: time.iso(), clock: time.format("%-d %b %Y, %H:%M"), ago }
+    }
+}
+
+/// Stored text in one line.
+pub(super) fn line(text: &str, most: usize) -> String {
+    one_line(&visible(text), most)
+}
+
+/// The same with what stands between backticks as code.
+pub(super) fn title(text: &str, most: usize) -> Safe<String> {
+    let text = line(text, most);
+    let mut out = String::new();
+    // A backtick without another one is what it is.
+    let pairs = text.matches('`').count() / 2 * 2;
+    for (number, part) in text.splitn(pairs + 1, '`').enumerate() {
+        let is_code = number % 2 == 1;
+        out.push_str(if is_code { "<code>" } else { "" });
+        escape(part, &mut out);
+        out.push_str(if is_code { "</code>" } else { "" });
+    }
+    Safe(out)
+}
+
+/// Stored Markdown as HTML: no HTML of its own, no images, and links only to where a browser should go.
+pub(super) fn markdown(text: &str) -> Safe<String> {
+    let text = safe_text(text);
+    let mut depth: usize = 0;
+    let events =
+        Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).filter_map(|event| {
+            Some(match event {
+                Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
+                Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => return None,
+                Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
+                Event::Start(Tag::Link { ref dest_url, .. }) if !is_web(dest_url) => {
+                    depth += 1;
+                    return None;
+                }
+                Event::End(TagEnd::Link) if depth > 0 => {
+                    depth -= 1;
+                    return None;
+                }
+                // The page has one heading of its own.
+                Event::Start(Tag::Heading { .. }) => Event::Start(Tag::Paragraph),
+                Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Paragraph),
+                other => other,
+            })
+        });
+    let mut out = String::new();
+    html::push_html(&mut out, events);
+    Safe(out)
+}
+
+fn is_web(url: &CowStr<'_>) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}
+
+/// A text with stretches of it marked.
+pub(super) fn marked(text: &str, stretches: &[(usize, usize)]) -> Safe<String> {
+    let mut out = String::new();
+    let mut at = 0;
+    for &(start, end) in stretches {
+        let (Some(before), Some(inside)) = (text.get(at..start), text.get(start..end)) else { continue };
+        escape(before, &mut out);
+        out.push_str("<mark>");
+        escape(inside, &mut out);
+        out.push_str("</mark>");
+        at = end;
+    }
+    escape(text.get(at..).unwrap_or_default(), &mut out);
+    Safe(out)
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+}
+
+/// `1 event`, `2 events`.
+pub(super) fn count(number: i64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_text_is_shown_and_never_run() {
+        for hostile in [
+            "<script>alert(1)</script>",
+            "a <img src=x onerror=alert(1)> b",
+            "[click](javascript:alert(1))",
+            "![x](https://evil.example/track.png)",
+            "<b>bold</b>\n\n<iframe src=//evil.example></iframe>",
+            "[x](data:text/html;base64,PHNjcmlwdD4=)",
+        ] {
+            let shown = markdown(hostile).0;
+            for sign in ["<script", "<img", "<iframe", "<b>", "href=\"javascript", "href=\"data"] {
+                assert!(!shown.contains(sign), "{hostile}: {shown}");
+            }
+        }
+        assert_eq!(markdown("**a** `b`").0.trim(), "<p><strong>a</strong> <code>b</code></p>");
+    }
+
+    #[test]
+    fn code_in_a_title_looks_like_code() {
+        assert_eq!(title("`a<b` and c`", 80).0, "<code>a&lt;b</code> and c`");
+        assert_eq!(title("plain", 80).0, "plain");
+    }
+
+    #[test]
+    fn marks_stand_where_the_words_are() {
+        assert_eq!(marked("a <b> c", &[(2, 5)]).0, "a <mark>&lt;b&gt;</mark> c");
+        assert_eq!(marked("é", &[(1, 2)]).0, "é", "a stretch inside a character marks nothing");
+    }
+}

@@ -1,0 +1,129 @@
+//! Pages for people: rendered here, refined by small scripts, nothing from elsewhere.
+//!
+//! Every page calls a use case and shows the result; none has queries of its own. A page is a struct and a template of the same
+//! name in `templates/`.
+
+mod assets;
+mod health;
+mod home;
+mod look;
+mod observation;
+mod queue;
+mod search;
+mod session;
+mod sign_in;
+mod timeline;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::Request;
+use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use remora_app::Whose;
+use remora_store::ProjectRow;
+
+pub(super) use sign_in::{ENTER, sign_in};
+
+use super::Http;
+use super::error::ApiError;
+use super::routes::Routes;
+use super::visitor::Visitor;
+
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .merge(assets::router())
+        .merge(sign_in::router())
+        .merge(home::router())
+        .merge(search::router())
+        .merge(timeline::router())
+        .merge(session::router())
+        .merge(observation::router())
+        .merge(queue::router())
+        .merge(health::router())
+}
+
+/// Nothing from elsewhere, and nothing that stands in the text of a page is run.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Whether a browser asks for a page, and not a program for data.
+pub(super) fn is_for_people(request: &Request) -> bool {
+    wants_page(request.headers()) && !request.uri().path().starts_with("/api/")
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// What every page has around its own part.
+#[derive(Debug)]
+pub(super) struct Frame {
+    title: String,
+    /// Which entry of the navigation this is.
+    here: &'static str,
+    /// What a change made here is signed with.
+    page: String,
+    projects: Vec<ProjectRow>,
+    /// The one project that is looked at.
+    project: Option<i64>,
+    query: String,
+    version: &'static str,
+}
+
+impl Frame {
+    async fn new(
+        http: &Http,
+        visitor: &Visitor,
+        title: &str,
+        here: &'static str,
+        project: Option<i64>,
+    ) -> Result<Self, ApiError> {
+        let projects = http.read(|store| Ok(store.projects()?)).await?;
+        Ok(Self {
+            title: title.to_owned(),
+            here,
+            page: visitor.page().to_owned(),
+            // A project that is gone is no reason to show nothing.
+            project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
+            projects,
+            query: String::new(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// A link that stays in the project.
+    fn link(&self, path: &str) -> String {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        self.project.map_or_else(|| path.to_owned(), |project| format!("{path}{joint}project={project}"))
+    }
+
+    fn is_in(&self, project: &ProjectRow) -> bool {
+        self.project == Some(project.id.0)
+    }
+
+    fn whose(&self) -> Whose {
+        self.project.map_or(Whose::All, |project| Whose::Project(project.to_string()))
+    }
+}
+
+fn show(page: &impl Template) -> Result<Response, ApiError> {
+    let text = page.render().map_err(|error| ApiError::Internal(error.to_string()))?;
+    Ok(html(StatusCode::OK, text, POLICY))
+}
+
+fn html(status: StatusCode, text: String, policy: &'static str) -> Response {
+    let mut response = (status, text).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+/// The handlers of pages take these: the shared state and who looks.
+type Seen = (axum::extract::State<Arc<Http>>, axum::Extension<Visitor>);

@@ -1,0 +1,76 @@
+use std::io::IsTerminal as _;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use remora_app::records;
+use remora_client::{Daemon, launch, presence};
+use serde_json::json;
+
+use crate::app::App;
+use crate::error::{CliError, Result};
+use crate::output::{self, say};
+
+/// Open the pages in your browser: what was learned, what your agent got, and whether it was right.
+///
+/// The link works once and for five minutes; after that the browser is known for a year. With an id it opens that record. The
+/// daemon serves the pages on this machine only, and is started if it is not running.
+///
+///   remora ui            open the home page
+///   remora ui 123        open observation 123
+///   remora ui --print    print the link, for another browser or over SSH with a forwarded port
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Ui {
+    /// A record to open: an id as search prints it.
+    id: Option<String>,
+    /// Print the link and open nothing.
+    #[arg(long)]
+    print: bool,
+}
+
+pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
+    let to = arguments.id.as_deref().map(|id| page_of(app, id)).transpose()?.unwrap_or_default();
+    if presence::find(&app.dir)?.is_none() {
+        app.dir.create()?;
+        launch::start(&app.dir)?;
+        super::daemon::wait_until(&app.dir, true)?;
+    }
+    let no_port =
+        || CliError::internal("the daemon has no port, so there are no pages").hint("see why: `remora logs`");
+    let port = presence::find(&app.dir)?.and_then(|daemon| daemon.port).ok_or_else(no_port)?;
+    let path = Daemon::of(&app.dir).ui_link().ok_or_else(no_port)?;
+    let to = if to.is_empty() { to } else { format!("&to={to}") };
+    let link = format!("http://127.0.0.1:{port}{path}{to}");
+    if app.json {
+        return output::json(&json!({ "link": link }));
+    }
+    if arguments.print || !opened(&link) {
+        say(&link);
+    } else if std::io::stdout().is_terminal() {
+        say("Opened in your browser. For another one: `remora ui --print`");
+    }
+    Ok(())
+}
+
+/// Where a record is shown.
+fn page_of(app: &App, id: &str) -> Result<String> {
+    let store = app.open()?;
+    let session = |id: i64| format!("/sessions/{id}");
+    Ok(match records::record(&store, id)? {
+        records::Record::Observation(row) => format!("/observations/{}", row.id.0),
+        records::Record::Summary(row) => session(row.session_id.0),
+        records::Record::Turn(row) => session(row.session_id.0),
+        records::Record::Event(row) => session(row.session_id.0),
+        records::Record::Session(whole) => session(whole.session.id.0),
+        records::Record::Fact(_) | records::Record::Note(_) => "/".to_owned(),
+    })
+}
+
+/// Whether a browser took the link.
+fn opened(link: &str) -> bool {
+    ["xdg-open", "open", "wslview"].into_iter().any(|program| {
+        let mut command = Command::new(program);
+        command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
+}

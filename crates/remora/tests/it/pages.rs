@@ -1,0 +1,140 @@
+//! The pages, as a browser asks for them: who is let in, and that stored text is shown and never run.
+
+use serde_json::json;
+
+use crate::client::{Answer, Client, header, start};
+use crate::daemon::{Background, turn};
+
+const PAGES: [&str; 8] = [
+    "/",
+    "/search?q=index",
+    "/timeline?project=1",
+    "/sessions",
+    "/sessions/1",
+    "/observations/1",
+    "/queue",
+    "/health",
+];
+
+/// As a browser asks for a page, with these lines more.
+fn browse(client: &Client, path: &str, more: &str) -> Answer {
+    let head =
+        format!("Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: none\r\n{more}", client.port);
+    client.send("GET", path, &head, b"")
+}
+
+/// Follows a new link and keeps the cookie.
+fn let_in(client: &Client) -> String {
+    let link = client.post("/api/v1/ui-link", &json!({})).json();
+    let answer = browse(client, link["path"].as_str().unwrap(), "");
+    assert_eq!(answer.status, 303, "{answer:?}");
+    let cookie = header(&answer.head, "set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let again = browse(client, link["path"].as_str().unwrap(), "");
+    assert_eq!(again.status, 401, "a link works once: {again:?}");
+    format!("Cookie: {}\r\n", cookie.split(';').next().unwrap())
+}
+
+fn memory() -> Background {
+    let background = Background::new();
+    for number in 1..=2 {
+        turn(&background.world, "one", number, |message| background.world.hook(message));
+    }
+    background.world.text(&["queue", "drain"]);
+    background
+}
+
+#[test]
+fn a_browser_without_a_link_sees_the_way_in_and_nothing_else() {
+    let background = memory();
+    let client = start(&background);
+    for path in PAGES {
+        let answer = browse(&client, path, "");
+        assert_eq!(answer.status, 401, "{path}: {answer:?}");
+        assert!(answer.body.contains("remora ui"), "{path}: {answer:?}");
+        assert!(!answer.body.contains("index") && answer.body.len() < 1500, "{path}: {answer:?}");
+    }
+    for cookie in ["remora_session=", "remora_session=a.9999999999999.b", "remora_session=x"] {
+        assert_eq!(browse(&client, "/", &format!("Cookie: {cookie}\r\n")).status, 401, "{cookie}");
+    }
+}
+
+#[test]
+fn every_page_is_there_for_its_owner_and_takes_nothing_from_elsewhere() {
+    let background = memory();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    for path in PAGES {
+        let answer = browse(&client, path, &cookie);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        let policy = header(&answer.head, "content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(!answer.body.contains("http://") && !answer.body.contains("https://"), "{path}");
+        assert!(!answer.body.contains("<script>") && !answer.body.contains(" style="), "{path}");
+    }
+    // Another local port's page has the cookie, too, and its requests say where they come from.
+    let other = browse(&client, "/", &cookie.replace("Cookie", "X-Other: 1\r\nCookie"));
+    assert_eq!(other.status, 200);
+    let head = format!(
+        "Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: same-site\r\n{cookie}",
+        client.port
+    );
+    assert_eq!(client.send("GET", "/", &head, b"").status, 403);
+}
+
+#[test]
+fn the_cookie_outlives_the_daemon() {
+    let background = memory();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    background.command(&["daemon", "stop"]).output().unwrap();
+    let client = start(&background);
+    assert_eq!(browse(&client, "/", &cookie).status, 200);
+}
+
+#[test]
+fn a_change_needs_the_sign_of_a_page() {
+    let background = memory();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    let home = browse(&client, "/", &cookie).body;
+    let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
+    let page = rest.split('"').next().unwrap();
+    let body = r#"{"verdict": "useful"}"#;
+    let judge = |more: &str| {
+        let head = format!(
+            "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}{more}\
+             Content-Type: application/json\r\nContent-Length: {1}\r\n",
+            client.port,
+            body.len()
+        );
+        client.send("POST", "/api/observations/1/feedback", &head, body.as_bytes()).status
+    };
+    assert_eq!(judge(""), 403);
+    assert_eq!(judge("X-Remora-Page: 0000\r\n"), 403);
+    assert_eq!(judge(&format!("X-Remora-Page: {page}\r\n")), 200);
+    let judged = browse(&client, "/observations/1", &cookie).body;
+    assert!(judged.contains("called useful"), "{judged}");
+}
+
+#[test]
+fn what_is_stored_is_shown_and_never_run() {
+    let background = Background::new();
+    let world = &background.world;
+    let hostile = "<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1)) \u{202e}\u{1b}[31mred";
+    world.hook(&world.prompt("p1", hostile));
+    world.hook(
+        &world.message("Stop", &json!({"last_assistant_message": format!("The cause was {hostile}.")})),
+    );
+    world.text(&["queue", "drain"]);
+    world.text(&["save", hostile]);
+    let client = start(&background);
+    let cookie = let_in(&client);
+    for path in ["/", "/search?q=alert", "/timeline?project=1", "/sessions/1", "/observations/1"] {
+        let answer = browse(&client, path, &cookie);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        for sign in ["<script>alert", "<img src=x", "href=\"javascript", "\u{202e}", "\u{1b}"] {
+            assert!(!answer.body.contains(sign), "{path} has {sign}: {}", answer.body);
+        }
+    }
+}

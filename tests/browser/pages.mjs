@@ -1,0 +1,163 @@
+// Drives the pages of a real daemon with a real browser. Run by `scripts/test`, which sets REMORA to the program.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const home = fs.mkdtempSync(path.join(os.tmpdir(), "remora-browser-"));
+const project = path.join(home, "project");
+fs.mkdirSync(project);
+const env = { PATH: process.env.PATH, HOME: home, REMORA_DATA_DIR: path.join(home, "data"), REMORA_DAEMON_PORT: "0" };
+const remora = (...words) => execFileSync(process.env.REMORA, words, { env, cwd: project, encoding: "utf8" });
+
+function hook(event, more) {
+  const message = { session_id: "one", cwd: project, hook_event_name: event, ...more };
+  const ran = spawnSync(process.env.REMORA, ["hook", "claude-code"], { env, input: JSON.stringify(message) });
+  assert.equal(ran.status, 0);
+}
+
+function turn(number, subject) {
+  hook("UserPromptSubmit", { prompt: `Why does the ${subject} fail?`, prompt_id: `p${number}` });
+  hook("PostToolUse", {
+    tool_name: "Edit", tool_use_id: `t${number}`,
+    tool_input: { file_path: path.join(project, `${subject}.rs`), old_string: "a", new_string: "b" },
+    tool_response: { filePath: path.join(project, `${subject}.rs`) },
+  });
+  hook("Stop", { last_assistant_message: `The ${subject} failed because its cache kept a stale entry; it is emptied on every change now.` });
+}
+
+const subjects = ["parser", "lexer", "scheduler", "indexer"];
+subjects.forEach((subject, number) => turn(number, subject));
+remora("daemon", "start");
+const link = remora("ui", "--print").trim();
+const { origin } = new URL(link);
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+let tests = 0;
+async function test(name, run) {
+  await run();
+  tests += 1;
+  console.log(`ok - ${name}`);
+}
+
+try {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  const page = await context.newPage();
+  const problems = [];
+  page.on("console", (message) => message.type() === "error" && !/ERR_INTERNET_DISCONNECTED|net::ERR/.test(message.text()) && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => new URL(request.url()).origin === origin || problems.push(`left the origin: ${request.url()}`));
+  const texts = () => page.locator("#feed").innerText();
+  const until = async (what, holds) => {
+    for (let tries = 0; tries < 300; tries += 1) {
+      if (await holds()) return;
+      await page.waitForTimeout(100);
+    }
+    assert.fail(`${what} did not happen`);
+  };
+
+  await test("the link lets in once", async () => {
+    await page.goto(link);
+    assert.equal(page.url(), `${origin}/`);
+    const other = await (await browser.newContext()).newPage();
+    const answer = await other.goto(link);
+    assert.equal(answer.status(), 401);
+    assert.match(await other.innerText("body"), /remora ui/);
+  });
+
+  await test("what is learned comes into the open page", async () => {
+    await until("a connection", async () => (await page.getAttribute("#live", "data-state")) === "on");
+    turn(10, "allocator");
+    await until("the observation", async () => (await texts()).includes("The allocator failed because"));
+  });
+
+  await test("nothing is missed over twenty lost connections", async () => {
+    for (let number = 0; number < 20; number += 1) {
+      await context.setOffline(true);
+      hook("UserPromptSubmit", { prompt: `Question number ${number} of the outage`, prompt_id: `lost${number}` });
+      await context.setOffline(false);
+    }
+    await until("every prompt", async () => {
+      const text = await texts();
+      return Array.from({ length: 20 }, (_, number) => `number ${number} of`).every((part) => text.includes(part));
+    });
+  });
+
+  await test("an injected line is judged in place", async () => {
+    hook("SessionStart", { session_id: "two", source: "startup" });
+    await page.goto(`${origin}/`);
+    const judge = page.locator(".given .judge").first();
+    await judge.locator("[data-verdict=useful]").click();
+    await until("the verdict", async () => (await judge.locator("[data-verdict=useful]").getAttribute("aria-pressed")) === "true");
+    await judge.locator("[data-verdict=useful]").click();
+    await until("the way back", async () => (await judge.locator("[data-verdict=useful]").getAttribute("aria-pressed")) === "false");
+  });
+
+  await test("search answers as you type, narrows down, and is in the address", async () => {
+    await page.goto(`${origin}/search`);
+    await page.locator("#search input[name=q]").pressSequentially("scheduler cache", { delay: 20 });
+    await until("results", async () => /scheduler failed/.test(await page.locator("#results").innerText()));
+    assert.match(page.url(), /q=scheduler\+cache/);
+    await page.locator(".facets a").first().click();
+    await page.waitForURL(/type=|record=|concept=/);
+    await page.goBack();
+    assert.match(page.url(), /q=scheduler\+cache$/);
+    await page.locator(".hits .t a").first().click();
+    await page.waitForURL(/observations|sessions/);
+  });
+
+  await test("keys lead to every page", async () => {
+    await page.goto(`${origin}/`);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.name), "q");
+    await page.keyboard.press("Escape");
+    await page.locator("main").focus();
+    await page.keyboard.press("g");
+    await page.keyboard.press("s");
+    await page.waitForURL(/sessions/);
+    await page.keyboard.press("?");
+    assert.equal(await page.locator("#keys").evaluate((dialog) => dialog.open), true);
+    await page.keyboard.press("Escape");
+    for (let tab = 0; tab < 40; tab += 1) {
+      await page.keyboard.press("Tab");
+      const on = await page.evaluate(() => document.activeElement?.textContent?.trim());
+      if (on === "Health") break;
+      assert.notEqual(tab, 39, "Health is not reached with Tab");
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/health/);
+  });
+
+  const pages = ["/", "/search?q=cache", "/timeline?project=1", "/sessions", "/sessions/1", "/observations/1", "/queue", "/health"];
+  for (const scheme of ["light", "dark"]) {
+    await test(`axe finds nothing in ${scheme}, on any page and on a small screen`, async () => {
+      const own = await browser.newContext({ colorScheme: scheme, storageState: await context.storageState(), bypassCSP: true });
+      const look = await own.newPage();
+      for (const width of [1280, 375]) {
+        await look.setViewportSize({ width, height: 800 });
+        for (const address of pages) {
+          await look.goto(origin + address);
+          await look.evaluate(axe);
+          const { violations } = await look.evaluate(() => globalThis.axe.run());
+          const found = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 300)}`);
+          assert.deepEqual(found, [], `${address} at ${width}`);
+          const wide = await look.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${address} is ${wide} wide on ${width}`);
+        }
+      }
+      await own.close();
+    });
+  }
+
+  assert.deepEqual(problems, []);
+  console.log(`${tests} browser tests passed`);
+} finally {
+  await browser.close();
+  spawnSync(process.env.REMORA, ["daemon", "stop"], { env });
+  fs.rmSync(home, { recursive: true, force: true });
+}
