@@ -7,12 +7,12 @@ use crate::http::routes::Routes;
 
 pub(super) fn router() -> Routes {
     Routes::default()
-        .get("/assets/app.css", || text("text/css", include_str!("../../../assets/app.css")))
-        .get("/assets/app.js", || text("text/javascript", include_str!("../../../assets/app.js")))
-        .get("/assets/theme.js", || text("text/javascript", include_str!("../../../assets/theme.js")))
-        .get("/assets/icon.svg", || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
+        .get("/assets/app.css", async || text("text/css", include_str!("../../../assets/app.css")))
+        .get("/assets/app.js", async || text("text/javascript", include_str!("../../../assets/app.js")))
+        .get("/assets/theme.js", async || text("text/javascript", include_str!("../../../assets/theme.js")))
+        .get("/assets/icon.svg", async || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
 }
 
-async fn text(kind: &'static str, text: &'static str) -> impl IntoResponse {
+fn text(kind: &'static str, text: &'static str) -> impl IntoResponse {
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store")], text)
 }

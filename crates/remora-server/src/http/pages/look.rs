@@ -49,8 +49,8 @@ pub(super) fn markdown(text: &str) -> Safe<String> {
         Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).filter_map(|event| {
             Some(match event {
                 Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
-                Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => return None,
-                Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
+                Event::Start(Tag::HtmlBlock | Tag::Image { .. })
+                | Event::End(TagEnd::HtmlBlock | TagEnd::Image) => return None,
                 Event::Start(Tag::Link { ref dest_url, .. }) if !is_web(dest_url) => {
                     depth += 1;
                     return None;

@@ -50,11 +50,11 @@ async fn page(
             ("waiting for a model", counts.awaiting_model),
             ("failed", counts.failed),
         ],
-        events: events.into_iter().map(waiting).collect(),
+        events: events.iter().map(waiting).collect(),
     })
 }
 
-fn waiting(event: EventRow) -> Waiting {
+fn waiting(event: &EventRow) -> Waiting {
     let what = match &event.payload {
         Some(Body::PromptSubmitted { text }) => text.clone(),
         Some(Body::TurnEnded { message, .. }) => message.clone(),

@@ -213,7 +213,7 @@ fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
     ];
     let pairs = now.into_iter().filter_map(|(name, value)| {
         let value = changes.iter().find(|(changed, _)| *changed == name).map_or(value, |(_, value)| value);
-        (!value.is_empty() && !(name == "offset" && value == "0"))
+        (!(value.is_empty() || name == "offset" && value == "0"))
             .then(|| format!("{name}={}", encoded(value)))
     });
     format!("/search?{}", pairs.collect::<Vec<_>>().join("&"))

@@ -68,7 +68,7 @@ async fn list(
         (offset > 0).then(|| at(offset.saturating_sub(EACH))),
     );
     let sessions = page.items.into_iter().filter(|session| session.events > 0).map(listed).collect();
-    show(&List { sessions, older, newer, frame })
+    show(&List { frame, sessions, older, newer })
 }
 
 fn listed(row: SessionRow) -> Listed {
