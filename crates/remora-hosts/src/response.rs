@@ -1,7 +1,7 @@
 //! What a hook answers its host: text that the host hands on to its model.
 
 use remora_core::host::Host;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// When a hook may add something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,20 @@ pub fn room(host: Host) -> Option<u64> {
 
 /// The answer that makes the host hand `context` on.
 pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String> {
+    Some(answer(host, moment, context)?.to_string())
+}
+
+/// The same, with a line that the host shows to its user and not to the model. `context` may be empty.
+pub fn with_notice(host: Host, moment: Moment, context: &str, notice: &str) -> Option<String> {
+    let mut answer = answer(host, moment, context)?;
+    if context.is_empty() {
+        answer = json!({});
+    }
+    answer["systemMessage"] = notice.into();
+    Some(answer.to_string())
+}
+
+fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
     let event = match (host, moment) {
         (Host::ClaudeCode | Host::Codex | Host::Gemini, Moment::SessionStart) => "SessionStart",
         (Host::ClaudeCode | Host::Codex, Moment::Prompt) => "UserPromptSubmit",
@@ -34,9 +48,7 @@ pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String>
         (Host::ClaudeCode | Host::Codex, Moment::Tool) => "PreToolUse",
         _ => return None,
     };
-    Some(
-        json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }).to_string(),
-    )
+    Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }))
 }
 
 #[cfg(test)]
