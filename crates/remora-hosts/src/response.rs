@@ -19,9 +19,14 @@ pub fn room(host: Host) -> Option<u64> {
         Host::ClaudeCode => Some(2_400),
         // 2,500 tokens by its own count.
         Host::Codex => Some(2_200),
-        Host::Gemini => Some(4_000),
-        Host::Qwen | Host::Copilot | Host::Opencode | Host::Cursor | Host::Windsurf | Host::Generic => None,
+        Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
+        Host::Cursor | Host::Windsurf | Host::Generic => None,
     }
+}
+
+/// What a host expects from every hook, whether there is something to add or not.
+pub fn acknowledgement(host: Host) -> Option<&'static str> {
+    matches!(host, Host::Cursor | Host::Windsurf).then_some(r#"{"continue":true}"#)
 }
 
 /// The answer that makes the host hand `context` on.
@@ -41,11 +46,15 @@ pub fn with_notice(host: Host, moment: Moment, context: &str, notice: &str) -> O
 
 fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
     let event = match (host, moment) {
-        (Host::ClaudeCode | Host::Codex | Host::Gemini, Moment::SessionStart) => "SessionStart",
-        (Host::ClaudeCode | Host::Codex, Moment::Prompt) => "UserPromptSubmit",
+        // Copilot reads one member, and OpenCode's plugin is ours. Before a tool, neither takes text.
+        (Host::Copilot | Host::Opencode, Moment::SessionStart | Moment::Prompt) => {
+            return Some(json!({ "additionalContext": context }));
+        }
+        (Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen, Moment::SessionStart) => "SessionStart",
+        (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Prompt) => "UserPromptSubmit",
         (Host::Gemini, Moment::Prompt) => "BeforeAgent",
         // Gemini's BeforeTool takes decisions and other arguments, but no context.
-        (Host::ClaudeCode | Host::Codex, Moment::Tool) => "PreToolUse",
+        (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Tool) => "PreToolUse",
         _ => return None,
     };
     Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }))
@@ -63,10 +72,16 @@ mod tests {
                 r#"{{"hookSpecificOutput":{{"additionalContext":"a \"note\"\n","hookEventName":"{event}"}}}}"#
             )
         };
-        for host in [Host::ClaudeCode, Host::Codex, Host::Gemini] {
+        for host in [Host::ClaudeCode, Host::Codex, Host::Gemini, Host::Qwen] {
             assert_eq!(answer(host, Moment::SessionStart), expected("SessionStart"));
         }
-        for host in [Host::ClaudeCode, Host::Codex] {
+        for host in [Host::Copilot, Host::Opencode] {
+            let expected = "{\"additionalContext\":\"a \\\"note\\\"\\n\"}";
+            assert_eq!(answer(host, Moment::SessionStart), expected);
+            assert_eq!(answer(host, Moment::Prompt), expected);
+            assert_eq!(with_context(host, Moment::Tool, "x"), None);
+        }
+        for host in [Host::ClaudeCode, Host::Codex, Host::Qwen] {
             assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));
             assert_eq!(answer(host, Moment::Tool), expected("PreToolUse"));
         }

@@ -87,6 +87,9 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let began = Instant::now();
     let fate = Arc::new(Fate::default());
     watch(HOOK_LIMIT, at_the_limit(dir.clone(), Arc::clone(&fate)));
+    if let Some(answer) = response::acknowledgement(host) {
+        print(answer);
+    }
     let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };

@@ -40,7 +40,7 @@ const HOST_FILES: &[HostFile] = &[
 
 impl HostFile {
     fn is_json(&self) -> bool {
-        !self.path.ends_with(".toml")
+        !self.path.contains(".toml")
     }
 
     fn at(&self, world: &World) -> PathBuf {
@@ -521,8 +521,8 @@ fn hooks_that_codex_has_not_been_told_to_trust_are_named() {
         "stop",
         "session_end",
     ] {
-        text +=
-            &format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:00\"\n", hooks.display());
+        let key = format!("{}:{event}:0:0", hooks.display());
+        text.extend(["\n[hooks.state.\"", &key, "\"]\ntrusted_hash = \"sha256:00\"\n"]);
     }
     fs::write(&config, text).unwrap();
     assert!(world.text(&["doctor"]).contains("installed in Codex"));
