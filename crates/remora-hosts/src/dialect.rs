@@ -67,7 +67,7 @@ impl Dialect {
             return Reading::Malformed("an event without session_id");
         };
         let agent = agent(&mut wire);
-        let origin = self.origin(&mut wire);
+        let origin = self.origin(&wire);
         let body = with_absolute_paths(body, &cwd);
         Reading::Event(Box::new(Event { session, cwd, origin, agent, body }))
     }

@@ -1,4 +1,4 @@
-//! OpenCode, as recorded from version 1.18. Its plugin, which `remora install` writes, sends what it sees under the names of
+//! `OpenCode`, as recorded from version 1.18. Its plugin, which `remora install` writes, sends what it sees under the names of
 //! its own hooks; the directory and the agent's last words are added by the plugin.
 
 use remora_core::host::Host;

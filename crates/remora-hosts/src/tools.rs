@@ -203,7 +203,9 @@ fn patched(raw: &Raw) -> Option<ToolCall> {
 
 /// The lines around a change may come from a private part whose tags lie outside the patch.
 fn without_patches(mut changes: Vec<Change>) -> Vec<Change> {
-    changes.iter_mut().for_each(|change| change.patch.clear());
+    for change in &mut changes {
+        change.patch.clear();
+    }
     changes
 }
 

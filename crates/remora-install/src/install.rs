@@ -38,6 +38,9 @@ pub struct FilePlan {
     pub path: PathBuf,
     #[serde(flatten)]
     pub change: Change,
+    /// Why the host may not read it all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
     #[serde(skip)]
     ready: Option<Ready>,
 }
@@ -90,6 +93,19 @@ impl HostPlan {
     }
 }
 
+/// For a file that its host does not read.
+const IGNORED: &str =
+    "this agent ignores a file with comments or a trailing comma, hooks included; remove them";
+
+impl Ready {
+    fn is_ignored(&self, recipe: &Recipe) -> bool {
+        let body = Found { text: Some(self.after.clone()), ..self.found.clone() };
+        recipe.strict
+            && self.record.format == Format::Json
+            && serde_json::from_str::<serde_json::Value>(body.body()).is_err()
+    }
+}
+
 /// Compares files and recipes. Nothing is written.
 pub fn plan(
     around: &Surroundings,
@@ -104,10 +120,16 @@ pub fn plan(
         let files = recipe.wanted(&ask).into_iter().map(|wanted| {
             let path = wanted.path.clone();
             match plan_file(around, recipe.host, &wanted, installed) {
-                Ok((change, ready)) => FilePlan { path, change, ready: Some(ready) },
-                Err(reason) => {
-                    FilePlan { path, change: Change::Refused { reason: reason.to_string() }, ready: None }
+                Ok((change, ready)) => {
+                    let warning = ready.is_ignored(recipe).then_some(IGNORED);
+                    FilePlan { path, change, warning, ready: Some(ready) }
                 }
+                Err(reason) => FilePlan {
+                    path,
+                    change: Change::Refused { reason: reason.to_string() },
+                    warning: None,
+                    ready: None,
+                },
             }
         });
         HostPlan { host: recipe.host, name: recipe.name, files: files.collect(), next_step: recipe.next_step }

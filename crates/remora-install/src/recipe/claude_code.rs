@@ -15,6 +15,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     programs: &["claude"],
     folder,
     files,
+    strict: true,
     next_step: None,
     leftovers: |_| Vec::new(),
 };

@@ -21,6 +21,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     programs: &["codex"],
     folder,
     files,
+    strict: true,
     next_step: Some(
         "Codex runs new hooks only after you have reviewed them: start `codex` and trust them when it asks, or type `/hooks`",
     ),

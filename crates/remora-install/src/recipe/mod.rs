@@ -4,6 +4,12 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod opencode;
+mod qwen;
+mod windsurf;
 
 use std::path::{Path, PathBuf};
 
@@ -25,14 +31,25 @@ pub struct Recipe {
     /// The directory in which it keeps its configuration.
     folder: fn(&Surroundings) -> PathBuf,
     files: fn(&Ask) -> Vec<Wanted>,
-    /// What is left for the user to do, given the folder of the configuration.
+    /// Whether it ignores a JSON file with comments or a trailing comma.
+    pub(crate) strict: bool,
+    /// What is left for the user to do.
     pub(crate) next_step: Option<&'static str>,
     /// Tables of the host that are about our hooks, and have to go with them.
     pub(crate) leftovers: fn(&Ask) -> Vec<Leftover>,
 }
 
 /// Every host that `remora install` knows.
-pub const RECIPES: &[Recipe] = &[claude_code::RECIPE, codex::RECIPE];
+pub const RECIPES: &[Recipe] = &[
+    claude_code::RECIPE,
+    codex::RECIPE,
+    gemini::RECIPE,
+    qwen::RECIPE,
+    copilot::RECIPE,
+    opencode::RECIPE,
+    cursor::RECIPE,
+    windsurf::RECIPE,
+];
 
 /// The recipe of a host.
 pub fn recipe(host: Host) -> Option<&'static Recipe> {

@@ -132,6 +132,9 @@ fn print(host: &HostPlan) {
             }
             Change::Refused { reason } => say(&format!("  {}    {path}: {reason}", paint(RED, "refused"))),
         }
+        if let Some(warning) = file.warning {
+            say(&format!("  {}    {warning}", paint(YELLOW, "warning")));
+        }
     }
 }
 

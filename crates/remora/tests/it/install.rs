@@ -36,6 +36,46 @@ const HOST_FILES: &[HostFile] = &[
         path: ".codex/config.toml",
         theirs: "# mine\nmodel = \"gpt-5\" # best\n\n[mcp_servers.other]\ncommand = \"other\"\n",
     },
+    HostFile {
+        host: "gemini",
+        path: ".gemini/settings.json",
+        theirs: "{\n  \"hooks\": {\n    \"AfterTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  },\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
+    },
+    HostFile {
+        host: "qwen",
+        path: ".qwen/settings.json",
+        theirs: "{\n\t\"hooks\": {\n\t\t\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n\t}\n}\n",
+    },
+    HostFile {
+        host: "copilot",
+        path: ".copilot/mcp-config.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"type\": \"local\", \"command\": \"other\", \"tools\": [\"*\"]}}}",
+    },
+    HostFile {
+        host: "opencode",
+        path: ".config/opencode/opencode.json",
+        theirs: "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"other\": {\"type\": \"local\", \"command\": [\"other\"]}\n  }\n}\n",
+    },
+    HostFile {
+        host: "cursor",
+        path: ".cursor/hooks.json",
+        theirs: "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{\"command\": \"say done\"}]\n  }\n}\n",
+    },
+    HostFile {
+        host: "cursor",
+        path: ".cursor/mcp.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"command\": \"other\"}}}\n",
+    },
+    HostFile {
+        host: "windsurf",
+        path: ".codeium/windsurf/hooks.json",
+        theirs: "{\n  \"hooks\": {\n    \"post_write_code\": [\n      {\"command\": \"say done\"}\n    ]\n  }\n}\n",
+    },
+    HostFile {
+        host: "windsurf",
+        path: ".codeium/windsurf/mcp_config.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"command\": \"other\"}}}\n",
+    },
 ];
 
 impl HostFile {
@@ -140,7 +180,11 @@ fn an_invalid_file_is_refused_with_the_line() {
         file.is_refused(world, "line 3");
         file.write(world, [0xff, 0xfe, b'{', 0, b'}', 0]);
         file.is_refused(world, "not UTF-8");
-        let wrong = if file.is_json() { "{\"hooks\": 1, \"mcpServers\": []}" } else { "mcp_servers = 1\n" };
+        let wrong = if file.is_json() {
+            "{\"hooks\": 1, \"mcpServers\": [], \"mcp\": 2}"
+        } else {
+            "mcp_servers = 1\n"
+        };
         file.write(world, wrong);
         file.is_refused(world, "is not");
     });
@@ -155,6 +199,9 @@ fn comments_and_order_stay() {
             file.theirs.to_owned()
         };
         file.write(world, &text);
+        let shown = world.text(&["install", "--host", file.host, "--dry-run"]);
+        let is_ignored = file.is_json() && matches!(file.host, "claude-code" | "codex");
+        assert_eq!(shown.contains("ignores a file with comments"), is_ignored, "{shown}");
         let merged = file.install(world);
         let comments =
             if file.is_json() { ["// why\n", "/* all */"] } else { ["# mine\nmodel", "\"gpt-5\" # best\n"] };
