@@ -5,10 +5,18 @@
 //! never touches storage, the network or the file system.
 
 mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod dialect;
+mod gemini;
 mod generic;
+mod opencode;
+mod qwen;
 pub mod response;
 mod tools;
 pub mod transcript;
+mod windsurf;
 mod wire;
 
 use remora_core::event::{Event, FileAhead, Origin, SessionRef};
@@ -37,12 +45,12 @@ pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {
     match host {
         Host::ClaudeCode => claude_code::read(event, document),
         Host::Generic => generic::read(event, document),
-        Host::Codex
-        | Host::Gemini
-        | Host::Qwen
-        | Host::Copilot
-        | Host::Opencode
-        | Host::Cursor
-        | Host::Windsurf => Reading::Malformed("no adapter for this host yet"),
+        Host::Codex => codex::read(event, document),
+        Host::Gemini => gemini::read(event, document),
+        Host::Qwen => qwen::read(event, document),
+        Host::Copilot => copilot::read(event, document),
+        Host::Opencode => opencode::read(event, document),
+        Host::Cursor => cursor::read(event, document),
+        Host::Windsurf => windsurf::read(event, document),
     }
 }

@@ -1,7 +1,7 @@
 //! What a hook answers its host: text that the host hands on to its model.
 
 use remora_core::host::Host;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// When a hook may add something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,24 +19,45 @@ pub fn room(host: Host) -> Option<u64> {
         Host::ClaudeCode => Some(2_400),
         // 2,500 tokens by its own count.
         Host::Codex => Some(2_200),
-        Host::Gemini => Some(4_000),
-        Host::Qwen | Host::Copilot | Host::Opencode | Host::Cursor | Host::Windsurf | Host::Generic => None,
+        Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
+        Host::Cursor | Host::Windsurf | Host::Generic => None,
     }
+}
+
+/// What a host expects from every hook, whether there is something to add or not.
+pub fn acknowledgement(host: Host) -> Option<&'static str> {
+    matches!(host, Host::Cursor | Host::Windsurf).then_some(r#"{"continue":true}"#)
 }
 
 /// The answer that makes the host hand `context` on.
 pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String> {
+    Some(answer(host, moment, context)?.to_string())
+}
+
+/// The same, with a line that the host shows to its user and not to the model. `context` may be empty.
+pub fn with_notice(host: Host, moment: Moment, context: &str, notice: &str) -> Option<String> {
+    let mut answer = answer(host, moment, context)?;
+    if context.is_empty() {
+        answer = json!({});
+    }
+    answer["systemMessage"] = notice.into();
+    Some(answer.to_string())
+}
+
+fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
     let event = match (host, moment) {
-        (Host::ClaudeCode | Host::Codex | Host::Gemini, Moment::SessionStart) => "SessionStart",
-        (Host::ClaudeCode | Host::Codex, Moment::Prompt) => "UserPromptSubmit",
+        // Copilot reads one member, and OpenCode's plugin is ours. Before a tool, neither takes text.
+        (Host::Copilot | Host::Opencode, Moment::SessionStart | Moment::Prompt) => {
+            return Some(json!({ "additionalContext": context }));
+        }
+        (Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen, Moment::SessionStart) => "SessionStart",
+        (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Prompt) => "UserPromptSubmit",
         (Host::Gemini, Moment::Prompt) => "BeforeAgent",
         // Gemini's BeforeTool takes decisions and other arguments, but no context.
-        (Host::ClaudeCode | Host::Codex, Moment::Tool) => "PreToolUse",
+        (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Tool) => "PreToolUse",
         _ => return None,
     };
-    Some(
-        json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }).to_string(),
-    )
+    Some(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } }))
 }
 
 #[cfg(test)]
@@ -51,10 +72,16 @@ mod tests {
                 r#"{{"hookSpecificOutput":{{"additionalContext":"a \"note\"\n","hookEventName":"{event}"}}}}"#
             )
         };
-        for host in [Host::ClaudeCode, Host::Codex, Host::Gemini] {
+        for host in [Host::ClaudeCode, Host::Codex, Host::Gemini, Host::Qwen] {
             assert_eq!(answer(host, Moment::SessionStart), expected("SessionStart"));
         }
-        for host in [Host::ClaudeCode, Host::Codex] {
+        for host in [Host::Copilot, Host::Opencode] {
+            let expected = "{\"additionalContext\":\"a \\\"note\\\"\\n\"}";
+            assert_eq!(answer(host, Moment::SessionStart), expected);
+            assert_eq!(answer(host, Moment::Prompt), expected);
+            assert_eq!(with_context(host, Moment::Tool, "x"), None);
+        }
+        for host in [Host::ClaudeCode, Host::Codex, Host::Qwen] {
             assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));
             assert_eq!(answer(host, Moment::Tool), expected("PreToolUse"));
         }

@@ -16,6 +16,20 @@ pub(crate) struct Tools {
     pub(crate) otherwise: Option<Does>,
     /// Whether the host reports a failed command as an error. If so, one without an error has ended with 0.
     pub(crate) reports_failures: bool,
+    /// How the output of a command comes.
+    pub(crate) shell: Shell,
+    /// How the names of Remora's own tools begin.
+    pub(crate) own: &'static str,
+}
+
+/// What a host writes around the output of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shell {
+    Plain,
+    /// `Output: …`, then `Exit Code: 3` and other lines with a label.
+    Labelled,
+    /// A last line `<… completed with exit code 3>`.
+    Marked,
 }
 
 /// What a tool does, and so how its input and output are read.
@@ -23,6 +37,8 @@ pub(crate) struct Tools {
 pub(crate) enum Does {
     Run,
     Edit,
+    /// Changes several files, by a text in the form of `apply_patch`.
+    Patch,
     Read,
     Search,
     Fetch,
@@ -71,6 +87,7 @@ impl Tools {
         let call = match self.does(&raw.tool) {
             Some(Does::Run) => self.run(&mut raw),
             Some(Does::Edit) => edit(&raw),
+            Some(Does::Patch) => patched(&raw).or_else(|| edit(&raw)),
             Some(Does::Read) => read(&raw),
             Some(Does::Search) => search(&raw),
             Some(Does::Fetch) => fetch(&raw),
@@ -89,13 +106,26 @@ impl Tools {
             (false, false) => Outcome::Failed { error },
             (false, true) => Outcome::Ok,
         };
-        ToolUse { tool, call, outcome, duration_ms }
+        ToolUse { tool: self.named(tool), call, outcome, duration_ms }
+    }
+
+    /// Calls of Remora's own tools have one name everywhere, by which they are skipped.
+    fn named(&self, tool: String) -> String {
+        match tool.strip_prefix(self.own) {
+            Some(rest) => format!("mcp__remora__{rest}"),
+            None => tool,
+        }
     }
 
     /// The file that a call is about to read or change.
     pub(crate) fn file_ahead(&self, wire: &mut Wire) -> Option<String> {
         match self.does(&wire.text("tool_name"))? {
             Does::Read | Does::Edit => file(&wire.value("tool_input"), &Value::Null),
+            Does::Patch => {
+                let input = wire.value("tool_input");
+                let first = changes(&patch_text(&input)?).into_iter().next();
+                first.map(|change| change.path).or_else(|| file(&input, &Value::Null))
+            }
             _ => None,
         }
     }
@@ -112,6 +142,13 @@ impl Tools {
             ["/exitCode", "/metadata/exit"].iter().find_map(|place| raw.output.pointer(place)?.as_i64());
         let mut exit = given.and_then(|code| i32::try_from(code).ok());
         let mut output = printed(&raw.output)?;
+        if command.contains(BEGIN_PATCH) && command.trim_start().starts_with("apply_patch") {
+            let changes = if raw.private { without_patches(changes(&command)) } else { changes(&command) };
+            return Some(ToolCall::Edit { changes });
+        }
+        if let Some((printed, code)) = unwrapped(self.shell, &output) {
+            (output, exit) = (printed, Some(code));
+        }
         if let Some((code, rest)) = exit_code(&raw.error) {
             exit = Some(code);
             output.push_str(rest);
@@ -127,6 +164,81 @@ impl Tools {
         }
         Some(ToolCall::Run { command, output, exit })
     }
+}
+
+/// What a command printed, and its exit code, without what the host writes around them.
+fn unwrapped(shell: Shell, text: &str) -> Option<(String, i32)> {
+    match shell {
+        Shell::Plain => None,
+        Shell::Labelled => {
+            let (before, after) = text.rsplit_once("\nExit Code: ")?;
+            let code = after.lines().next()?.trim().parse().ok()?;
+            let start = before.find("Output: ")? + "Output: ".len();
+            let output = &before[start..];
+            let output = output.strip_suffix("\nError: (none)").unwrap_or(output);
+            Some((output.to_owned(), code))
+        }
+        Shell::Marked => {
+            let (output, mark) = text.trim_end().rsplit_once('\n').unwrap_or(("", text.trim_end()));
+            let code = mark.strip_prefix('<')?.strip_suffix('>')?.rsplit_once("completed with exit code ")?.1;
+            Some((output.to_owned(), code.trim().parse().ok()?))
+        }
+    }
+}
+
+const BEGIN_PATCH: &str = "*** Begin Patch";
+
+/// The text of a patch in a tool's input.
+fn patch_text(input: &Value) -> Option<String> {
+    let given = input.as_str().map(str::to_owned);
+    let given = given.or_else(|| text(input, &["command", "input", "patch", "patchText"]))?;
+    given.contains(BEGIN_PATCH).then_some(given)
+}
+
+fn patched(raw: &Raw) -> Option<ToolCall> {
+    let changes = changes(&patch_text(&raw.input)?);
+    let changes = if raw.private { without_patches(changes) } else { changes };
+    (!changes.is_empty()).then_some(ToolCall::Edit { changes })
+}
+
+/// The lines around a change may come from a private part whose tags lie outside the patch.
+fn without_patches(mut changes: Vec<Change>) -> Vec<Change> {
+    for change in &mut changes {
+        change.patch.clear();
+    }
+    changes
+}
+
+/// The files of a patch in the form of `apply_patch`.
+fn changes(text: &str) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let lines = text.lines().skip_while(|line| !line.contains(BEGIN_PATCH)).skip(1);
+    for line in lines.take_while(|line| !line.starts_with("*** End Patch")) {
+        let new = |path: &str, how| Change { path: path.trim().to_owned(), how, patch: String::new() };
+        if let Some(path) = line.strip_prefix("*** Add File: ") {
+            changes.push(new(path, How::Created));
+        } else if let Some(path) =
+            line.strip_prefix("*** Update File: ").or_else(|| line.strip_prefix("*** Delete File: "))
+        {
+            changes.push(new(path, How::Edited));
+        } else if let Some(change) = changes.last_mut() {
+            match line.strip_prefix("*** Move to: ") {
+                Some(path) => path.trim().clone_into(&mut change.path),
+                None if line.starts_with("***") => {}
+                None => {
+                    // A new file is kept as its text, as other hosts give it.
+                    let line = if change.how == How::Created {
+                        line.strip_prefix('+').unwrap_or(line)
+                    } else {
+                        line
+                    };
+                    change.patch.push_str(line);
+                    change.patch.push('\n');
+                }
+            }
+        }
+    }
+    changes
 }
 
 /// `Exit code 3`, and what was printed below it.
@@ -437,6 +549,8 @@ mod tests {
             ],
             otherwise: None,
             reports_failures: false,
+            shell: Shell::Plain,
+            own: "mcp__remora__",
         };
         let codex = raw("Bash", json!({ "command": "cat hello.txt" }), json!("hello\n"));
         assert_eq!(exit(&tools, codex), (None, "hello\n".into(), Outcome::Ok));

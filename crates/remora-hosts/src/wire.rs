@@ -54,6 +54,52 @@ impl Wire {
         self.members.remove(name).unwrap_or_default()
     }
 
+    pub(crate) fn peek(&self, name: &str) -> Option<&Value> {
+        self.members.get(name)
+    }
+
+    /// A text inside a member.
+    pub(crate) fn text_at(&self, name: &str, pointer: &str) -> Option<String> {
+        self.members.get(name)?.pointer(pointer)?.as_str().map(str::to_owned)
+    }
+
+    pub(crate) fn put(&mut self, name: &str, value: Value) {
+        self.members.insert(name.to_owned(), value);
+    }
+
+    pub(crate) fn set(&mut self, name: &str, text: String) {
+        self.put(name, Value::String(text));
+    }
+
+    /// Gives a member another name, if it is there.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(member) = self.members.remove(from) {
+            self.members.insert(to.to_owned(), member);
+            self.carry_private(from, to);
+        }
+    }
+
+    /// Replaces a text by a part of it.
+    pub(crate) fn change_text(&mut self, name: &str, part: fn(&str) -> &str) {
+        if let Some(Value::String(text)) = self.members.get_mut(name) {
+            *text = part(text).to_owned();
+        }
+    }
+
+    /// Replaces a member that is JSON written as a text by the value.
+    pub(crate) fn parse_text(&mut self, name: &str) {
+        if let Some(Ok(value)) = self.peek(name).and_then(Value::as_str).map(serde_json::from_str) {
+            self.put(name, value);
+        }
+    }
+
+    /// Private text was removed from `to`, too, if it was from `from`.
+    pub(crate) fn carry_private(&mut self, from: &str, to: &str) {
+        if self.had_private(from) {
+            self.private_in.push(to.to_owned());
+        }
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(|member| !member.is_null())
     }

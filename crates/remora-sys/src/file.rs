@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 pub use crate::file_system::{doubtful_file_system, network_file_system};
@@ -46,6 +46,15 @@ pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Replaces a file of another program in one step; the new one has the mode of the old one.
+pub fn replace_keeping(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    through_new_file(path, |file| {
+        file.write_all(contents)?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.sync_all()
+    })
+}
+
 /// Like [`replace`], without waiting for the disk: for files that mean nothing after a restart of the machine.
 pub fn replace_transient(path: &Path, contents: &[u8]) -> io::Result<()> {
     through_new_file(path, |file| file.write_all(contents))
@@ -76,7 +85,7 @@ fn beside(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::Mode;
 
-pub use command::command;
+pub use command::{command, path_of_this, quoted};
 pub use identity::Identity;
 
 /// Starts a program that outlives this process, with nothing on its standard streams. The program calls [`detach`]

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, mcp,
-    notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status, timeline, ui,
-    verify, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, install,
+    logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status,
+    timeline, ui, uninstall, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -33,6 +33,8 @@ struct Cli {
 enum Command {
     /// Replay a recorded story into a temporary directory and show what is captured.
     Demo(demo::Demo),
+    Install(install::Install),
+    Uninstall(uninstall::Uninstall),
     /// What was captured, what is queued, and whether anything is wrong.
     Status,
     Search(search::Search),
@@ -113,6 +115,8 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
     });
     match &cli.command {
         Command::Demo(demo) => demo::run(&app, demo).map(done),
+        Command::Install(install) => install::run(&app, install),
+        Command::Uninstall(uninstall) => uninstall::run(&app, uninstall),
         Command::Status => status::run(&app),
         Command::Search(search) => search::run(&app, search),
         Command::Timeline(timeline) => timeline::run(&app, timeline).map(done),

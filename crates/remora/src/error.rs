@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
+use remora_app::install::InstallError;
 use remora_store::config_file::ConfigError;
 use remora_store::{DataDir, SchemaAge, StoreError, backup};
 
@@ -196,6 +197,25 @@ impl From<ContextFilesError> for CliError {
             }
             ContextFilesError::Off(_) => Self::not_found(message)
                 .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"),
+        }
+    }
+}
+
+impl From<InstallError> for CliError {
+    fn from(error: InstallError) -> Self {
+        let message = error.to_string();
+        match error {
+            InstallError::App(error) => error.into(),
+            InstallError::NoRecipe(_) => {
+                Self::usage(message).hint("see which there are: `remora install --help`")
+            }
+            InstallError::NoHost => {
+                Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")
+            }
+            InstallError::Receipt { path, .. } => Self::internal(message).hint(format!(
+                "move it away; hooks are recognised without it: `mv {0} {0}.old`",
+                path.display()
+            )),
         }
     }
 }

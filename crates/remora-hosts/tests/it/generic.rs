@@ -78,12 +78,3 @@ fn tools_known_from_elsewhere_are_known_here() {
     assert_eq!(tool.call, ToolCall::Read { file: "/p/a.rs".into(), text: "fn main() {}".into() });
     assert_eq!((tool.files_read(), tool.outcome.clone()), (vec!["/p/a.rs"], Outcome::Ok));
 }
-
-#[test]
-fn a_host_without_an_adapter_is_said_to_have_none() {
-    let message = json!({"session_id": "s"});
-    let adapted = [Host::ClaudeCode, Host::Generic];
-    for host in Host::ALL.iter().filter(|host| !adapted.contains(host)) {
-        assert_eq!(read(*host, None, document(&message)), Reading::Malformed("no adapter for this host yet"));
-    }
-}

@@ -4,4 +4,5 @@
 
 mod claude_code;
 mod generic;
+mod recorded;
 mod transcript;

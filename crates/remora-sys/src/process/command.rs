@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
@@ -22,8 +23,19 @@ fn has_program(path: &OsStr, name: &str) -> bool {
     env::split_paths(path).any(|directory| directory.is_absolute() && is_program(&directory.join(name)))
 }
 
+/// The absolute path by which this program should be called later. A link on the PATH is preferred to the file behind
+/// it: with an update, that file may get another name.
+pub fn path_of_this(name: &str) -> io::Result<PathBuf> {
+    let program = env::current_exe()?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_this =
+        |file: &PathBuf| file.is_absolute() && file.canonicalize().is_ok_and(|real| real == program);
+    let linked = env::split_paths(&path).map(|directory| directory.join(name)).find(is_this);
+    Ok(linked.unwrap_or(program))
+}
+
 /// One word of a shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -248,6 +248,7 @@ fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
         }
         Temporary::Removed(_) => say("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
     }
+    say(&format!("  {} let your own agent remember: `remora install`", paint(BOLD, "Next:")));
     Ok(())
 }
 

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use clap::Args;
 use remora_app::backup::{self, Standing};
-use remora_app::{recall, status};
+use remora_app::{install, recall, status};
 use remora_client::presence;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
+use remora_install::state::{self, Hooks};
 use remora_store::backup::{Backup, LastCheck, Restored, last_check};
 use remora_store::{Backlog, ReadOnly, Store, StoreError, pause, problems, spool};
 use remora_sys::file::doubtful_file_system;
 use serde::Serialize;
 
 use super::config::CLAUDE_LOGIN;
+use super::install::surroundings;
 use super::notes;
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
@@ -50,6 +52,9 @@ pub(crate) struct Doctor {
     /// Say that you know of the events that were lost until now: later ones are counted anew.
     #[arg(long)]
     acknowledge: bool,
+    /// Put right what can be put right safely: refresh what `remora install` wrote.
+    #[arg(long)]
+    fix: bool,
 }
 
 /// Exit code 1 when something is wrong.
@@ -58,8 +63,12 @@ pub(crate) fn run(app: &App, doctor: &Doctor) -> Result<ExitCode> {
         app.dir.create()?;
         problems::acknowledge(&app.dir, Time::now())?;
     }
+    if doctor.fix {
+        fix(app)?;
+    }
     let mut checks = vec![
         directory(app),
+        hooks(app),
         database(app),
         backups(app),
         settings(app),
@@ -113,6 +122,66 @@ fn directory(app: &App) -> Check {
     }
     let mode = fs::metadata(app.dir.path()).map_or(0, |dir| dir.mode() & 0o777);
     good(name, format!("{path} (mode {mode:o})"))
+}
+
+/// Brings what is installed in hosts up to date.
+fn fix(app: &App) -> Result<()> {
+    for done in install::refresh(&surroundings(app)?, &app.dir)? {
+        let outcome =
+            done.refused.map_or_else(|| "refreshed".to_owned(), |reason| format!("refused: {reason}"));
+        output::talk(&format!("hooks in {}: {outcome}", done.host));
+    }
+    Ok(())
+}
+
+/// Whether the hosts on this machine run our hooks.
+fn hooks(app: &App) -> Check {
+    let name = "hooks";
+    let states = match surroundings(app) {
+        Ok(around) => state::hosts(&around),
+        Err(error) => return wrong(name, &error),
+    };
+    let named = |wanted: &dyn Fn(&Hooks) -> bool| {
+        let names: Vec<&str> =
+            states.iter().filter(|host| wanted(&host.hooks)).map(|host| host.name).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let note =
+        |message: String, hint: &str| Check { name, state: State::Note, message, hint: Some(hint.into()) };
+    for host in &states {
+        match &host.hooks {
+            Hooks::Unreadable { reason } => {
+                let error = CliError::internal(format!("{}: {reason}", host.name));
+                return wrong(name, &error.hint("put that file right, then: `remora install`"));
+            }
+            Hooks::Outdated { reason } => {
+                let error = CliError::internal(format!("{}: {reason}", host.name));
+                return wrong(name, &error.hint("bring it up to date: `remora doctor --fix`"));
+            }
+            _ => {}
+        }
+    }
+    let installed = named(&|hooks| matches!(hooks, Hooks::Installed | Hooks::Untrusted));
+    if let Some(names) = named(&|hooks| *hooks == Hooks::Untrusted) {
+        let hint = "start it and trust the hooks when it asks, or type `/hooks`";
+        return note(format!("{names} runs the hooks only after you have reviewed them there"), hint);
+    }
+    match (installed, named(&|hooks| *hooks == Hooks::Missing)) {
+        (Some(names), None) => good(name, format!("installed in {names}")),
+        (Some(names), Some(missing)) => note(
+            format!("installed in {names}; hooks not installed in {missing}"),
+            "install them there, too: `remora install`",
+        ),
+        (None, Some(missing)) => wrong(
+            name,
+            &CliError::internal(format!("hooks not installed in {missing}"))
+                .hint("install them: `remora install`"),
+        ),
+        (None, None) => note(
+            "hooks not installed: no agent program was found".to_owned(),
+            "name the one you use: `remora install --host claude-code`",
+        ),
+    }
 }
 
 const DATABASE: &str = "database";

@@ -87,6 +87,9 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let began = Instant::now();
     let fate = Arc::new(Fate::default());
     watch(HOOK_LIMIT, at_the_limit(dir.clone(), Arc::clone(&fate)));
+    if let Some(answer) = response::acknowledgement(host) {
+        print(answer);
+    }
     let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };
@@ -136,6 +139,10 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
         Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic => Ok(()),
     }
 }
+
+/// For the user of a host in which an older Remora was installed.
+const STALE: &str =
+    "Remora was installed here by an older version; bring it up to date: `remora doctor --fix`";
 
 /// What has become of the event, for the thread that ends the process.
 #[derive(Default)]
@@ -271,7 +278,12 @@ fn answer(
             let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
             let starting = Starting { session, directory: &event.cwd, source };
             let begin = || recall::start::begin(store, starting, settings, reader, record.at);
-            rendered(session.host, Moment::SessionStart, guarded(dir, begin))
+            let injection = guarded(dir, begin);
+            if !remora_install::is_stale(dir.path(), session.host) {
+                return rendered(session.host, Moment::SessionStart, injection);
+            }
+            let text = injection.map(|injection| injection.text).unwrap_or_default();
+            response::with_notice(session.host, Moment::SessionStart, &text, STALE)
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::of(dir);

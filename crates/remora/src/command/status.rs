@@ -7,9 +7,11 @@ use remora_app::status::{self, Bytes, Capture, Daemon, Embedding, Notes, Observe
 use remora_client::presence::{self, Presence};
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
+use remora_install::state::{self, Hooks, HostState};
 use remora_notes::Access;
 use remora_store::{Counts, Spent, Store};
 
+use super::install::surroundings;
 use super::notes::trouble;
 use crate::app::{self, App};
 use crate::error::Result;
@@ -33,10 +35,13 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     };
     let daemon = daemon(presence.as_ref());
     let status = status::status(&app.dir, opened, &settings, daemon, notes, Time::now())?;
+    let hosts = surroundings(app).map(|around| state::hosts(&around)).unwrap_or_default();
     if app.json {
+        let mut status = serde_json::to_value(&status)?;
+        status["hosts"] = serde_json::to_value(&hosts)?;
         output::json(&status)?;
     } else {
-        print(&status, presence.as_ref(), &settings);
+        print(&status, presence.as_ref(), &settings, &hosts);
         if let (Ok(here), Some(store)) = (std::env::current_dir(), &store)
             && let Some(joined) = projects::joined(store, &here)?
         {
@@ -69,7 +74,7 @@ pub(crate) fn daemon(presence: Option<&Presence>) -> Daemon {
     })
 }
 
-fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
+fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts: &[HostState]) {
     let Counts {
         sessions,
         prompts,
@@ -131,6 +136,9 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
     if let Some(time) = status.last_activity_at_epoch {
         line("last event", output::local(time));
     }
+    if !hosts.is_empty() || sessions == 0 {
+        line("agents", hooks_text(hosts));
+    }
     if sessions == 0 && status.database.ok {
         say("");
         say("Nothing captured yet. See what it looks like: `remora demo`");
@@ -144,6 +152,39 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings) {
             "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
         );
     }
+}
+
+/// In which hosts the hooks are, and the next command if they are missing.
+fn hooks_text(hosts: &[HostState]) -> String {
+    let names = |wanted: &dyn Fn(&Hooks) -> bool| {
+        let names: Vec<&str> =
+            hosts.iter().filter(|host| wanted(&host.hooks)).map(|host| host.name).collect();
+        names.join(", ")
+    };
+    let missing = names(&|hooks| *hooks == Hooks::Missing);
+    let troubled = names(&|hooks| matches!(hooks, Hooks::Outdated { .. } | Hooks::Unreadable { .. }));
+    let untrusted = names(&|hooks| *hooks == Hooks::Untrusted);
+    let installed = names(&|hooks| *hooks == Hooks::Installed);
+    let mut parts = Vec::new();
+    if !installed.is_empty() {
+        parts.push(format!("hooks installed in {installed}"));
+    }
+    if !untrusted.is_empty() {
+        parts.push(paint(
+            YELLOW,
+            &format!("{untrusted} runs them once you have reviewed them there: `/hooks`"),
+        ));
+    }
+    if !troubled.is_empty() {
+        parts.push(paint(YELLOW, &format!("hooks not in order in {troubled}; `remora doctor` says more")));
+    }
+    if !missing.is_empty() {
+        parts.push(paint(YELLOW, &format!("hooks not installed in {missing}: `remora install`")));
+    }
+    if hosts.is_empty() {
+        parts.push(paint(YELLOW, "hooks not installed: `remora install`"));
+    }
+    parts.join("; ")
 }
 
 fn notes_text(notes: &Notes) -> String {

@@ -27,6 +27,7 @@ mod hook;
 mod http;
 mod http_guard;
 mod http_stream;
+mod install;
 mod logs;
 mod mcp;
 mod notes;

@@ -1,0 +1,120 @@
+//! Putting Remora into hosts, and taking it out. What is changed in which file is `remora-install`; this is what follows
+//! from it in Remora's own settings.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use remora_core::settings::Value;
+use remora_install::install::{Done, Plan};
+use remora_install::uninstall::{Removal, Undone};
+use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
+use remora_store::DataDir;
+
+use crate::{AppError, settings};
+
+/// Why nothing was installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    #[error("no recipe for {0}")]
+    NoRecipe(Host),
+    #[error("no agent program was found on this machine")]
+    NoHost,
+    #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
+    Receipt { path: PathBuf, reason: String },
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+/// The recipes of these hosts or, if none is named, of those on this machine.
+fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>, InstallError> {
+    if hosts.is_empty() {
+        let here: Vec<&Recipe> = RECIPES.iter().filter(|recipe| recipe.is_here(around)).collect();
+        return if here.is_empty() { Err(InstallError::NoHost) } else { Ok(here) };
+    }
+    hosts.iter().map(|host| recipe(*host).ok_or(InstallError::NoRecipe(*host))).collect()
+}
+
+/// What installing would change. Nothing is written.
+pub fn plan(
+    around: &Surroundings,
+    hosts: &[Host],
+    project: Option<&Path>,
+    allow: bool,
+) -> Result<Plan, InstallError> {
+    let recipes = chosen(around, hosts)?;
+    install::plan(around, &recipes, project, allow).map_err(|error| receipt(around, &error))
+}
+
+/// Installs what the plan shows. In hosts with tools, injected text then names the tools.
+pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Done>, InstallError> {
+    dir.create().map_err(AppError::from)?;
+    let done = install::apply(around, plan).map_err(|error| receipt(around, &error))?;
+    let is_done = |host: Host| done.iter().any(|done| done.host == host && done.refused.is_none());
+    change_tool_hosts(dir, |host, is_set| is_set || is_done(host))?;
+    Ok(done)
+}
+
+/// What uninstalling would change: in the hosts named, or in all.
+pub fn plan_removal(
+    around: &Surroundings,
+    hosts: &[Host],
+    project: Option<&Path>,
+) -> Result<Removal, InstallError> {
+    let recipes = if hosts.is_empty() { RECIPES.iter().collect() } else { chosen(around, hosts)? };
+    uninstall::plan(around, &recipes, project).map_err(|error| receipt(around, &error))
+}
+
+/// Takes out what the plan shows.
+pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result<Vec<Undone>, InstallError> {
+    let undone = uninstall::apply(around, removal).map_err(|error| receipt(around, &error))?;
+    let left = installed(around)?;
+    let is_gone = |host: Host| {
+        let is_left = left.iter().any(|(installed, ..)| *installed == host);
+        removal.hosts.iter().any(|removed| removed.host == host) && !is_left
+    };
+    if dir.config().exists() {
+        change_tool_hosts(dir, |host, is_set| is_set && !is_gone(host))?;
+    }
+    Ok(undone)
+}
+
+/// Installs again what is installed and not as this program would install it.
+pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
+    let mut done = Vec::new();
+    for (host, project, allow) in installed(around)? {
+        if project.as_ref().is_some_and(|project| !project.is_dir()) {
+            continue;
+        }
+        let plan = plan(around, &[host], project.as_deref(), allow)?;
+        if !plan.is_empty() || remora_install::is_stale(dir.path(), host) {
+            done.extend(apply(around, dir, plan)?);
+        }
+    }
+    Ok(done)
+}
+
+fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {
+    install::installed(around).map_err(|error| receipt(around, &error))
+}
+
+fn receipt(around: &Surroundings, error: &io::Error) -> InstallError {
+    InstallError::Receipt { path: remora_install::receipt_path(&around.data_dir), reason: error.to_string() }
+}
+
+/// Changes `context.mcp_hosts` in `config.toml`: `is_wanted` gets a host and whether it is there.
+fn change_tool_hosts(dir: &DataDir, is_wanted: impl Fn(Host, bool) -> bool) -> Result<(), InstallError> {
+    // Only what the file says: a variable of this shell is not to become a setting.
+    let there = settings::load(dir, |_| None).0.context.mcp_hosts;
+    let wanted: Vec<Host> =
+        Host::ALL.iter().copied().filter(|host| is_wanted(*host, there.contains(host))).collect();
+    let mut sorted = there.clone();
+    sorted.sort_unstable();
+    if sorted == wanted {
+        return Ok(());
+    }
+    let names = wanted.iter().map(|host| Value::from(host.name())).collect();
+    let value = (!wanted.is_empty()).then_some(Value::Array(names));
+    settings::change(dir, &[(settings::find("context.mcp_hosts")?, value)])?;
+    Ok(())
+}

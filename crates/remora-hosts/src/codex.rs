@@ -1,0 +1,35 @@
+//! Codex, as recorded from version 0.166. It has no event for a failed call, and says nothing of a command's exit code.
+
+use remora_core::host::Host;
+use remora_core::intake::Document;
+
+use crate::Reading;
+use crate::dialect::Dialect;
+use crate::tools::{Does, Shell, Tools};
+
+const TOOLS: Tools = Tools {
+    table: &[
+        ("Bash", Does::Run),
+        ("apply_patch", Does::Patch),
+        ("Edit", Does::Patch),
+        ("Write", Does::Patch),
+        ("web_search", Does::Search),
+    ],
+    otherwise: None,
+    reports_failures: false,
+    shell: Shell::Plain,
+    own: "mcp__remora__",
+};
+
+const DIALECT: Dialect = Dialect {
+    host: Host::Codex,
+    tools: &TOOLS,
+    synthetic: &[],
+    turn: "turn_id",
+    event: |name| name,
+    prepare: |_, _| {},
+};
+
+pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
+    DIALECT.read(event, document)
+}

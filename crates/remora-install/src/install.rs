@@ -1,0 +1,334 @@
+//! From what there is to what there should be.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use serde::Serialize;
+
+use crate::Surroundings;
+use crate::diff;
+use crate::entry::{self, Format, Unfit};
+use crate::file::{Found, Refused, missing_folders};
+use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
+use crate::recipe::{Ask, Content, Recipe, Wanted};
+
+/// What would change, host by host.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    pub hosts: Vec<HostPlan>,
+    #[serde(skip)]
+    project: Option<PathBuf>,
+    #[serde(skip)]
+    allow: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct HostPlan {
+    pub host: Host,
+    pub name: &'static str,
+    pub files: Vec<FilePlan>,
+    /// What is left for the user to do.
+    pub next_step: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FilePlan {
+    pub path: PathBuf,
+    #[serde(flatten)]
+    pub change: Change,
+    /// Why the host may not read it all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
+    #[serde(skip)]
+    ready: Option<Ready>,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "change")]
+pub enum Change {
+    /// It has everything already.
+    None,
+    Create {
+        diff: String,
+    },
+    Edit {
+        diff: String,
+    },
+    /// It cannot be changed, and the host is left as it is.
+    Refused {
+        reason: String,
+    },
+}
+
+/// A file that can be written.
+#[derive(Debug)]
+struct Ready {
+    found: Found,
+    after: String,
+    before: Option<String>,
+    record: ChangedFile,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.hosts.iter().all(HostPlan::is_done)
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.hosts.iter().any(HostPlan::is_refused)
+    }
+}
+
+impl HostPlan {
+    /// Whether nothing has to change.
+    pub fn is_done(&self) -> bool {
+        self.files.iter().all(|file| file.change == Change::None)
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.files.iter().any(|file| matches!(file.change, Change::Refused { .. }))
+    }
+}
+
+/// For a file that its host does not read.
+const IGNORED: &str =
+    "this agent ignores a file with comments or a trailing comma, hooks included; remove them";
+
+impl Ready {
+    fn is_ignored(&self, recipe: &Recipe) -> bool {
+        let body = Found { text: Some(self.after.clone()), ..self.found.clone() };
+        recipe.strict
+            && self.record.format == Format::Json
+            && serde_json::from_str::<serde_json::Value>(body.body()).is_err()
+    }
+}
+
+/// Compares files and recipes. Nothing is written.
+pub fn plan(
+    around: &Surroundings,
+    recipes: &[&'static Recipe],
+    project: Option<&Path>,
+    allow: bool,
+) -> io::Result<Plan> {
+    let receipt = Receipt::read(&around.data_dir)?;
+    let ask = Ask { around, project, allow };
+    let hosts = recipes.iter().map(|recipe| {
+        let installed = receipt.of(recipe.host, project);
+        let files = recipe.wanted(&ask).into_iter().map(|wanted| {
+            let path = wanted.path.clone();
+            match plan_file(around, recipe.host, &wanted, installed) {
+                Ok((change, ready)) => {
+                    let warning = ready.is_ignored(recipe).then_some(IGNORED);
+                    FilePlan { path, change, warning, ready: Some(ready) }
+                }
+                Err(reason) => FilePlan {
+                    path,
+                    change: Change::Refused { reason: reason.to_string() },
+                    warning: None,
+                    ready: None,
+                },
+            }
+        });
+        HostPlan { host: recipe.host, name: recipe.name, files: files.collect(), next_step: recipe.next_step }
+    });
+    Ok(Plan { hosts: hosts.collect(), project: project.map(Path::to_owned), allow })
+}
+
+/// Why a file is left alone.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error(transparent)]
+    File(#[from] Refused),
+    #[error(transparent)]
+    Text(#[from] Unfit),
+    #[error("there is a file of another program")]
+    Foreign,
+}
+
+fn plan_file(
+    around: &Surroundings,
+    host: Host,
+    wanted: &Wanted,
+    installed: Option<&Installed>,
+) -> Result<(Change, Ready), Problem> {
+    let found = Found::read(&wanted.path)?;
+    let known = installed.and_then(|installed| installed.file(&wanted.path));
+    let base = base(around, host, &found, &wanted.content, known)?;
+    let (format, after, entries, created) = match &wanted.content {
+        Content::Whole(text) => (Format::Whole, text.clone(), Vec::new(), Vec::new()),
+        Content::Entries(format, entries) => {
+            let is_there = found.text.is_some() && entry::has(found.body(), *format, host, entries)?;
+            let merged = entry::merge(base.body(), *format, entries)?;
+            // Others may have put theirs behind ours. That is no reason to move it.
+            let after = match &found.text {
+                Some(text) if is_there => text.clone(),
+                _ => base.with_mark(&merged.text),
+            };
+            (*format, after, merged.added, merged.created)
+        }
+    };
+    let before = base.text.clone();
+    let record = ChangedFile {
+        path: wanted.path.clone(),
+        format,
+        before: before.as_deref().map(Hash::of),
+        after: Hash::of(&after),
+        entries,
+        created,
+        folders: known.map_or_else(|| missing_folders(&wanted.path), |known| known.folders.clone()),
+    };
+    let change = match found.text.as_deref() {
+        Some(text) if text == after => Change::None,
+        Some(text) => Change::Edit { diff: diff::unified(text, &after) },
+        None => Change::Create { diff: diff::unified("", &after) },
+    };
+    Ok((change, Ready { found, after, before, record }))
+}
+
+/// The file as it would be without Remora.
+fn base(
+    around: &Surroundings,
+    host: Host,
+    found: &Found,
+    content: &Content,
+    known: Option<&ChangedFile>,
+) -> Result<Found, Problem> {
+    let without = |text: Option<String>| Found { text, ..found.clone() };
+    let Some(text) = &found.text else { return Ok(without(None)) };
+    if let Some(known) = known
+        && Hash::of(text) == known.after
+    {
+        match &known.before {
+            None => return Ok(without(None)),
+            Some(hash) => {
+                if let Some(before) = receipt::kept(&around.data_dir, hash) {
+                    return Ok(without(Some(before)));
+                }
+            }
+        }
+    }
+    match content {
+        Content::Whole(wanted) if known.is_some() || text == wanted => Ok(without(None)),
+        Content::Whole(_) => Err(Problem::Foreign),
+        Content::Entries(format, entries) => {
+            let mut body = found.body().to_owned();
+            if let Some(known) = known {
+                body = entry::strip(&body, *format, host, &known.entries, Some(&known.created))?;
+            }
+            body = entry::strip(&body, *format, host, entries, None)?;
+            let was_absent = known.is_some_and(|known| known.before.is_none());
+            if was_absent && matches!(body.trim(), "" | "{}") {
+                return Ok(without(None));
+            }
+            Ok(without(Some(found.with_mark(&body))))
+        }
+    }
+}
+
+/// What the receipt has: each host with its project, and whether reading memory was allowed.
+pub fn installed(around: &Surroundings) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
+    let receipt = Receipt::read(&around.data_dir)?;
+    Ok(receipt.installed.into_iter().map(|one| (one.host, one.project, one.allow)).collect())
+}
+
+/// What was done in a host.
+#[derive(Debug, Serialize)]
+pub struct Done {
+    pub host: Host,
+    /// Why it was left as it was.
+    pub refused: Option<String>,
+}
+
+/// Writes what the plan shows. A host is changed whole or not at all.
+pub fn apply(around: &Surroundings, plan: Plan) -> io::Result<Vec<Done>> {
+    let mut receipt = Receipt::read(&around.data_dir)?;
+    let mut done = Vec::new();
+    for host in plan.hosts {
+        let refused = match host.files.iter().find_map(FilePlan::refused) {
+            None => write_host(
+                around,
+                &mut receipt,
+                host.host,
+                host.files,
+                (plan.project.as_deref(), plan.allow),
+            )?,
+            refused => refused,
+        };
+        done.push(Done { host: host.host, refused });
+    }
+    Ok(done)
+}
+
+/// Writes the files of a host and the receipt for them. Returns why it was left as it was.
+fn write_host(
+    around: &Surroundings,
+    receipt: &mut Receipt,
+    host: Host,
+    files: Vec<FilePlan>,
+    (project, allow): (Option<&Path>, bool),
+) -> io::Result<Option<String>> {
+    let ready: Vec<Ready> = files.into_iter().filter_map(|file| file.ready).collect();
+    let old = receipt.clone();
+    let files = ready.iter().map(|ready| ready.record.clone()).collect();
+    receipt.remove(host, project);
+    receipt.installed.push(Installed {
+        host,
+        project: project.map(Path::to_owned),
+        format: FORMAT,
+        allow,
+        files,
+    });
+    // First the way back, then the change.
+    for before in ready.iter().filter_map(|ready| ready.before.as_deref()) {
+        receipt::keep(&around.data_dir, before)?;
+    }
+    receipt.write(&around.data_dir, around.version)?;
+    let refused = write(&ready).err().map(|(path, reason)| format!("{}: {reason}", path.display()));
+    if refused.is_some() {
+        *receipt = old;
+        receipt.write(&around.data_dir, around.version)?;
+    }
+    receipt::forget_others(&around.data_dir, receipt);
+    Ok(refused)
+}
+
+impl FilePlan {
+    fn refused(&self) -> Option<String> {
+        match &self.change {
+            Change::Refused { reason } => Some(format!("{}: {reason}", self.path.display())),
+            _ => None,
+        }
+    }
+}
+
+/// Writes all files, or puts those back that were written.
+fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
+    for (number, file) in files.iter().enumerate() {
+        if file.found.text.as_ref() == Some(&file.after) {
+            continue;
+        }
+        if let Err(reason) = file.found.replace(Some(&file.after)) {
+            for written in files[..number].iter().rev() {
+                let now = Found { text: Some(written.after.clone()), ..written.found.clone() };
+                // The first error is the one to report.
+                let _ = now.replace(written.found.text.as_deref());
+                remove_folders(&written.record.folders);
+            }
+            remove_folders(&file.record.folders);
+            return Err((file.record.path.clone(), reason));
+        }
+    }
+    Ok(())
+}
+
+/// Removes folders that were made for a file, if nothing else is in them.
+pub(crate) fn remove_folders(folders: &[PathBuf]) {
+    for folder in folders {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

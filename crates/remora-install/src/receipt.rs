@@ -1,0 +1,169 @@
+//! The receipt: what was installed where, so that it can be taken back.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use remora_sys::file::{create_private_dir, is_absent, read_small, replace};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::entry::{Entry, Format};
+
+/// Version of the recipes. A change to what a recipe installs raises it; sessions of hosts with an older receipt then
+/// say so.
+pub const FORMAT: u32 = 1;
+
+const NAME: &str = "installed.json";
+/// The folder of the files as they were before.
+const BEFORE: &str = "installed";
+
+/// Where the receipt is.
+pub fn receipt_path(dir: &Path) -> PathBuf {
+    dir.join(NAME)
+}
+
+/// Everything that is installed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Receipt {
+    pub(crate) format: u32,
+    /// The Remora that wrote it.
+    pub(crate) version: String,
+    pub(crate) installed: Vec<Installed>,
+}
+
+/// What is installed in one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Installed {
+    pub(crate) host: Host,
+    /// The directory, if it is installed in one project only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) format: u32,
+    /// Whether rules were added that let the agent read memory without asking.
+    pub(crate) allow: bool,
+    pub(crate) files: Vec<ChangedFile>,
+}
+
+/// One file before and after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChangedFile {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    /// `None` if there was no file.
+    pub(crate) before: Option<Hash>,
+    pub(crate) after: Hash,
+    pub(crate) entries: Vec<Entry>,
+    /// Objects and lists in it that were made for the entries.
+    pub(crate) created: Vec<Vec<String>>,
+    /// Folders that were made for it, deepest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// SHA-256 of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hash(String);
+
+impl Hash {
+    pub(crate) fn of(text: &str) -> Self {
+        let digits = Sha256::digest(text.as_bytes());
+        Self(digits.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+    }
+}
+
+impl Receipt {
+    /// An empty one if there is none. One of a later Remora is an error: it is never overwritten.
+    pub(crate) fn read(dir: &Path) -> io::Result<Self> {
+        let text = match read_small(&dir.join(NAME)) {
+            Ok(text) => text,
+            Err(error) if is_absent(&error) => {
+                return Ok(Self { format: FORMAT, version: String::new(), installed: Vec::new() });
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Writes it, or removes it if nothing is installed any more.
+    pub(crate) fn write(&mut self, dir: &Path, version: &str) -> io::Result<()> {
+        if self.installed.is_empty() {
+            let _ = fs::remove_dir(dir.join(BEFORE));
+            return match fs::remove_file(dir.join(NAME)) {
+                Err(error) if !is_absent(&error) => Err(error),
+                _ => Ok(()),
+            };
+        }
+        create_private_dir(dir)?;
+        self.version = version.to_owned();
+        // The oldest part decides whether a session says that something is to be done.
+        self.format = self.installed.iter().map(|installed| installed.format).min().unwrap_or(FORMAT);
+        replace(&dir.join(NAME), serde_json::to_string_pretty(self)?.as_bytes())
+    }
+
+    pub(crate) fn of(&self, host: Host, project: Option<&Path>) -> Option<&Installed> {
+        self.installed.iter().find(|installed| installed.is_of(host, project))
+    }
+
+    pub(crate) fn remove(&mut self, host: Host, project: Option<&Path>) {
+        self.installed.retain(|installed| !installed.is_of(host, project));
+    }
+}
+
+impl Installed {
+    fn is_of(&self, host: Host, project: Option<&Path>) -> bool {
+        self.host == host && self.project.as_deref() == project
+    }
+
+    pub(crate) fn file(&self, path: &Path) -> Option<&ChangedFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// Keeps a copy of a file as it was. Copies are named by their content.
+pub(crate) fn keep(dir: &Path, text: &str) -> io::Result<Hash> {
+    let hash = Hash::of(text);
+    create_private_dir(&dir.join(BEFORE))?;
+    replace(&dir.join(BEFORE).join(&hash.0), text.as_bytes())?;
+    Ok(hash)
+}
+
+/// The copy of a file as it was. `None` if it is gone or damaged.
+pub(crate) fn kept(dir: &Path, hash: &Hash) -> Option<String> {
+    let text = fs::read_to_string(dir.join(BEFORE).join(&hash.0)).ok()?;
+    (Hash::of(&text) == *hash).then_some(text)
+}
+
+/// Removes the copies that no receipt names.
+pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
+    let files = || receipt.installed.iter().flat_map(|installed| &installed.files);
+    let is_named = |name: &str| files().any(|file| file.before.as_ref().is_some_and(|hash| hash.0 == name));
+    for copy in fs::read_dir(dir.join(BEFORE)).into_iter().flatten().flatten() {
+        if !is_named(&copy.file_name().to_string_lossy()) {
+            // Best effort: a copy that stays does no harm.
+            let _ = fs::remove_file(copy.path());
+        }
+    }
+    let _ = fs::remove_dir(dir.join(BEFORE));
+}
+
+/// Whether what is installed in a host is older than this program's recipes. One small file is read; without a receipt
+/// the answer is no.
+pub fn is_stale(dir: &Path, host: Host) -> bool {
+    // Only what the answer needs, so that a session's start does not parse every entry into its type.
+    #[derive(Deserialize)]
+    struct Glance {
+        format: u32,
+        installed: Vec<Which>,
+    }
+    #[derive(Deserialize)]
+    struct Which {
+        host: Host,
+        format: u32,
+    }
+    let Ok(text) = read_small(&dir.join(NAME)) else { return false };
+    let Ok(glance) = serde_json::from_str::<Glance>(&text) else { return false };
+    glance.format < FORMAT
+        && glance.installed.iter().any(|installed| installed.host == host && installed.format < FORMAT)
+}

@@ -1,0 +1,78 @@
+//! Claude Code, as of version 2.1.325.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::json;
+
+use super::{Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, event, groups};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::ClaudeCode,
+    name: "Claude Code",
+    programs: &["claude"],
+    folder,
+    files,
+    strict: true,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+const EVENTS: &[Event] = &[
+    event("SessionStart", 5),
+    event("UserPromptSubmit", 5),
+    Event { name: "PreToolUse", matcher: Some("Read|Edit|MultiEdit|Write|NotebookEdit"), timeout: 5 },
+    event("PostToolUse", 5),
+    event("PostToolUseFailure", 5),
+    event("SubagentStop", 5),
+    event("Stop", 5),
+    // Without a timeout, it would be cancelled after 1.5 s.
+    event("SessionEnd", 5),
+];
+
+const FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.folder(FOLDER).unwrap_or_else(|| around.home.join(".claude"))
+}
+
+/// The file with the servers of the user, beside much else.
+fn state(around: &Surroundings) -> PathBuf {
+    around.folder(FOLDER).unwrap_or_else(|| around.home.clone()).join(".claude.json")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let program = ask.around.program.to_string_lossy();
+    // Arguments apart from the program: no shell, and nothing to quote.
+    let mut entries = groups(
+        EVENTS,
+        |event| json!({ "type": "command", "command": program, "args": ["hook", "claude-code"], "timeout": event.timeout }),
+    );
+    if ask.allow {
+        let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+        let command = &ask.around.command;
+        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({command} {name}:*)"));
+        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
+        entries.extend(tools.chain(commands).map(allow));
+    }
+    // Loaded at once, because a tool that has to be searched for is not used.
+    let server = json!({ "type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true });
+    // The path of this program means nothing to others, so what a project shares is left alone.
+    let (settings, at) = match ask.project {
+        None => (folder(ask.around).join("settings.json"), vec!["mcpServers".to_owned(), SERVER.to_owned()]),
+        Some(project) => {
+            let directory = project.to_string_lossy().into_owned();
+            let at = vec!["projects".to_owned(), directory, "mcpServers".to_owned(), SERVER.to_owned()];
+            (project.join(".claude/settings.local.json"), at)
+        }
+    };
+    vec![
+        Wanted { path: settings, content: Content::Entries(Format::Json, entries) },
+        Wanted {
+            path: state(ask.around),
+            content: Content::Entries(Format::Json, vec![Entry { at, what: What::Server(server) }]),
+        },
+    ]
+}

@@ -1,0 +1,53 @@
+//! Copilot CLI, as of version 1.0. Its messages do not name their event, so the command does. It has no rules for single
+//! commands in a file: approvals stay with the user.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::{Map, Value, json};
+
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Copilot,
+    name: "Copilot CLI",
+    programs: &["copilot"],
+    folder,
+    files,
+    strict: false,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+const EVENTS: &[&str] = &["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "sessionEnd"];
+/// In seconds.
+const TIMEOUT: u32 = 5;
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.folder("COPILOT_HOME").unwrap_or_else(|| around.home.join(".copilot"))
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let hooks = match ask.project {
+        None => folder(ask.around).join("hooks/remora.json"),
+        Some(project) => project.join(".github/hooks/remora.json"),
+    };
+    let command = command_line(ask, Host::Copilot);
+    let handler = |event: &&str| {
+        let command = format!("{command} --event {event}");
+        ((*event).to_owned(), json!([{ "type": "command", "bash": command, "timeoutSec": TIMEOUT }]))
+    };
+    let events: Map<String, Value> = EVENTS.iter().map(handler).collect();
+    let text = format!("{:#}\n", json!({ "version": 1, "hooks": events }));
+    let server = json!({ "type": "local", "command": ask.around.program.to_string_lossy(), "args": ["mcp"], "tools": ["*"] });
+    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    vec![
+        Wanted { path: hooks, content: Content::Whole(text) },
+        Wanted {
+            path: folder(ask.around).join("mcp-config.json"),
+            content: Content::Entries(Format::Json, vec![server]),
+        },
+    ]
+}

@@ -1,0 +1,47 @@
+//! Cursor, by its documentation (hooks version 1). Hooks cannot give it context: `remora context-files enable --cursor` does.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::json;
+
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Cursor,
+    name: "Cursor",
+    programs: &["cursor", "cursor-agent"],
+    folder,
+    files,
+    strict: false,
+    next_step: Some(
+        "Cursor reads memory from a rule file, in each project: `remora context-files enable --cursor`",
+    ),
+    leftovers: |_| Vec::new(),
+};
+
+const EVENTS: &[&str] =
+    &["beforeSubmitPrompt", "afterShellExecution", "afterMCPExecution", "afterFileEdit", "stop"];
+/// In seconds.
+const TIMEOUT: u32 = 5;
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.home.join(".cursor")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".cursor"));
+    let command = command_line(ask, Host::Cursor);
+    let mut hooks = vec![Entry::new(&["version"], What::Needed(json!(1)))];
+    hooks.extend(EVENTS.iter().map(|event| {
+        Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "timeout": TIMEOUT })))
+    }));
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    vec![
+        Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },
+        Wanted { path: place.join("mcp.json"), content: Content::Entries(Format::Json, vec![server]) },
+    ]
+}

@@ -1,0 +1,67 @@
+//! Gemini CLI, as of version 0.61. Timeouts are in milliseconds.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::{Value, json};
+
+use super::{
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line, event, groups,
+};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Gemini,
+    name: "Gemini CLI",
+    programs: &["gemini"],
+    folder,
+    files,
+    strict: false,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+/// `BeforeTool` takes no context, so it is not asked for.
+const EVENTS: &[Event] = &[
+    event("SessionStart", 5000),
+    event("BeforeAgent", 5000),
+    event("AfterTool", 5000),
+    event("AfterAgent", 5000),
+    event("SessionEnd", 5000),
+];
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.home.join(".gemini")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".gemini"));
+    let command = command_line(ask, Host::Gemini);
+    let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
+    let mut entries = groups(EVENTS, handler);
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    let mut files =
+        vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];
+    // Policies of a workspace are disabled.
+    if ask.allow && ask.project.is_none() {
+        files.push(Wanted {
+            path: place.join("policies/remora.toml"),
+            content: Content::Whole(policy(ask.around)),
+        });
+    }
+    files
+}
+
+/// A policy by which reading memory needs no approval.
+fn policy(around: &Surroundings) -> String {
+    let list = |items: Vec<String>| Value::from(items).to_string();
+    let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());
+    let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", around.command)).collect());
+    format!(
+        "# Written by `remora install`; `remora uninstall` removes it. Reading memory needs no approval.\n\
+         [[rule]]\nmcpName = \"{SERVER}\"\ntoolName = {tools}\ndecision = \"allow\"\npriority = 100\n\n\
+         [[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = {commands}\ndecision = \"allow\"\npriority = 100\n"
+    )
+}

@@ -1,0 +1,167 @@
+//! One module a host: which events it is asked for, in which files that is written, and how.
+//!
+//! A recipe only says what there should be. Merging it into a file, and taking it out, is the same for every host.
+
+mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod opencode;
+mod qwen;
+mod windsurf;
+
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use remora_sys::process::quoted;
+use serde_json::{Value, json};
+
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+/// How Remora is installed in one host.
+#[expect(missing_debug_implementations, reason = "functions have none that says anything")]
+pub struct Recipe {
+    pub host: Host,
+    /// As its makers write it.
+    pub name: &'static str,
+    /// Its programs.
+    programs: &'static [&'static str],
+    /// The directory in which it keeps its configuration.
+    folder: fn(&Surroundings) -> PathBuf,
+    files: fn(&Ask) -> Vec<Wanted>,
+    /// Whether it ignores a JSON file with comments or a trailing comma.
+    pub(crate) strict: bool,
+    /// What is left for the user to do.
+    pub(crate) next_step: Option<&'static str>,
+    /// Tables of the host that are about our hooks, and have to go with them.
+    pub(crate) leftovers: fn(&Ask) -> Vec<Leftover>,
+}
+
+/// Every host that `remora install` knows.
+pub const RECIPES: &[Recipe] = &[
+    claude_code::RECIPE,
+    codex::RECIPE,
+    gemini::RECIPE,
+    qwen::RECIPE,
+    copilot::RECIPE,
+    opencode::RECIPE,
+    cursor::RECIPE,
+    windsurf::RECIPE,
+];
+
+/// The recipe of a host.
+pub fn recipe(host: Host) -> Option<&'static Recipe> {
+    RECIPES.iter().find(|recipe| recipe.host == host)
+}
+
+/// What a recipe is asked for.
+pub(crate) struct Ask<'a> {
+    pub(crate) around: &'a Surroundings<'a>,
+    /// The project, if it is to be installed there only.
+    pub(crate) project: Option<&'a Path>,
+    /// Whether the agent may read memory without asking.
+    pub(crate) allow: bool,
+}
+
+/// A table in a file of the host.
+pub(crate) struct Leftover {
+    pub(crate) path: PathBuf,
+    pub(crate) at: Vec<String>,
+}
+
+/// A file as it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) path: PathBuf,
+    pub(crate) content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Content {
+    Entries(Format, Vec<Entry>),
+    Whole(String),
+}
+
+impl Recipe {
+    /// Whether the host is on this machine: its program, or its configuration.
+    pub fn is_here(&self, around: &Surroundings) -> bool {
+        let path = (around.variable)("PATH").unwrap_or_default();
+        let is_program = |folder: PathBuf| self.programs.iter().any(|name| folder.join(name).is_file());
+        (self.folder)(around).is_dir() || std::env::split_paths(&path).any(is_program)
+    }
+
+    pub(crate) fn wanted(&self, ask: &Ask) -> Vec<Wanted> {
+        (self.files)(ask)
+    }
+}
+
+/// An event that a host reports.
+struct Event {
+    name: &'static str,
+    /// Which tools it is about; all if there is none.
+    matcher: Option<&'static str>,
+    /// In the unit of the host. Remora ends within 250 ms; this is for a machine that stands still.
+    timeout: u32,
+}
+
+const fn event(name: &'static str, timeout: u32) -> Event {
+    Event { name, matcher: None, timeout }
+}
+
+/// Entries for hosts that list groups of handlers with a matcher, as Claude Code does.
+fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
+    let group = |event: &Event| {
+        let mut group = json!({ "hooks": [handler(event)] });
+        if let Some(matcher) = event.matcher {
+            group["matcher"] = matcher.into();
+        }
+        Entry::new(&["hooks", event.name], What::Hook(group))
+    };
+    events.iter().map(group).collect()
+}
+
+/// The command of a hook for hosts that run it in a shell.
+fn command_line(ask: &Ask, host: Host) -> String {
+    format!("{} hook {host}", quoted(&ask.around.program.to_string_lossy()))
+}
+
+/// Tools that only read.
+const READING_TOOLS: &[&str] =
+    &["search", "timeline", "get_observations", "get_session_summary", "get_project_context"];
+/// Commands that only read.
+const READING_COMMANDS: &[&str] = &["show", "search", "timeline"];
+/// The name under which the server is registered; `capture.skip_tools` has it.
+const SERVER: &str = "remora";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::merge;
+
+    #[test]
+    fn each_recipe_lists_its_events_matcher_and_timeout() {
+        let around = Surroundings {
+            home: "/home/me".into(),
+            data_dir: "/home/me/.remora".into(),
+            program: "/home/me/my bin/remora".into(),
+            command: "remora".into(),
+            variable: &|_| None,
+            version: "0.1.0",
+        };
+        for recipe in RECIPES {
+            let mut shown = String::new();
+            for Wanted { path, content } in
+                recipe.wanted(&Ask { around: &around, project: None, allow: true })
+            {
+                let text = match content {
+                    Content::Whole(text) => text,
+                    Content::Entries(format, entries) => merge("", format, &entries).unwrap().text,
+                };
+                shown.extend([path.to_str().unwrap(), "\n", &text, "\n"]);
+            }
+            insta::assert_snapshot!(recipe.host.name(), shown);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `OpenCode`, as of version 1.18. It has plugins instead of hooks: ours calls this program.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::{Value, json};
+
+use super::{Ask, Content, Recipe, SERVER, Wanted};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Opencode,
+    name: "OpenCode",
+    programs: &["opencode"],
+    folder,
+    files,
+    strict: false,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+const PLUGIN: &str = include_str!("opencode.js");
+
+fn folder(around: &Surroundings) -> PathBuf {
+    let configuration = around.folder("XDG_CONFIG_HOME").unwrap_or_else(|| around.home.join(".config"));
+    configuration.join("opencode")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let (place, configuration) = match ask.project {
+        None => (folder(ask.around), folder(ask.around).join("opencode.json")),
+        Some(project) => (project.join(".opencode"), project.join("opencode.json")),
+    };
+    let program = ask.around.program.to_string_lossy();
+    let plugin = PLUGIN.replace("\"REMORA\"", &Value::from(&*program).to_string());
+    let server = json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
+    let server = Entry::new(&["mcp", SERVER], What::Server(server));
+    vec![
+        Wanted { path: place.join("plugin/remora.js"), content: Content::Whole(plugin) },
+        Wanted { path: configuration, content: Content::Entries(Format::Json, vec![server]) },
+    ]
+}

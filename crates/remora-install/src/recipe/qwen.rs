@@ -1,0 +1,54 @@
+//! Qwen Code, as of version 0.24.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::json;
+
+use super::{
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line, event, groups,
+};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Qwen,
+    name: "Qwen Code",
+    programs: &["qwen"],
+    folder,
+    files,
+    strict: false,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+const EVENTS: &[Event] = &[
+    event("SessionStart", 5),
+    event("UserPromptSubmit", 5),
+    Event { name: "PreToolUse", matcher: Some("read_file|edit|write_file"), timeout: 5 },
+    event("PostToolUse", 5),
+    event("PostToolUseFailure", 5),
+    event("SubagentStop", 5),
+    event("Stop", 5),
+    event("SessionEnd", 5),
+];
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.home.join(".qwen")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".qwen"));
+    let command = command_line(ask, Host::Qwen);
+    let handler = |event: &Event| json!({ "type": "command", "command": command, "timeout": event.timeout });
+    let mut entries = groups(EVENTS, handler);
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    if ask.allow {
+        let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
+        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.around.command));
+        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
+        entries.extend(tools.chain(commands).map(allow));
+    }
+    vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }]
+}

@@ -1,0 +1,48 @@
+//! Windsurf, by its documentation. Hooks cannot give it context, and have no timeout.
+
+use std::path::PathBuf;
+
+use remora_core::host::Host;
+use serde_json::json;
+
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use crate::Surroundings;
+use crate::entry::{Entry, Format, What};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    host: Host::Windsurf,
+    name: "Windsurf",
+    programs: &["windsurf"],
+    folder,
+    files,
+    strict: false,
+    next_step: None,
+    leftovers: |_| Vec::new(),
+};
+
+const EVENTS: &[&str] =
+    &["pre_user_prompt", "post_write_code", "post_run_command", "post_mcp_tool_use", "post_cascade_response"];
+
+fn folder(around: &Surroundings) -> PathBuf {
+    around.home.join(".codeium/windsurf")
+}
+
+fn files(ask: &Ask) -> Vec<Wanted> {
+    let hooks = match ask.project {
+        None => folder(ask.around).join("hooks.json"),
+        Some(project) => project.join(".windsurf/hooks.json"),
+    };
+    let command = command_line(ask, Host::Windsurf);
+    let hook = |event: &&str| {
+        Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "show_output": false })))
+    };
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    vec![
+        Wanted { path: hooks, content: Content::Entries(Format::Json, EVENTS.iter().map(hook).collect()) },
+        Wanted {
+            path: folder(ask.around).join("mcp_config.json"),
+            content: Content::Entries(Format::Json, vec![server]),
+        },
+    ]
+}

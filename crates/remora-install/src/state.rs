@@ -1,0 +1,115 @@
+//! How things stand in each host.
+
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use serde::Serialize;
+
+use crate::entry;
+use crate::file::Found;
+use crate::receipt::{FORMAT, Receipt};
+use crate::recipe::{Ask, Content, RECIPES, Recipe};
+use crate::{Surroundings, toml};
+
+/// A host on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HostState {
+    pub host: Host,
+    pub name: &'static str,
+    pub hooks: Hooks,
+    /// Directories in which it is installed for that project only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub projects: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Hooks {
+    Missing,
+    Installed,
+    /// The user has yet to confirm them in the host itself.
+    Untrusted,
+    /// Something of what was installed is gone or was changed, or it is of an older version.
+    Outdated {
+        reason: String,
+    },
+    /// A file of the host cannot be read.
+    Unreadable {
+        reason: String,
+    },
+}
+
+/// Every host that is on this machine or that has hooks of ours.
+pub fn hosts(around: &Surroundings) -> Vec<HostState> {
+    // A receipt that cannot be read says nothing; the files themselves are looked at.
+    let receipt = Receipt::read(&around.data_dir).ok();
+    RECIPES.iter().filter_map(|recipe| host(around, recipe, receipt.as_ref())).collect()
+}
+
+fn host(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Option<HostState> {
+    let installed =
+        || receipt.into_iter().flat_map(|receipt| &receipt.installed).filter(|one| one.host == recipe.host);
+    let projects: Vec<PathBuf> = installed().filter_map(|one| one.project.clone()).collect();
+    let mut hooks = look(around, recipe, receipt);
+    if hooks == Hooks::Missing && !projects.is_empty() {
+        hooks = Hooks::Installed;
+    }
+    let is_known = hooks != Hooks::Missing || installed().next().is_some();
+    (is_known || recipe.is_here(around)).then_some(HostState {
+        host: recipe.host,
+        name: recipe.name,
+        hooks,
+        projects,
+    })
+}
+
+fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Hooks {
+    let known = receipt.and_then(|receipt| receipt.of(recipe.host, None));
+    if let Some(known) = known
+        && known.format < FORMAT
+    {
+        return Hooks::Outdated { reason: "it was installed by an older Remora".to_owned() };
+    }
+    let ask = Ask { around, project: None, allow: known.is_none_or(|known| known.allow) };
+    let mut number = 0;
+    let mut changed = None;
+    for wanted in recipe.wanted(&ask) {
+        let path = wanted.path.display().to_string();
+        let found = match Found::read(&wanted.path) {
+            Ok(found) => found,
+            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
+        };
+        let is_whole = match &wanted.content {
+            Content::Whole(text) => {
+                number += usize::from(found.text.is_some());
+                Ok(found.text.as_ref() == Some(text))
+            }
+            Content::Entries(format, entries) if found.text.is_some() => {
+                number += entry::count_hooks(found.body(), *format, recipe.host, entries).unwrap_or_default();
+                entry::has(found.body(), *format, recipe.host, entries)
+            }
+            Content::Entries(..) => Ok(false),
+        };
+        match is_whole {
+            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
+            Ok(false) if changed.is_none() => changed = Some(path),
+            Ok(_) => {}
+        }
+    }
+    match changed {
+        None if is_untrusted(recipe, &ask) => Hooks::Untrusted,
+        None => Hooks::Installed,
+        Some(_) if known.is_none() && number == 0 => Hooks::Missing,
+        // Set up by hand, as far as the user wants it.
+        Some(_) if known.is_none() => Hooks::Installed,
+        Some(path) => Hooks::Outdated { reason: format!("{path} was changed since") },
+    }
+}
+
+/// Whether the host wants the user to confirm hooks and has no record of that.
+fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
+    let is_recorded = |path: &Path, at: &[String]| {
+        Found::read(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
+    };
+    (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
+}

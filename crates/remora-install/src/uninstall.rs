@@ -1,0 +1,239 @@
+//! The way back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use remora_core::host::Host;
+use serde::Serialize;
+
+use crate::Surroundings;
+use crate::diff;
+use crate::entry::{self, Format};
+use crate::file::Found;
+use crate::install::{Problem, remove_folders};
+use crate::receipt::{self, ChangedFile, Hash, Receipt};
+use crate::recipe::{Ask, Content, Recipe};
+use crate::toml;
+
+/// What would change, host by host.
+#[derive(Debug, Serialize)]
+pub struct Removal {
+    pub hosts: Vec<HostRemoval>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct HostRemoval {
+    pub host: Host,
+    pub name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
+    pub files: Vec<FileRemoval>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FileRemoval {
+    pub path: PathBuf,
+    #[serde(flatten)]
+    pub change: Back,
+    #[serde(skip)]
+    found: Option<Found>,
+    #[serde(skip)]
+    after: Option<String>,
+    #[serde(skip)]
+    folders: Vec<PathBuf>,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "change")]
+pub enum Back {
+    /// It has nothing of ours.
+    None,
+    /// Nobody else has changed it: it becomes what it was, byte for byte.
+    Restore {
+        diff: String,
+    },
+    /// It was made for Remora.
+    Delete,
+    /// Others have changed it since: only our entries go.
+    Clean {
+        diff: String,
+    },
+    Refused {
+        reason: String,
+    },
+}
+
+impl Removal {
+    pub fn is_empty(&self) -> bool {
+        self.hosts.iter().flat_map(|host| &host.files).all(|file| file.change == Back::None)
+    }
+}
+
+impl HostRemoval {
+    pub fn is_refused(&self) -> bool {
+        self.files.iter().any(|file| matches!(file.change, Back::Refused { .. }))
+    }
+}
+
+/// What there is of ours: by the receipt, and without one as far as it can be recognised.
+pub fn plan(
+    around: &Surroundings,
+    recipes: &[&'static Recipe],
+    project: Option<&Path>,
+) -> io::Result<Removal> {
+    let receipt = Receipt::read(&around.data_dir)?;
+    let mut hosts = Vec::new();
+    for recipe in recipes {
+        let mut projects: Vec<Option<PathBuf>> = receipt
+            .installed
+            .iter()
+            .filter(|installed| installed.host == recipe.host)
+            .filter(|installed| project.is_none() || installed.project.as_deref() == project)
+            .map(|installed| installed.project.clone())
+            .collect();
+        let here = project.map(Path::to_owned);
+        if !projects.contains(&here) {
+            projects.push(here);
+        }
+        for project in projects {
+            let files = files(around, recipe, project.as_deref(), &receipt);
+            if files.iter().any(|file| file.change != Back::None)
+                || receipt.of(recipe.host, project.as_deref()).is_some()
+            {
+                hosts.push(HostRemoval { host: recipe.host, name: recipe.name, project, files });
+            }
+        }
+    }
+    Ok(Removal { hosts })
+}
+
+fn files(
+    around: &Surroundings,
+    recipe: &Recipe,
+    project: Option<&Path>,
+    receipt: &Receipt,
+) -> Vec<FileRemoval> {
+    let ask = Ask { around, project, allow: true };
+    let known = receipt.of(recipe.host, project);
+    let mut wanted = recipe.wanted(&ask);
+    // Files of an older recipe are only in the receipt.
+    for file in known.into_iter().flat_map(|known| &known.files) {
+        if !wanted.iter().any(|wanted| wanted.path == file.path) {
+            let content = match file.format {
+                Format::Whole => Content::Whole(String::new()),
+                format => Content::Entries(format, file.entries.clone()),
+            };
+            wanted.push(crate::recipe::Wanted { path: file.path.clone(), content });
+        }
+    }
+    let leftovers = (recipe.leftovers)(&ask);
+    let one = |wanted: crate::recipe::Wanted| {
+        let known = known.and_then(|known| known.file(&wanted.path));
+        let leftovers: Vec<&[String]> =
+            leftovers.iter().filter(|table| table.path == wanted.path).map(|table| &table.at[..]).collect();
+        let folders = known.map_or_else(Vec::new, |known| known.folders.clone());
+        match file(around, recipe.host, &wanted, known, &leftovers) {
+            Ok((change, found, after)) => {
+                FileRemoval { path: wanted.path, change, found: Some(found), after, folders }
+            }
+            Err(reason) => FileRemoval {
+                path: wanted.path,
+                change: Back::Refused { reason: reason.to_string() },
+                found: None,
+                after: None,
+                folders,
+            },
+        }
+    };
+    wanted.into_iter().map(one).collect()
+}
+
+fn file(
+    around: &Surroundings,
+    host: Host,
+    wanted: &crate::recipe::Wanted,
+    known: Option<&ChangedFile>,
+    leftovers: &[&[String]],
+) -> Result<(Back, Found, Option<String>), Problem> {
+    let found = Found::read(&wanted.path)?;
+    let Some(text) = found.text.clone() else { return Ok((Back::None, found, None)) };
+    if let Some(known) = known {
+        let hash = Hash::of(&text);
+        if known.before.as_ref() == Some(&hash) {
+            return Ok((Back::None, found, Some(text)));
+        }
+        if known.after == hash {
+            match known.before.as_ref().map(|hash| receipt::kept(&around.data_dir, hash)) {
+                None => return Ok((Back::Delete, found, None)),
+                Some(Some(before)) => {
+                    let diff = diff::unified(&text, &before);
+                    return Ok((Back::Restore { diff }, found, Some(before)));
+                }
+                // The copy is gone: our entries can still be taken out.
+                Some(None) => {}
+            }
+        }
+    }
+    let (format, entries) = match &wanted.content {
+        Content::Whole(ours) if known.is_some() || text == *ours => return Ok((Back::Delete, found, None)),
+        Content::Whole(_) => return Ok((Back::None, found, Some(text))),
+        Content::Entries(format, entries) => (*format, entries),
+    };
+    let mut body = found.body().to_owned();
+    if let Some(known) = known {
+        body = entry::strip(&body, format, host, &known.entries, Some(&known.created))?;
+    }
+    body = entry::strip(&body, format, host, entries, None)?;
+    for at in leftovers {
+        body = toml::remove(&body, at).map_err(entry::Unfit::from)?;
+    }
+    let was_absent = known.is_some_and(|known| known.before.is_none());
+    if was_absent && matches!(body.trim(), "" | "{}") {
+        return Ok((Back::Delete, found, None));
+    }
+    let after = found.with_mark(&body);
+    if after == text {
+        return Ok((Back::None, found, Some(text)));
+    }
+    let diff = diff::unified(&text, &after);
+    Ok((Back::Clean { diff }, found, Some(after)))
+}
+
+/// What was done with a file.
+#[derive(Debug, Serialize)]
+pub struct Undone {
+    pub host: Host,
+    pub path: PathBuf,
+    /// Why it was left as it was.
+    pub refused: String,
+}
+
+/// Does what the plan shows. Returns what could not be done; the receipt keeps those hosts.
+pub fn apply(around: &Surroundings, removal: &Removal) -> io::Result<Vec<Undone>> {
+    let mut receipt = Receipt::read(&around.data_dir)?;
+    let mut undone = Vec::new();
+    for host in &removal.hosts {
+        let before = undone.len();
+        for file in &host.files {
+            let refused = match (&file.change, &file.found) {
+                (Back::None, _) => None,
+                (Back::Refused { reason }, _) => Some(reason.clone()),
+                (_, Some(found)) => {
+                    found.replace(file.after.as_deref()).err().map(|reason| reason.to_string())
+                }
+                (_, None) => None,
+            };
+            match refused {
+                Some(refused) => undone.push(Undone { host: host.host, path: file.path.clone(), refused }),
+                None => remove_folders(&file.folders),
+            }
+        }
+        if undone.len() == before {
+            receipt.remove(host.host, host.project.as_deref());
+        }
+    }
+    receipt.write(&around.data_dir, around.version)?;
+    receipt::forget_others(&around.data_dir, &receipt);
+    Ok(undone)
+}

@@ -1,0 +1,114 @@
+//! Commands as hosts keep them: how one of ours is recognised.
+
+use std::path::Path;
+
+use remora_core::host::Host;
+use serde_json::Value;
+
+/// The words of a command line. Variables and operators stay as they are: only words of ours are looked for.
+fn split(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote, mut began) = (Vec::new(), String::new(), None, false);
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (None, '\'' | '"') => (quote, began) = (Some(c), true),
+            (Some(open), c) if c == open => quote = None,
+            (None | Some('"'), '\\') => word.extend(characters.next()),
+            (None, c) if c.is_whitespace() => {
+                if began || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                began = false;
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    if began || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// All words of a value: of a command line, of a program with its arguments, in the order a shell sees them.
+fn words(value: &Value, into: &mut Vec<String>) {
+    match value {
+        // A program that is given apart from its arguments is one word, spaces included.
+        Value::String(text) if Path::new(text).is_absolute() && is_program(text) => into.push(text.clone()),
+        Value::String(text) => into.extend(split(text)),
+        Value::Array(items) => items.iter().for_each(|item| words(item, into)),
+        Value::Object(members) => {
+            for name in ["command", "bash", "args"] {
+                if let Some(member) = members.get(name) {
+                    words(member, into);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_program(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name) == "remora"
+}
+
+fn runs(value: &Value, arguments: &[&str]) -> bool {
+    let mut all = Vec::new();
+    words(value, &mut all);
+    all.windows(arguments.len() + 1).any(|window| {
+        is_program(&window[0]) && window[1..].iter().zip(arguments).all(|(word, wanted)| word == wanted)
+    })
+}
+
+/// Whether a handler runs `remora hook HOST`, of whatever version and from whatever place.
+pub(crate) fn is_hook(handler: &Value, host: Host) -> bool {
+    runs(handler, &["hook", host.name()])
+}
+
+/// Whether a server of a host's configuration is `remora mcp`.
+pub(crate) fn is_mcp_server(server: &Value) -> bool {
+    runs(server, &["mcp"])
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_sys::process::quoted;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_is_read_back_as_it_was() {
+        for word in ["/usr/bin/remora", "/home/a b/remora", "it's", "$HOME/`x`"] {
+            assert_eq!(split(&quoted(word)), [word]);
+        }
+        assert_eq!(quoted("/home/a b/remora"), "'/home/a b/remora'");
+        assert_eq!(split(r#"a "b c" d\ e ''"#), ["a", "b c", "d e", ""]);
+    }
+
+    #[test]
+    fn ours_are_recognised_in_every_form_and_others_never() {
+        let host = Host::ClaudeCode;
+        for handler in [
+            json!({"type": "command", "command": "remora hook claude-code"}),
+            json!({"type": "command", "command": "/old/remora hook claude-code", "timeout": 60}),
+            json!({"command": "'/home/a b/remora' hook claude-code --event Stop"}),
+            json!({"command": "/home/a b/remora", "args": ["hook", "claude-code"]}),
+            json!({"bash": "env X=1 ~/.cargo/bin/remora hook claude-code"}),
+        ] {
+            assert!(is_hook(&handler, host), "{handler}");
+        }
+        for handler in [
+            json!({"command": "remora hook codex"}),
+            json!({"command": "remora-helper hook claude-code"}),
+            json!({"command": "echo remora"}),
+            json!({"type": "http", "url": "http://localhost/remora hook claude-code"}),
+            json!("remora"),
+        ] {
+            assert!(!is_hook(&handler, host), "{handler}");
+        }
+        assert!(is_mcp_server(&json!({"command": "/x/remora", "args": ["mcp"]})));
+        assert!(is_mcp_server(&json!({"type": "local", "command": ["remora", "mcp"]})));
+        assert!(!is_mcp_server(&json!({"command": "npx", "args": ["remora-mcp"]})));
+    }
+}

@@ -1,0 +1,140 @@
+use std::fs;
+use std::process::ExitCode;
+
+use clap::Args;
+use remora_app::install;
+use remora_client::presence;
+use remora_core::host::Host;
+use remora_install::uninstall::{Back, HostRemoval};
+use serde_json::json;
+
+use super::install::{confirmed, host, print_diff, surroundings, this_project};
+use crate::app::App;
+use crate::error::Result;
+use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, say, talk};
+
+/// Take Remora out of the agents on this machine.
+///
+/// A file that nobody else has changed since `remora install` becomes what it was, byte for byte. From any other exactly
+/// Remora's entries go, and what others wrote stays. The memory stays, too, unless you say `--purge`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  Take it out of every agent, and keep the memory:
+    remora uninstall
+
+  Take it out of one:
+    remora uninstall --host codex --yes
+
+  Take it out, and delete everything that Remora knows:
+    remora uninstall --purge")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+pub(crate) struct Uninstall {
+    /// The agent to take it out of; may be given several times. Without it, all of them.
+    #[arg(long = "host", value_name = "HOST", value_parser = host)]
+    hosts: Vec<Host>,
+    /// Only what was installed for the project you are in.
+    #[arg(long)]
+    project: bool,
+    /// Delete the memory, too: the data directory with everything in it.
+    #[arg(long, conflicts_with_all = ["hosts", "project"])]
+    purge: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
+    let around = surroundings(app)?;
+    let project = if arguments.project { Some(this_project()?) } else { None };
+    let removal = install::plan_removal(&around, &arguments.hosts, project.as_deref())?;
+    let is_something = !removal.is_empty() || arguments.purge;
+    if !app.json {
+        removal.hosts.iter().for_each(print);
+        if arguments.purge {
+            say(&format!(
+                "{}  {}, with everything Remora knows",
+                paint(RED, "delete"),
+                app.dir.path().display()
+            ));
+        }
+    }
+    if arguments.dry_run {
+        if app.json {
+            output::json(&json!({ "dry_run": true, "plan": removal, "refused": [], "purged": false }))?;
+        } else if is_something {
+            talk("\nNothing was changed. Take it out: `remora uninstall`");
+        } else {
+            say("Remora is not installed in any agent.");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = if arguments.purge { "remora uninstall --purge --yes" } else { "remora uninstall --yes" };
+    if is_something && !arguments.yes && !confirmed(app, "Make these changes?", command)? {
+        say("Nothing was changed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let refused = install::remove(&around, &app.dir, &removal)?;
+    // Without hooks, there is nothing to wait for.
+    if arguments.hosts.is_empty()
+        && !arguments.project
+        && presence::find(&app.dir).unwrap_or_default().is_some()
+    {
+        super::daemon::ask_to_stop(app)?;
+    }
+    let purged = arguments.purge && refused.is_empty() && app.dir.path().exists();
+    if purged {
+        fs::remove_dir_all(app.dir.path())?;
+    }
+    if app.json {
+        output::json(&json!({ "dry_run": false, "plan": removal, "refused": refused, "purged": purged }))?;
+    } else {
+        for undone in &refused {
+            say(&format!("{}  {}: {}", paint(RED, "refused"), undone.path.display(), undone.refused));
+        }
+        if refused.is_empty() {
+            say(if is_something {
+                "Remora is out of your agents."
+            } else {
+                "Remora is not installed in any agent."
+            });
+        } else {
+            talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
+        }
+        if !purged && app.dir.database().exists() {
+            talk(&format!(
+                "The memory stays in {}; delete it, too: `remora uninstall --purge`",
+                app.dir.path().display()
+            ));
+        }
+    }
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn print(host: &HostRemoval) {
+    let place =
+        host.project.as_ref().map_or_else(String::new, |project| format!(" in {}", project.display()));
+    say(&paint(BOLD, &format!("{}{place}", host.name)));
+    for file in &host.files {
+        let path = file.path.display();
+        match &file.change {
+            Back::None => say(&format!("  {}  {path}", paint(DIM, "unchanged"))),
+            Back::Delete => say(&format!("  {}     {path}", paint(GREEN, "delete"))),
+            Back::Restore { diff } => {
+                say(&format!("  {}    {path}: becomes what it was", paint(GREEN, "restore")));
+                print_diff(diff);
+            }
+            Back::Clean { diff } => {
+                say(&format!(
+                    "  {}      {path}: others have changed it, so only Remora's entries go",
+                    paint(YELLOW, "clean")
+                ));
+                print_diff(diff);
+            }
+            Back::Refused { reason } => say(&format!("  {}    {path}: {reason}", paint(RED, "refused"))),
+        }
+    }
+}

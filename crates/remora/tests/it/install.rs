@@ -1,0 +1,591 @@
+//! `remora install` and `remora uninstall` in a home of their own, with the real binary.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, contains};
+
+/// A file that a host reads, with what one of another user may hold.
+struct HostFile {
+    host: &'static str,
+    path: &'static str,
+    theirs: &'static str,
+}
+
+const HOST_FILES: &[HostFile] = &[
+    HostFile {
+        host: "claude-code",
+        path: ".claude/settings.json",
+        theirs: "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n        ]\n    },\n    \"permissions\": {\n        \"allow\": [\"Bash(ls:*)\"]\n    }\n}\n",
+    },
+    HostFile {
+        host: "claude-code",
+        path: ".claude.json",
+        theirs: "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\", \"args\": []}\n  }\n}\n",
+    },
+    HostFile {
+        host: "codex",
+        path: ".codex/hooks.json",
+        theirs: "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}}\n",
+    },
+    HostFile {
+        host: "codex",
+        path: ".codex/config.toml",
+        theirs: "# mine\nmodel = \"gpt-5\" # best\n\n[mcp_servers.other]\ncommand = \"other\"\n",
+    },
+    HostFile {
+        host: "gemini",
+        path: ".gemini/settings.json",
+        theirs: "{\n  \"hooks\": {\n    \"AfterTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  },\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
+    },
+    HostFile {
+        host: "qwen",
+        path: ".qwen/settings.json",
+        theirs: "{\n\t\"hooks\": {\n\t\t\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n\t}\n}\n",
+    },
+    HostFile {
+        host: "copilot",
+        path: ".copilot/mcp-config.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"type\": \"local\", \"command\": \"other\", \"tools\": [\"*\"]}}}",
+    },
+    HostFile {
+        host: "opencode",
+        path: ".config/opencode/opencode.json",
+        theirs: "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"other\": {\"type\": \"local\", \"command\": [\"other\"]}\n  }\n}\n",
+    },
+    HostFile {
+        host: "cursor",
+        path: ".cursor/hooks.json",
+        theirs: "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{\"command\": \"say done\"}]\n  }\n}\n",
+    },
+    HostFile {
+        host: "cursor",
+        path: ".cursor/mcp.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"command\": \"other\"}}}\n",
+    },
+    HostFile {
+        host: "windsurf",
+        path: ".codeium/windsurf/hooks.json",
+        theirs: "{\n  \"hooks\": {\n    \"post_write_code\": [\n      {\"command\": \"say done\"}\n    ]\n  }\n}\n",
+    },
+    HostFile {
+        host: "windsurf",
+        path: ".codeium/windsurf/mcp_config.json",
+        theirs: "{\"mcpServers\": {\"other\": {\"command\": \"other\"}}}\n",
+    },
+];
+
+impl HostFile {
+    fn is_json(&self) -> bool {
+        !self.path.contains(".toml")
+    }
+
+    fn at(&self, world: &World) -> PathBuf {
+        world.path("home").join(self.path)
+    }
+
+    fn write(&self, world: &World, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.at(world).parent().unwrap()).unwrap();
+        fs::write(self.at(world), text).unwrap();
+    }
+
+    fn read(&self, world: &World) -> String {
+        fs::read_to_string(self.at(world)).unwrap()
+    }
+
+    /// Installs, and checks that the file has what is ours and kept what is theirs.
+    fn install(&self, world: &World) -> String {
+        world.text(&["install", "--host", self.host, "--yes"]);
+        let text = self.read(world);
+        assert!(text.contains("remora"), "{}: {text}", self.path);
+        assert_eq!(world.json(&["install", "--host", self.host, "--yes"])["done"], json!([]), "{text}");
+        text
+    }
+
+    fn uninstall(&self, world: &World) {
+        world.text(&["uninstall", "--host", self.host, "--yes"]);
+    }
+
+    /// Installing is refused for this reason, and nothing in the home changes.
+    fn is_refused(&self, world: &World, reason: &str) {
+        let before = tree(&world.path("home"));
+        let output = world.remora(&["install", "--host", self.host, "--yes"]);
+        assert_eq!(output.status.code(), Some(1), "{}: {output:?}", self.path);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let line = said.lines().find(|line| line.contains("refused") && line.contains(self.path));
+        assert!(line.is_some_and(|line| line.contains(reason)), "{}: {said}", self.path);
+        assert_eq!(tree(&world.path("home")), before, "{}", self.path);
+    }
+}
+
+/// Every file below a folder with its content or, for a link, its target.
+fn tree(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with(".remora") {
+            continue;
+        }
+        if path.is_symlink() {
+            all.push((path.clone(), fs::read_link(&path).unwrap().display().to_string()));
+        } else if path.is_dir() {
+            all.push((path.clone(), "folder".into()));
+            all.extend(tree(&path));
+        } else {
+            all.push((path.clone(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn each(test: impl Fn(&HostFile, &World)) {
+    for file in HOST_FILES {
+        test(file, &World::new());
+    }
+}
+
+#[test]
+fn a_missing_file_is_made_and_goes_again() {
+    each(|file, world| {
+        let before = tree(&world.path("home"));
+        file.install(world);
+        file.uninstall(world);
+        assert_eq!(tree(&world.path("home")), before);
+    });
+}
+
+#[test]
+fn an_empty_file_is_filled_and_empty_again() {
+    for text in ["", "\n"] {
+        each(|file, world| {
+            file.write(world, text);
+            file.install(world);
+            file.uninstall(world);
+            assert_eq!(file.read(world), text);
+        });
+    }
+}
+
+#[test]
+fn an_invalid_file_is_refused_with_the_line() {
+    each(|file, world| {
+        file.write(
+            world,
+            if file.is_json() { "{\n  \"a\": 1\n  \"b\": 2\n}\n" } else { "a = 1\n\nb = = 2\n" },
+        );
+        file.is_refused(world, "line 3");
+        file.write(world, [0xff, 0xfe, b'{', 0, b'}', 0]);
+        file.is_refused(world, "not UTF-8");
+        let wrong = if file.is_json() {
+            "{\"hooks\": 1, \"mcpServers\": [], \"mcp\": 2}"
+        } else {
+            "mcp_servers = 1\n"
+        };
+        file.write(world, wrong);
+        file.is_refused(world, "is not");
+    });
+}
+
+#[test]
+fn comments_and_order_stay() {
+    each(|file, world| {
+        let text = if file.is_json() {
+            file.theirs.replacen('{', "{ // why\n  /* all */", 1)
+        } else {
+            file.theirs.to_owned()
+        };
+        file.write(world, &text);
+        let shown = world.text(&["install", "--host", file.host, "--dry-run"]);
+        let is_ignored = file.is_json() && matches!(file.host, "claude-code" | "codex");
+        assert_eq!(shown.contains("ignores a file with comments"), is_ignored, "{shown}");
+        let merged = file.install(world);
+        let comments =
+            if file.is_json() { ["// why\n", "/* all */"] } else { ["# mine\nmodel", "\"gpt-5\" # best\n"] };
+        assert!(comments.iter().all(|comment| merged.contains(comment)), "{merged}");
+        file.uninstall(world);
+        assert_eq!(file.read(world), text);
+    });
+}
+
+#[test]
+fn a_read_only_file_is_refused() {
+    each(|file, world| {
+        file.write(world, file.theirs);
+        fs::set_permissions(file.at(world), Permissions::from_mode(0o444)).unwrap();
+        file.is_refused(world, "read-only");
+    });
+}
+
+#[test]
+fn a_link_stays_and_the_file_behind_it_is_changed() {
+    each(|file, world| {
+        let real = world.path("dotfiles");
+        fs::write(&real, file.theirs).unwrap();
+        fs::set_permissions(&real, Permissions::from_mode(0o640)).unwrap();
+        fs::create_dir_all(file.at(world).parent().unwrap()).unwrap();
+        symlink(&real, file.at(world)).unwrap();
+        file.install(world);
+        assert!(file.at(world).is_symlink());
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        file.uninstall(world);
+        assert_eq!(fs::read_to_string(&real).unwrap(), file.theirs);
+        assert!(file.at(world).is_symlink());
+
+        fs::remove_file(&real).unwrap();
+        file.is_refused(world, "a link to a file that is not there");
+    });
+}
+
+#[test]
+fn hooks_and_servers_of_other_programs_stay() {
+    each(|file, world| {
+        file.write(world, file.theirs);
+        let merged = file.install(world);
+        assert!(merged.contains("say done") || merged.contains("other"), "{merged}");
+        // Another program adds something behind ours, so the file is no longer as it was written.
+        let theirs = |text: &str| {
+            if file.is_json() {
+                text.trim_end().strip_suffix('}').unwrap().trim_end().to_owned() + ",\n\"added\": true}\n"
+            } else {
+                format!("{text}\n[added]\nyes = true\n")
+            }
+        };
+        file.write(world, theirs(&merged));
+        assert_eq!(world.json(&["install", "--host", file.host, "--yes"])["done"], json!([]));
+        let said = world.text(&["uninstall", "--host", file.host, "--yes"]);
+        assert!(said.contains("others have changed it"), "{said}");
+        let left = file.read(world);
+        assert!(!left.contains("remora"), "{left}");
+        if file.is_json() {
+            let expected: Value = serde_json::from_str(&theirs(file.theirs)).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&left).unwrap(), expected, "{left}");
+        } else {
+            assert_eq!(left, theirs(file.theirs));
+        }
+    });
+}
+
+#[test]
+fn an_older_version_of_ours_is_replaced_and_never_doubled() {
+    let world = World::new();
+    let (settings, hooks) = (&HOST_FILES[0], &HOST_FILES[2]);
+    let old = |host: &str| {
+        json!({"hooks": {
+            "Stop": [
+                {"hooks": [{"type": "command", "command": format!("remora hook {host}")}]},
+                {"hooks": [{"type": "command", "command": "say done"}, {"type": "command", "command": format!("'/old place/remora' hook {host}")}]},
+            ],
+            "Notification": [{"hooks": [{"type": "command", "command": format!("/old/remora hook {host}"), "timeout": 60}]}],
+        }})
+    };
+    for file in [settings, hooks] {
+        file.write(&world, serde_json::to_string_pretty(&old(file.host)).unwrap());
+        let merged: Value = serde_json::from_str(&file.install(&world)).unwrap();
+        let stop = merged["hooks"]["Stop"].as_array().unwrap();
+        assert_eq!(stop.len(), 2, "{merged}");
+        assert_eq!(stop[0], json!({"hooks": [{"type": "command", "command": "say done"}]}));
+        assert_eq!(merged["hooks"]["Notification"], Value::Null);
+        file.uninstall(&world);
+        let left: Value = serde_json::from_str(&file.read(&world)).unwrap();
+        assert_eq!(
+            left,
+            json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}})
+        );
+    }
+}
+
+#[test]
+fn windows_line_ends_stay() {
+    each(|file, world| {
+        let text = file.theirs.replace('\n', "\r\n");
+        file.write(world, &text);
+        let merged = file.install(world);
+        assert_eq!(merged.matches('\n').count(), merged.matches("\r\n").count(), "{merged:?}");
+        file.uninstall(world);
+        assert_eq!(file.read(world), text);
+    });
+}
+
+#[test]
+fn a_byte_order_mark_stays() {
+    each(|file, world| {
+        let text = format!("\u{feff}{}", file.theirs);
+        file.write(world, &text);
+        let merged = file.install(world);
+        assert_eq!(merged.matches('\u{feff}').count(), 1);
+        assert!(merged.starts_with('\u{feff}'));
+        file.uninstall(world);
+        assert_eq!(file.read(world), text);
+    });
+}
+
+#[test]
+fn a_large_file_is_merged_and_a_huge_one_refused() {
+    each(|file, world| {
+        let padding = "x".repeat(1 << 20);
+        let text = if file.is_json() {
+            file.theirs.replacen('{', &format!("{{\"padding\": \"{padding}\","), 1)
+        } else {
+            format!("padding = \"{padding}\"\n{}", file.theirs)
+        };
+        file.write(world, &text);
+        file.install(world);
+        file.uninstall(world);
+        assert_eq!(file.read(world), text);
+        fs::File::options().write(true).open(file.at(world)).unwrap().set_len(32 << 20).unwrap();
+        file.is_refused(world, "32 MB");
+    });
+}
+
+#[test]
+fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
+    each(|file, world| {
+        file.write(world, file.theirs);
+        let mut terminal = Terminal::start(world, &["install", "--host", file.host]);
+        terminal.wait_for("[Y/n]");
+        let changed = file.theirs.replace("done", "finished").replace("other", "another");
+        file.write(world, &changed);
+        terminal.say("y\n");
+        let said = terminal.end();
+        assert!(said.contains("another program has changed it meanwhile"), "{said}");
+        assert_eq!(file.read(world), changed);
+        let others = tree(&world.path("home")).into_iter().filter(|(_, text)| text.contains("remora"));
+        assert_eq!(others.collect::<Vec<_>>(), [], "a host is changed whole or not at all");
+        assert!(!world.data().join("installed.json").exists());
+    });
+}
+
+/// A person at a terminal.
+struct Terminal {
+    child: std::process::Child,
+    control: fs::File,
+    seen: String,
+}
+
+impl Terminal {
+    fn start(world: &World, arguments: &[&str]) -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&control).unwrap();
+        unlockpt(&control).unwrap();
+        let name = ptsname(&control, Vec::new()).unwrap();
+        let line = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let copy = || line.try_clone().unwrap();
+        let child = world.command(arguments).stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
+        Self { child, control: control.into(), seen: String::new() }
+    }
+
+    fn wait_for(&mut self, text: &str) {
+        use std::io::Read as _;
+        let mut buffer = [0; 4096];
+        while !self.seen.contains(text) {
+            let number = self.control.read(&mut buffer).unwrap();
+            self.seen.push_str(&String::from_utf8_lossy(&buffer[..number]));
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        use std::io::Write as _;
+        self.control.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn end(mut self) -> String {
+        use std::io::Read as _;
+        let mut buffer = [0; 4096];
+        // The other end is closed when the program ends; that is an error for the reader.
+        while let Ok(number) = self.control.read(&mut buffer)
+            && number > 0
+        {
+            self.seen.push_str(&String::from_utf8_lossy(&buffer[..number]));
+        }
+        self.child.wait().unwrap();
+        self.seen
+    }
+}
+
+#[test]
+fn nothing_is_changed_without_consent() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home/.claude")).unwrap();
+    let before = tree(&world.path("home"));
+    let dry = world.text(&["install", "--dry-run"]);
+    assert!(
+        dry.contains("Claude Code") && !dry.contains("Codex") && dry.contains("+  \"hooks\": {"),
+        "{dry}"
+    );
+    assert!(!world.data().exists(), "looking leaves no traces");
+    let asked = world.remora(&["install"]);
+    assert_eq!(asked.status.code(), Some(2));
+    assert!(contains(&asked.stderr, "`remora install --yes`"), "{asked:?}");
+    assert_eq!(tree(&world.path("home")), before);
+    fs::remove_dir(world.path("home/.claude")).unwrap();
+    let nobody = world.remora(&["install", "--yes"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(contains(&nobody.stderr, "remora install --host claude-code"), "{nobody:?}");
+}
+
+#[test]
+fn hosts_are_found_by_their_program_or_their_configuration() {
+    let world = World::new();
+    let bin = world.path("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("codex"), "").unwrap();
+    let output = world.command(&["install", "--yes"]).env("PATH", &bin).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(world.path("home/.codex/hooks.json").exists() && !world.path("home/.claude").exists());
+    let elsewhere = world.path("elsewhere");
+    let mut command = world.command(&["install", "--host", "claude-code", "--yes"]);
+    assert!(command.env("CLAUDE_CONFIG_DIR", &elsewhere).output().unwrap().status.success());
+    assert!(elsewhere.join("settings.json").exists() && elsewhere.join(".claude.json").exists());
+}
+
+#[test]
+fn rules_are_left_out_on_request_and_tools_are_named() {
+    let world = World::new();
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--yes", "--no-allow"]);
+    let all: String = tree(&world.path("home")).into_iter().map(|(_, text)| text).collect();
+    assert!(
+        !all.contains("mcp__remora__") && !all.contains("approve") && !all.contains("prefix_rule"),
+        "{all}"
+    );
+    assert_eq!(world.text(&["config", "get", "context.mcp_hosts"]), "[\"claude-code\", \"codex\"]\n");
+    world.text(&["uninstall", "--host", "codex", "--yes"]);
+    assert_eq!(world.text(&["config", "get", "context.mcp_hosts"]), "[\"claude-code\"]\n");
+    world.text(&["uninstall", "--yes"]);
+    assert_eq!(world.text(&["config", "get", "context.mcp_hosts"]), "[]\n");
+}
+
+#[test]
+fn a_project_of_its_own_has_its_own_files() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".git")).unwrap();
+    let before = (tree(&world.path("home")), tree(&world.project()));
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--project", "--yes"]);
+    for name in [".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml"] {
+        assert!(world.project().join(name).exists(), "{name}");
+    }
+    let state: Value = serde_json::from_slice(&fs::read(world.path("home/.claude.json")).unwrap()).unwrap();
+    let project = world.project().to_string_lossy().into_owned();
+    assert_eq!(state["projects"][&project]["mcpServers"]["remora"]["alwaysLoad"], true);
+    world.text(&["uninstall", "--yes"]);
+    assert_eq!((tree(&world.path("home")), tree(&world.project())), before);
+}
+
+#[test]
+fn without_a_receipt_ours_are_recognised() {
+    let world = World::new();
+    for file in HOST_FILES {
+        file.write(&world, file.theirs);
+    }
+    world.text(&["install", "--yes"]);
+    fs::remove_dir_all(world.data()).unwrap();
+    world.text(&["uninstall", "--yes"]);
+    for file in HOST_FILES {
+        let left = file.read(&world).replace("mcp__remora__", "").replace("Bash(remora", "");
+        assert!(!left.contains("remora"), "{left}");
+    }
+}
+
+#[test]
+fn purge_deletes_the_memory_and_nothing_else_does() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    world.text(&["install", "--host", "claude-code", "--yes"]);
+    world.text(&["uninstall", "--yes"]);
+    assert!(world.data().join("remora.db").exists());
+    assert!(!world.data().join("installed.json").exists() && !world.data().join("installed").exists());
+    world.text(&["uninstall", "--purge", "--yes"]);
+    assert!(!world.data().exists());
+    assert_eq!(tree(&world.path("home")), []);
+}
+
+#[test]
+fn a_stale_receipt_is_said_at_the_start_and_doctor_refreshes_it() {
+    let world = World::new();
+    world.text(&["install", "--host", "claude-code", "--yes"]);
+    let start = |id: &str| {
+        let mut message = world.message("SessionStart", &json!({"source": "startup"}));
+        message["session_id"] = id.into();
+        let ran = crate::support::run_hook(&mut world.hook_command(), message.to_string().as_bytes());
+        crate::support::assert_harmless(&ran);
+        String::from_utf8(ran.output.stdout).unwrap()
+    };
+    assert!(!start("one").contains("doctor --fix"));
+    let receipt = world.data().join("installed.json");
+    let text = fs::read_to_string(&receipt).unwrap().replace("\"format\": 1,", "\"format\": 0,");
+    fs::write(&receipt, text).unwrap();
+    let answer: Value = serde_json::from_str(&start("two")).unwrap();
+    assert!(answer["systemMessage"].as_str().unwrap().contains("`remora doctor --fix`"), "{answer}");
+    let doctor = world.remora(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(contains(&doctor.stdout, "older Remora"), "{doctor:?}");
+    assert!(world.remora(&["doctor", "--fix"]).status.success());
+    assert!(!start("three").contains("doctor --fix"));
+}
+
+#[test]
+fn status_and_doctor_say_where_hooks_are_missing() {
+    let world = World::new();
+    let status = world.text(&["status"]);
+    assert!(status.contains("hooks not installed: `remora install`"), "{status}");
+    fs::create_dir_all(world.path("home/.claude")).unwrap();
+    assert!(world.text(&["status"]).contains("hooks not installed in Claude Code: `remora install`"));
+    let doctor = world.remora(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(contains(&doctor.stdout, "hooks not installed in Claude Code"), "{doctor:?}");
+    world.text(&["install", "--yes"]);
+    assert!(world.text(&["status"]).contains("installed in Claude Code\n"));
+    assert!(world.text(&["doctor"]).contains("installed in Claude Code"));
+    // Somebody takes out half of it.
+    let settings = world.path("home/.claude/settings.json");
+    let mut value: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
+    value["hooks"].as_object_mut().unwrap().remove("Stop");
+    fs::write(&settings, value.to_string()).unwrap();
+    let doctor = world.remora(&["doctor"]);
+    assert!(contains(&doctor.stdout, "settings.json was changed since"), "{doctor:?}");
+    assert!(world.remora(&["doctor", "--fix"]).status.success());
+}
+
+#[test]
+fn hooks_that_codex_has_not_been_told_to_trust_are_named() {
+    let world = World::new();
+    world.text(&["install", "--host", "codex", "--yes"]);
+    let doctor = world.text(&["doctor"]);
+    assert!(doctor.contains("Codex runs the hooks only after you have reviewed them"), "{doctor}");
+    let config = world.path("home/.codex/config.toml");
+    let mut text = fs::read_to_string(&config).unwrap();
+    let hooks = world.path("home/.codex/hooks.json");
+    for event in [
+        "session_start",
+        "user_prompt_submit",
+        "pre_tool_use",
+        "post_tool_use",
+        "subagent_stop",
+        "stop",
+        "session_end",
+    ] {
+        let key = format!("{}:{event}:0:0", hooks.display());
+        text.extend(["\n[hooks.state.\"", &key, "\"]\ntrusted_hash = \"sha256:00\"\n"]);
+    }
+    fs::write(&config, text).unwrap();
+    assert!(world.text(&["doctor"]).contains("installed in Codex"));
+    world.text(&["uninstall", "--yes"]);
+    assert_eq!(tree(&world.path("home")), [], "the trust goes with the hooks");
+}
+
+#[test]
+fn a_diff_shows_no_secret() {
+    let world = World::new();
+    let key = [
+        "sk-ant-api03-",
+        "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx-AAAAAAAA",
+    ]
+    .concat();
+    HOST_FILES[0].write(&world, format!("{{\n  \"env\": {{\"ANTHROPIC_API_KEY\": \"{key}\"}}\n}}\n"));
+    let shown = world.text(&["install", "--dry-run"]);
+    assert!(!shown.contains(&key) && shown.contains("[redacted:"), "{shown}");
+}
