@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::reading::times;
 use crate::search::documents;
-use crate::{Store, StoreError, retention};
+use crate::{Store, StoreError, forget, retention};
 
 /// A statement on its way into the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ impl Store {
     /// Stores a statement. A current value of the same key ends with it; the same value is confirmed instead.
     pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let id = record(&transaction, new)?;
+        let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(row)
@@ -126,8 +126,12 @@ impl Store {
     }
 }
 
-pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreError> {
+/// `None` if it was forgotten.
+pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
+    if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
+        return Ok(None);
+    }
     let sql = format!(
         "SELECT f.id, f.value, f.source FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
@@ -142,7 +146,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
     match current {
         // What the user laid down ends with the user's own word alone.
         Some((id, value, by)) if value != fact.value && by == "user" && fact.source != FactSource::User => {
-            return Ok(FactId(id));
+            return Ok(Some(FactId(id)));
         }
         Some((id, value, _)) if value == fact.value => {
             // Said again by somebody who is trusted more, it is their statement.
@@ -151,7 +155,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
                      kind = iif(?3 > trust, ?4, kind), source = iif(?3 > trust, ?5, source) WHERE id = ?1",
             )?
             .execute(params![id, at.0, trust, kind, source])?;
-            return Ok(FactId(id));
+            return Ok(Some(FactId(id)));
         }
         // Its documents go by a trigger.
         Some((id, ..)) => db
@@ -178,7 +182,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
     ])?;
     let number = db.last_insert_rowid();
     documents::write(db, RecordId { kind: RecordKind::Fact, number })?;
-    Ok(FactId(number))
+    Ok(Some(FactId(number)))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<FactRow> {

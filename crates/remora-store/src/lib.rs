@@ -19,6 +19,7 @@ mod facts;
 mod feedback;
 mod file_since;
 pub mod files;
+pub mod forget;
 mod hex;
 mod idempotency;
 mod ledger;
