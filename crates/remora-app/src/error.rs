@@ -40,6 +40,14 @@ pub enum AppError {
     NothingToSave,
     #[error("all of the text is private, so nothing was saved")]
     AllPrivate,
+    #[error("it was forgotten, and only a person can bring it back")]
+    Forgotten,
+    #[error("nothing says what to forget")]
+    NothingToForget,
+    #[error("a topic of one or two letters is in everything")]
+    TopicTooShort,
+    #[error("nothing was forgotten lately that can be brought back")]
+    NothingToUndo,
     #[error("there is no setting `{name}`")]
     UnknownSetting { name: String, nearest: Option<&'static str> },
     #[error("{name}: {reason}")]
@@ -47,5 +55,14 @@ pub enum AppError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Forgotten => Self::Forgotten,
+            other => Self::Store(other),
+        }
+    }
 }

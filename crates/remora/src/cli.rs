@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, logs, mcp,
-    notes, pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, forget, index, logs,
+    mcp, notes, pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify,
+    why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -47,6 +48,7 @@ enum Command {
     Why(why::Why),
     Save(save::Save),
     Feedback(feedback::Given),
+    Forget(forget::Forget),
     /// Queued events: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// The search index: show its state, or rebuild it.
@@ -120,6 +122,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
+        Command::Forget(forget) => forget::run(&app, forget).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),
         Command::Notes(notes) => notes::run(&app, notes).map(done),

@@ -166,12 +166,19 @@ impl From<AppError> for ApiError {
             AppError::NothingToSave | AppError::AllPrivate => {
                 Self::invalid(message, "send a text outside of `<private>`")
             }
+            AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
+            AppError::NothingToForget => Self::invalid(
+                message,
+                "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`",
+            ),
+            AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
             AppError::UnknownProject(_)
             | AppError::UnknownDirectory(_)
             | AppError::UnknownSession(_)
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
             | AppError::NoBackup(_)
+            | AppError::NothingToUndo
             | AppError::NothingFound(_) => Self::NotFound(message),
         }
     }

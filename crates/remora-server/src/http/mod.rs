@@ -6,6 +6,7 @@
 mod context;
 mod error;
 mod feedback;
+mod forget;
 mod guard;
 mod health;
 mod ingest;
@@ -101,6 +102,7 @@ fn all() -> Routes {
     Routes::default()
         .merge(context::router())
         .merge(feedback::router())
+        .merge(forget::router())
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())

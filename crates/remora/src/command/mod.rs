@@ -10,6 +10,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod feedback;
+pub(crate) mod forget;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod logs;

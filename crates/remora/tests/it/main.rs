@@ -22,6 +22,7 @@ mod embedders;
 mod fake;
 mod faults;
 mod feedback;
+mod forget;
 mod hook;
 mod http;
 mod http_guard;
