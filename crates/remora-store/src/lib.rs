@@ -50,7 +50,7 @@ pub use about_file::ProjectFile;
 pub use asking::Backlog;
 pub use data_dir::DataDir;
 pub use error::{SchemaAge, StoreError};
-pub use facts::{FactRow, NewFact};
+pub use facts::{Contradiction, FactRow, FactsOf, NewFact, SetFact};
 pub use feedback::Judged;
 pub use hex::hex;
 pub use ledger::Ledger;

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, forget, index, logs,
-    mcp, notes, pause, queue, restore, retrievals, save, search, sessions, show, status, timeline, verify,
-    why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, facts, feedback, forget,
+    index, logs, mcp, notes, pause, queue, restore, retrievals, save, search, sessions, show, status,
+    timeline, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -47,6 +47,7 @@ enum Command {
     Retrievals(retrievals::Retrievals),
     Why(why::Why),
     Save(save::Save),
+    Facts(facts::Facts),
     Feedback(feedback::Given),
     Forget(forget::Forget),
     /// Queued events: list, drain, retry or drop them.
@@ -121,6 +122,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
+        Command::Facts(facts) => facts::run(&app, facts).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
         Command::Forget(forget) => forget::run(&app, forget).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),

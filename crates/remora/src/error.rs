@@ -172,6 +172,11 @@ impl From<AppError> for CliError {
             AppError::Forgotten => {
                 Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
             }
+            AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
+            AppError::FactConflict(_) => Self::usage(message).hint(
+                "a person sets it at a terminal; a script replaces what a program said with `--replace`",
+            ),
+            AppError::FactTooLong => Self::usage(message).hint("save it as a text: `remora save TEXT`"),
             AppError::NothingToForget => Self::usage(message).hint(
                 "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",
             ),

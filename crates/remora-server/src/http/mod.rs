@@ -5,6 +5,7 @@
 
 mod context;
 mod error;
+mod facts;
 mod feedback;
 mod forget;
 mod guard;
@@ -101,6 +102,7 @@ fn app(http: Arc<Http>) -> Router {
 fn all() -> Routes {
     Routes::default()
         .merge(context::router())
+        .merge(facts::router())
         .merge(feedback::router())
         .merge(forget::router())
         .merge(health::router())

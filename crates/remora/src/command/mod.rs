@@ -9,6 +9,7 @@ pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod facts;
 pub(crate) mod feedback;
 pub(crate) mod forget;
 pub(crate) mod hook;

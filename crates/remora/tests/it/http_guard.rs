@@ -140,6 +140,8 @@ fn every_route_answers_its_friends() {
                 (true, _) if path == "/mcp" => &[406],
                 // Nothing was forgotten.
                 (true, _) if path == "/api/v1/forget/undo" => &[404],
+                // So is no fact of this key there.
+                (true, "DELETE") => &[404],
                 (true, _) => &[200, 422],
                 (false, _) => &[404, 405],
             };
