@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use remora_core::document::RecordId;
 use remora_core::ids::ProjectId;
-use remora_store::StoreError;
 use remora_store::config_file::ConfigError;
+use remora_store::{FactRow, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -42,6 +42,20 @@ pub enum AppError {
     NothingToSave,
     #[error("all of the text is private, so nothing was saved")]
     AllPrivate,
+    #[error("it was forgotten, and only a person can bring it back")]
+    Forgotten,
+    #[error("no fact holds of `{0}` here")]
+    UnknownFact(String),
+    #[error("of `{}` holds `{}`, said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
+    FactConflict(Box<FactRow>),
+    #[error("a fact is a short key with a value of at most 4,000 bytes")]
+    FactTooLong,
+    #[error("nothing says what to forget")]
+    NothingToForget,
+    #[error("a topic of one or two letters is in everything")]
+    TopicTooShort,
+    #[error("nothing was forgotten lately that can be brought back")]
+    NothingToUndo,
     #[error("there is no setting `{name}`")]
     UnknownSetting { name: String, nearest: Option<&'static str> },
     #[error("{name}: {reason}")]
@@ -49,5 +63,14 @@ pub enum AppError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Forgotten => Self::Forgotten,
+            other => Self::Store(other),
+        }
+    }
 }

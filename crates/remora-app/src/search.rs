@@ -117,14 +117,19 @@ fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuer
     Ok(query)
 }
 
-fn date(option: &'static str, text: Option<&str>, edge: Edge, now: Time) -> Result<Option<Time>, AppError> {
+pub(crate) fn date(
+    option: &'static str,
+    text: Option<&str>,
+    edge: Edge,
+    now: Time,
+) -> Result<Option<Time>, AppError> {
     let read = |text: &str| {
         parse_date(text, edge, now).ok_or_else(|| AppError::NotADate { option, text: text.to_owned() })
     };
     text.map(read).transpose()
 }
 
-fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
+pub(crate) fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
     match name.parse() {
         Ok(number) => Ok(SessionId(number)),
         Err(_) => session(store, name).map(|session| session.id),

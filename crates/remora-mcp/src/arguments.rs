@@ -199,6 +199,36 @@ impl Item for Mode {
     }
 }
 
+/// Yes or no, also as a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Flag(pub(crate) bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(Self(false)),
+            Value::Bool(flag) => Ok(Self(flag)),
+            Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(Self(true)),
+            Value::String(text) if text.eq_ignore_ascii_case("false") || text.is_empty() => Ok(Self(false)),
+            other => Err(D::Error::custom(format!("expected true or false, not {}", shown(&other)))),
+        }
+    }
+}
+
+impl JsonSchema for Flag {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Flag".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+}
+
 /// An optional text; an empty one was left out.
 pub(crate) fn given(text: Option<One<String>>) -> Option<String> {
     text.map(|One(text)| text).filter(|text| !text.is_empty())

@@ -17,7 +17,7 @@ use crate::ear::Ear;
 use crate::http::Opened;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
-use crate::{backups, context_files, git_status, housekeeping, indexer, notes, worker};
+use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
 
 /// How a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             tokio::spawn(context_files::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(backups::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(forgetting::keep(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));

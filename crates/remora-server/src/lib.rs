@@ -11,6 +11,7 @@ pub mod daemon;
 mod ear;
 pub mod embedders;
 pub mod finder;
+mod forgetting;
 mod git_status;
 mod housekeeping;
 pub mod http;

@@ -63,6 +63,8 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(OWNER_PATIENCE)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // Our SQLite is built so; one built without our flags is told.
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", OWNER_WAL_PAGES)?;
     // A search touches pages all over the file, and the next one mostly the same.
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
@@ -88,6 +90,15 @@ pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
 /// For an empty file that gets the pages of another database. Its builder syncs it to the disk at the end.
 pub(crate) fn open_to_fill(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    Ok(connection)
+}
+
+/// For a copy of a backup from which something is removed. It is thrown away unless all of that succeeds.
+pub(crate) fn open_to_clean(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "synchronous", "OFF")?;
     Ok(connection)
 }

@@ -91,6 +91,11 @@ impl DataDir {
         self.path.join("private-turns")
     }
 
+    /// Keyed hashes of what was forgotten.
+    pub(crate) fn forgotten(&self) -> PathBuf {
+        self.path.join("forgotten")
+    }
+
     /// Held while context files are changed.
     pub(crate) fn context_files_lock(&self) -> PathBuf {
         self.path.join("context-files.lock")

@@ -6,9 +6,9 @@ use thiserror::Error;
 /// Whether the database was made by an older or a newer Remora.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaAge {
-    /// The one before, which `Store::open` brings up to date.
+    /// One that `Store::open` brings up to date.
     Older,
-    /// One before that.
+    /// One before those.
     TooOld,
     Newer,
 }
@@ -41,6 +41,8 @@ pub enum StoreError {
     TooOld { path: PathBuf, found: i64 },
     #[error("the claim on this batch was lost to another process")]
     ClaimLost,
+    #[error("it was forgotten, and only a person can bring it back")]
+    Forgotten,
     #[error("the store is closed: the daemon is ending")]
     Closed,
     #[error("database: {0}")]

@@ -10,7 +10,11 @@ use serde::Serialize;
 
 use crate::reading::times;
 use crate::search::documents;
-use crate::{Store, StoreError, retention};
+use crate::{Store, StoreError, forget, retention};
+
+mod by_hand;
+
+pub use by_hand::{Contradiction, FactsOf, SetFact};
 
 /// A statement on its way into the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +66,7 @@ impl Store {
     /// Stores a statement. A current value of the same key ends with it; the same value is confirmed instead.
     pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let id = record(&transaction, new)?;
+        let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(row)
@@ -126,35 +130,81 @@ impl Store {
     }
 }
 
-pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreError> {
-    let NewFact { fact, project, session, prompt_number, at } = new;
+/// What holds of a key.
+struct Current {
+    id: i64,
+    value: String,
+    source: FactSource,
+    session: Option<SessionId>,
+}
+
+impl Current {
+    fn rank(&self) -> u8 {
+        rank(&self.source, self.session)
+    }
+}
+
+/// Whose word counts more: what a person set by hand, then what they said in a session, then everybody else's.
+fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
+    match (source, session) {
+        (FactSource::User, None) => 2,
+        (FactSource::User, Some(_)) => 1,
+        _ => 0,
+    }
+}
+
+fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Option<Current>, StoreError> {
     let sql = format!(
-        "SELECT f.id, f.value, f.source FROM facts AS f
+        "SELECT f.id, f.value, f.source, f.session_id FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
-    let current: Option<(i64, String, String)> = db
-        .prepare_cached(&sql)?
-        .query_row(params![project.map_or(0, |project| project.0), fact.key], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()?;
+    let found =
+        db.prepare_cached(&sql)?.query_row(params![project.map_or(0, |project| project.0), key], |row| {
+            Ok(Current {
+                id: row.get(0)?,
+                value: row.get(1)?,
+                source: row.get::<_, String>(2)?.into(),
+                session: row.get::<_, Option<i64>>(3)?.map(SessionId),
+            })
+        });
+    Ok(found.optional()?)
+}
+
+/// `None` if it was forgotten.
+pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, StoreError> {
+    let NewFact { fact, project, session, prompt_number, at } = new;
+    if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
+        return Ok(None);
+    }
+    let current = current(db, *project, &fact.key)?;
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
-        // What the user laid down ends with the user's own word alone.
-        Some((id, value, by)) if value != fact.value && by == "user" && fact.source != FactSource::User => {
-            return Ok(FactId(id));
+        // What the user laid down ends with the user's own word alone, and what they set by hand with another hand.
+        Some(known) if known.value != fact.value && rank(&fact.source, *session) < known.rank() => {
+            by_hand::contend(db, new)?;
+            return Ok(Some(FactId(known.id)));
         }
-        Some((id, value, _)) if value == fact.value => {
+        Some(Current { id, value, .. }) if value == fact.value => {
             // Said again by somebody who is trusted more, it is their statement.
             db.prepare_cached(
                 "UPDATE facts SET confirmed_at = ?2, updated_at = ?2, trust = max(trust, ?3),
-                     kind = iif(?3 > trust, ?4, kind), source = iif(?3 > trust, ?5, source) WHERE id = ?1",
+                     kind = iif(?3 > trust, ?4, kind), source = iif(?3 > trust, ?5, source),
+                     session_id = iif(?3 > trust, ?6, session_id), prompt_number = iif(?3 > trust, ?7, prompt_number)
+                 WHERE id = ?1",
             )?
-            .execute(params![id, at.0, trust, kind, source])?;
-            return Ok(FactId(id));
+            .execute(params![
+                id,
+                at.0,
+                trust,
+                kind,
+                source,
+                session.map(|session| session.0),
+                prompt_number
+            ])?;
+            return Ok(Some(FactId(id)));
         }
         // Its documents go by a trigger.
-        Some((id, ..)) => db
+        Some(Current { id, .. }) => db
             .prepare_cached("UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1")?
             .execute(params![id, at.0])?,
         None => 0,
@@ -178,7 +228,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<FactId, StoreErro
     ])?;
     let number = db.last_insert_rowid();
     documents::write(db, RecordId { kind: RecordKind::Fact, number })?;
-    Ok(FactId(number))
+    Ok(Some(FactId(number)))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<FactRow> {

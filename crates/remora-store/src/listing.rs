@@ -190,7 +190,7 @@ impl Store {
         read: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Page<T>, StoreError> {
         let (filter, mut values) = columns.filter(selection);
-        let from = select.rsplit_once("FROM ").map_or(select, |(_, from)| from);
+        let from = from_clause(select);
         let total = self
             .db
             .prepare_cached(&format!("SELECT count({}) FROM {from} {filter}", columns.id))?
@@ -202,6 +202,21 @@ impl Store {
         let items = statement.query_map(params_from_iter(&values), read)?.collect::<Result<_, _>>()?;
         Ok(Page { items, total })
     }
+}
+
+/// What follows the statement's own `FROM`, which is the last one outside of parentheses.
+fn from_clause(select: &str) -> &str {
+    let mut depth = 0;
+    let mut from = select;
+    for (at, c) in select.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            'F' if depth == 0 => from = select[at..].strip_prefix("FROM ").unwrap_or(from),
+            _ => {}
+        }
+    }
+    from
 }
 
 /// What a kind of row is selected by.

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
 use crate::search::documents;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, forget};
 
 const ALWAYS: &str = "notes_always";
 const STATE: &str = "notes_state";
@@ -187,6 +187,10 @@ impl Store {
 
 fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
     let NewNote { vault, note, stamp, changed_at } = new;
+    // The file is the user's own and stays; it is read no more.
+    if forget::is_forgotten(db, &forget::of_note(db, vault, note.path())?)? {
+        return Ok(());
+    }
     let now = Time::now();
     let tags = serde_json::to_string(note.tags())?;
     // A file that was only touched keeps its documents, and with them their vectors.

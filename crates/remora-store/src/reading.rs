@@ -133,14 +133,17 @@ pub struct SummaryRow {
     pub created_at: Time,
 }
 
-// Each of these ends in a condition, and callers add theirs with AND.
+// Each of these ends in a condition, and callers add theirs with AND. A session that was forgotten keeps its row, which has no
+// text: events that come later continue it.
 pub(crate) const SESSION: &str =
     "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
     s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
     (SELECT count(*) FROM pending_messages WHERE session_id = s.id AND status = 'pending' AND observed = 0),
     (SELECT text FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL ORDER BY prompt_number LIMIT 1),
     s.started_at, s.last_activity_at, s.completed_at
-    FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE true";
+    FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+    WHERE (EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id)
+           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL))";
 
 pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::writing::{self, Origin};
-use crate::{Place, Store, StoreError, project, schema};
+use crate::{Place, Store, StoreError, forget, project, schema};
 
 /// Who saved something. Only what a person typed is laid down for every session; the rest is reference data, because an
 /// agent may save what a page says.
@@ -74,6 +74,9 @@ impl Store {
         by: SavedBy,
         at: Time,
     ) -> Result<Saved, StoreError> {
+        let dir = self.dir().clone();
+        self.writable()?;
+        let _lock = forget::lock(&dir)?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let project = match target {
@@ -91,6 +94,15 @@ impl Store {
             model: "",
         };
         let observation = text.observation();
+        // What was forgotten comes back when a person says so, not when an agent still has it in its context.
+        let hash = writing::content_hash(session_uuid, &observation.title, &observation.narrative);
+        let hash = forget::of_content(&transaction, &hash)?;
+        if forget::is_forgotten(&transaction, &hash)? {
+            match by {
+                SavedBy::Person => forget::lift(&transaction, &dir, &hash)?,
+                SavedBy::Program => return Err(StoreError::Forgotten),
+            }
+        }
         let saved = if let Some(id) = writing::insert_observation(&transaction, &origin, observation, at)? {
             Saved::New(id)
         } else {

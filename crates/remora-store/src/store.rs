@@ -49,7 +49,7 @@ const FILL_AT_OPENING: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
     Stored(EventId),
-    /// It is there already.
+    /// It is there already, or it was forgotten.
     Duplicate,
 }
 
@@ -114,7 +114,10 @@ impl Store {
         let mut store = Self { db, dir: dir.clone(), read_only, files, due: Due::default() };
         if store.read_only.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
+            // A restored backup has what was forgotten since; events from the spool must meet its tombstones.
+            store.keep_forgotten()?;
             store.take_in_spool();
+            store.purge(Time::now())?;
             store.set_times_right(Time::now())?;
             // Without it a full disk costs events, and nothing else. `remora doctor` says so.
             let _ = spool::keep_reserve(dir);
@@ -459,7 +462,8 @@ fn insert_trace(
         .prepare_cached(
             "INSERT INTO event_traces
                  (uuid, session_id, prompt_number, kind, tool, files, outcome, agent_id, created_at, idempotency_key)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+             WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE hash = ?10)
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![

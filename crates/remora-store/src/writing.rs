@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::search::documents;
-use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, transcripts};
+use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, forget, transcripts};
 
 mod revise;
 
@@ -73,7 +73,7 @@ pub(crate) fn write(
             prompt_number: Some(batch.prompt_number),
             at,
         };
-        let id = facts::record(db, &new)?;
+        let Some(id) = facts::record(db, &new)? else { continue };
         if corrected.is_none() && learned.fact.kind == FactKind::Correction {
             corrected = Some(uuid_of(db, "facts", id.0)?);
         }
@@ -188,7 +188,8 @@ pub(crate) fn insert_observation(
              AND deleted_at IS NULL",
         )?
         .exists(params![origin.project, now.before(ECHO).0, observation.title, observation.narrative])?;
-    if echo {
+    let content_hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
+    if echo || forget::is_forgotten(db, &forget::of_content(db, &content_hash)?)? {
         return Ok(None);
     }
     let inserted = db
@@ -210,7 +211,7 @@ pub(crate) fn insert_observation(
             serde_json::to_string(&observation.facts)?,
             i64::try_from(observation.discovery_tokens).unwrap_or(i64::MAX),
             observation.tool_name,
-            content_hash(origin.session_uuid, &observation.title, &observation.narrative),
+            content_hash,
             origin.sources,
             origin.provider,
             origin.model,

@@ -1,7 +1,9 @@
 //! What every command needs: the data directory, the settings, and how to answer.
 
 use remora_app::Whose;
+use remora_client::presence;
 use remora_core::settings::{Problem, Settings};
+use remora_core::time::Time;
 use remora_store::{DataDir, ReadOnly, Store};
 
 use crate::env;
@@ -33,8 +35,9 @@ impl App {
 
     /// Opens the store and says on stderr what the user should know about it.
     pub(crate) fn open(&self) -> Result<Store> {
-        let store = Store::open(&self.dir)?;
+        let mut store = Store::open(&self.dir)?;
         self.warn_of_settings();
+        self.finish_forgetting(&mut store);
         match store.read_only() {
             None => {}
             Some(ReadOnly::NewerSchema(found)) => output::talk(&format!(
@@ -46,6 +49,19 @@ impl App {
             )),
         }
         Ok(store)
+    }
+}
+
+impl App {
+    /// Without a daemon, a command removes what was forgotten from files once it can no longer be undone.
+    fn finish_forgetting(&self, store: &mut Store) {
+        let is_due = store.read_only().is_none() && store.must_erase().unwrap_or(false);
+        if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
+            return;
+        }
+        if let Err(error) = remora_app::forget::finish(store, Time::now()) {
+            output::talk(&format!("warning: what was forgotten is still in some files: {error}"));
+        }
     }
 }
 

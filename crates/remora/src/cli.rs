@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, feedback, index, install,
-    logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions, show, status,
-    timeline, ui, uninstall, verify, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, facts, feedback, forget,
+    index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions,
+    show, status, timeline, ui, uninstall, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -51,7 +51,9 @@ enum Command {
     Retrievals(retrievals::Retrievals),
     Why(why::Why),
     Save(save::Save),
+    Facts(facts::Facts),
     Feedback(feedback::Given),
+    Forget(forget::Forget),
     /// Queued events: list, drain, retry or drop them.
     Queue(queue::Queue),
     /// The search index: show its state, or rebuild it.
@@ -128,7 +130,9 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
+        Command::Facts(facts) => facts::run(&app, facts).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
+        Command::Forget(forget) => forget::run(&app, forget).map(done),
         Command::Queue(queue) => queue::run(&app, queue).map(done),
         Command::Index(index) => index::run(&app, index).map(done),
         Command::Notes(notes) => notes::run(&app, notes).map(done),

@@ -173,6 +173,23 @@ impl From<AppError> for CliError {
             AppError::AllPrivate => {
                 Self::usage(message).hint("leave what may be kept outside of `<private>` and `</private>`")
             }
+            AppError::Forgotten => {
+                Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
+            }
+            AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
+            AppError::FactConflict(_) => Self::usage(message).hint(
+                "a person sets it at a terminal; a script replaces what a program said with `--replace`",
+            ),
+            AppError::FactTooLong => Self::usage(message).hint("save it as a text: `remora save TEXT`"),
+            AppError::NothingToForget => Self::usage(message).hint(
+                "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",
+            ),
+            AppError::TopicTooShort => {
+                Self::usage(message).hint("give more of it, or ids: `remora forget 12 s4`")
+            }
+            AppError::NothingToUndo => {
+                Self::not_found(message).hint("see what can be brought back: `remora forget list`")
+            }
             AppError::UnknownSetting { nearest, .. } => Self::usage(message).hint(match nearest {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "see what there is: `remora config list`".to_owned(),

@@ -10,7 +10,7 @@ mod saved_text;
 pub mod tags;
 mod vault_note;
 
-pub use saved_text::{Draft, LONGEST_TITLE, SavedText};
+pub use saved_text::{Draft, LONGEST_TITLE, SavedText, typed_text};
 pub use vault_note::{MOST_READ, VaultNote};
 
 use std::borrow::Cow;

@@ -59,6 +59,11 @@ impl SavedText {
     }
 }
 
+/// A text that somebody typed to be stored, without private parts and secrets, and bounded as a memory is.
+pub fn typed_text(text: &str) -> String {
+    clean(text, TEXT)
+}
+
 /// Cut last, so that no cut can hide a secret from the rules.
 fn clean(text: &str, (head, tail): (usize, usize)) -> String {
     let text = clean_text(&Excerpt::whole(&public_text(text)));

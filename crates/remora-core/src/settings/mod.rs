@@ -37,6 +37,7 @@ pub struct Settings {
     pub memory: Memory,
     pub search: Search,
     pub retention: Retention,
+    pub forget: Forget,
     pub backup: Backup,
 }
 
@@ -299,6 +300,19 @@ pub struct Retention {
     pub log_mb: u32,
 }
 
+/// What happens to memory that the user forgets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forget {
+    /// 0: at once.
+    pub undo_minutes: u32,
+}
+
+impl Forget {
+    pub fn undo(&self) -> Duration {
+        Duration::from_mins(self.undo_minutes.into())
+    }
+}
+
 /// Copies of the database that the daemon makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
@@ -362,6 +376,12 @@ impl Default for ClaudeCli {
 impl Default for Retention {
     fn default() -> Self {
         Self { usage_days: 365, failed_days: 90, log_mb: 5 }
+    }
+}
+
+impl Default for Forget {
+    fn default() -> Self {
+        Self { undo_minutes: 10 }
     }
 }
 

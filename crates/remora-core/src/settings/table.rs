@@ -85,6 +85,8 @@ const fn secret(
 
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_DAYS: u32 = 36_500;
+/// A week in minutes.
+const MOST_UNDO: u32 = 7 * 24 * 60;
 
 /// Resolved in this order, listed in this order.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -533,6 +535,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         "size limit of the log in megabytes, its older file included",
         |settings, given| given.whole(1, 100).map(|size| settings.retention.log_mb = size),
         |settings| i64::from(settings.retention.log_mb).into(),
+    ),
+    setting(
+        "forget.undo_minutes",
+        "REMORA_FORGET_UNDO_MINUTES",
+        "minutes for which `remora forget undo` brings back what was forgotten; 0 deletes at once",
+        |settings, given| given.whole(0, MOST_UNDO).map(|minutes| settings.forget.undo_minutes = minutes),
+        |settings| i64::from(settings.forget.undo_minutes).into(),
     ),
     setting(
         "backup.enabled",

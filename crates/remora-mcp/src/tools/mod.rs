@@ -1,7 +1,6 @@
 //! The tools, one module each: its arguments, which also make its schema, its description, and the call of the use case.
-//!
-//! A tool that deletes (`forget`) has its place here, too: a module, and its line in [`all`] and in [`call`].
 
+mod forget;
 mod get_observations;
 mod get_project_context;
 mod get_session_summary;
@@ -25,7 +24,7 @@ pub(crate) use search::index;
 
 /// The definitions of all tools, made when they are first asked for.
 pub(crate) fn all() -> &'static [Tool] {
-    static ALL: LazyLock<[Tool; 6]> = LazyLock::new(|| {
+    static ALL: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         [
             search::definition(),
             timeline::definition(),
@@ -33,6 +32,7 @@ pub(crate) fn all() -> &'static [Tool] {
             get_session_summary::definition(),
             get_project_context::definition(),
             save_memory::definition(),
+            forget::definition(),
         ]
     });
     ALL.as_slice()
@@ -51,6 +51,7 @@ pub(crate) async fn call<M: Memory>(
         get_session_summary::NAME => get_session_summary::call(asker, arguments).await,
         get_project_context::NAME => get_project_context::call(asker, arguments).await,
         save_memory::NAME => save_memory::call(asker, arguments).await,
+        forget::NAME => forget::call(asker, arguments).await,
         _ => return None,
     })
 }
@@ -66,6 +67,16 @@ fn adding<T: JsonSchema>(name: &'static str, title: &str, description: &'static 
     let annotations = ToolAnnotations::with_title(title)
         .read_only(false)
         .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
+}
+
+/// A tool that deletes from this memory. The same call twice deletes once.
+fn deleting<T: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(false)
+        .destructive(true)
         .idempotent(true)
         .open_world(false);
     Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
@@ -106,7 +117,10 @@ mod tests {
             }
             let annotations = annotations.as_ref().unwrap();
             assert_eq!(annotations.open_world_hint, Some(false), "{name}");
-            assert_eq!(annotations.read_only_hint, Some(name != "save_memory"), "{name}");
+            let writes = ["save_memory", "forget"].contains(&name.as_ref());
+            assert_eq!(annotations.read_only_hint, Some(!writes), "{name}");
+            let deletes = annotations.destructive_hint;
+            assert_eq!(deletes, writes.then_some(name == "forget"), "{name}");
         }
     }
 }

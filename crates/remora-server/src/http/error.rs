@@ -17,6 +17,8 @@ pub(super) enum ApiError {
     Forbidden(&'static str),
     NotFound(String),
     MethodNotAllowed,
+    /// Somebody said otherwise, and their word stays.
+    Conflict(String),
     /// The body did not come in time.
     Slow,
     TooLarge,
@@ -58,6 +60,7 @@ impl ApiError {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict(_) => StatusCode::CONFLICT,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -82,6 +85,11 @@ impl ApiError {
             Self::MethodNotAllowed => {
                 ("method_not_allowed", "this address takes another method", "see the header `Allow`")
             }
+            Self::Conflict(what) => (
+                "conflict",
+                what,
+                "`\"replace\": true` replaces what a program said; what a person said needs `remora facts set`",
+            ),
             Self::Slow => ("timeout", "the body did not come in time", "send it again"),
             Self::TooLarge => ("too_large", "the body is too large", "send at most 16 MiB"),
             Self::NotJson => {
@@ -166,6 +174,14 @@ impl From<AppError> for ApiError {
             AppError::NothingToSave | AppError::AllPrivate => {
                 Self::invalid(message, "send a text outside of `<private>`")
             }
+            AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
+            AppError::FactConflict(_) => Self::Conflict(message),
+            AppError::FactTooLong => Self::invalid(message, "save a text instead: `POST /api/v1/memories`"),
+            AppError::NothingToForget => Self::invalid(
+                message,
+                "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`",
+            ),
+            AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
             AppError::UnknownProject(_)
             | AppError::UnknownDirectory(_)
             | AppError::NotShared(_)
@@ -173,6 +189,8 @@ impl From<AppError> for ApiError {
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
             | AppError::NoBackup(_)
+            | AppError::NothingToUndo
+            | AppError::UnknownFact(_)
             | AppError::NothingFound(_) => Self::NotFound(message),
         }
     }

@@ -1,11 +1,13 @@
 //! The Model Context Protocol, for hosts that prefer an address to a process of their own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use remora_app::AppError;
+use remora_app::forget::{Forgotten, Plan};
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_app::search::SearchRequest;
 use remora_core::settings::Settings;
@@ -36,6 +38,10 @@ impl remora_mcp::Memory for Memory {
 
     async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
         self.0.save(request).await
+    }
+
+    async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
+        self.0.forget(plan, undo).await
     }
 
     async fn read<T: Send + 'static>(

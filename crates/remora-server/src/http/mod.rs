@@ -5,7 +5,9 @@
 
 mod context;
 mod error;
+mod facts;
 mod feedback;
+mod forget;
 mod guard;
 mod health;
 mod ingest;
@@ -103,7 +105,9 @@ fn app(http: Arc<Http>) -> Router {
 fn all() -> Routes {
     Routes::default()
         .merge(context::router())
+        .merge(facts::router())
         .merge(feedback::router())
+        .merge(forget::router())
         .merge(health::router())
         .merge(ingest::router())
         .merge(lists::router())

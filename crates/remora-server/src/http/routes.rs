@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, get, post, put};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::Http;
 
@@ -31,6 +31,14 @@ impl Routes {
 
     pub(super) fn put<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
         self.add("PUT", path, put(handler))
+    }
+
+    pub(super) fn patch<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
+        self.add("PATCH", path, patch(handler))
+    }
+
+    pub(super) fn delete<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
+        self.add("DELETE", path, delete(handler))
     }
 
     pub(super) fn merge(mut self, other: Self) -> Self {

@@ -46,7 +46,7 @@ impl Verified {
 
     /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.
     pub fn is_lost(&self) -> bool {
-        let is_known = self.schema == 0 || (schema::BEFORE..=schema::VERSION).contains(&self.schema);
+        let is_known = self.schema == 0 || (schema::OLDEST..=schema::VERSION).contains(&self.schema);
         !self.is_sound() && !self.is_index_alone() && is_known
     }
 }
@@ -115,7 +115,7 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
         verified.problems.push(format!("tables are missing: {}", missing.join(", ")));
         return Ok(());
     }
-    if verified.schema < schema::BEFORE {
+    if verified.schema < schema::OLDEST {
         verified.problems.push(format!("it has schema {}, which no Remora of today reads", verified.schema));
         return Ok(());
     }
@@ -160,8 +160,8 @@ pub(crate) fn tables(db: &Connection) -> Result<BTreeSet<String>, StoreError> {
 }
 
 fn contents(db: &Connection) -> Result<Contents, StoreError> {
-    // The schema before this one deletes rows instead of marking them.
-    let live = if schema::version(db)? == schema::VERSION { "WHERE deleted_at IS NULL" } else { "" };
+    // Older schemas delete rows instead of marking them.
+    let live = if schema::version(db)? >= schema::MARKS_DELETED { "WHERE deleted_at IS NULL" } else { "" };
     let sql = format!(
         "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts {live}),
              (SELECT count(*) FROM observations {live}), (SELECT max(last_activity_at) FROM sessions)"

@@ -1,5 +1,5 @@
-//! The schema. A new database is made from `schema.sql`; one of the version before is copied into it by `from_9.sql`.
-//! The number of the version is in `user_version`.
+//! The schema. A new database is made from `schema.sql`. One of version 9 is copied into it by `from_9.sql`; one of version 10
+//! gets the tables below the mark in `schema.sql`. The number of the version is in `user_version`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,12 +19,16 @@ use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
 
 /// The schema this program writes.
-pub const VERSION: i64 = 10;
-/// The one older schema it can bring up to date.
-pub(crate) const BEFORE: i64 = 9;
+pub const VERSION: i64 = 11;
+/// The oldest schema it can bring up to date.
+pub(crate) const OLDEST: i64 = 9;
+/// The first schema that marks deleted rows with `deleted_at`.
+pub(crate) const MARKS_DELETED: i64 = 10;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const FROM_9: &str = include_str!("from_9.sql");
+/// What follows this line in `schema.sql` is new since version 10.
+const NEW_SINCE_10: &str = "-- Added in version 11.";
 
 pub(crate) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -40,7 +44,7 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
             let reason = "the file is empty".to_owned();
             return Err(StoreError::Damaged { path: PathBuf::new(), reason });
         }
-        BEFORE => SchemaAge::Older,
+        OLDEST..VERSION => SchemaAge::Older,
         _ if found < VERSION => SchemaAge::TooOld,
         _ => SchemaAge::Newer,
     };
@@ -109,7 +113,7 @@ fn set_aside_old_wal(database: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Brings a database of the version before up to date, after a backup of it as it was.
+/// Brings an older database up to date, after a backup of it as it was.
 pub(crate) fn migrate(connection: &mut Connection, dir: &DataDir) -> Result<(), StoreError> {
     migrate_with(connection, dir, FROM_9)
 }
@@ -122,11 +126,28 @@ fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Resul
         return Ok(());
     }
     backup(connection, dir)?;
+    if version(connection)? >= MARKS_DELETED {
+        return add_new_tables(connection);
+    }
     // Tables are dropped whose rows others refer to. SQLite allows this change only outside of a transaction.
     connection.pragma_update(None, "foreign_keys", false)?;
     let moved = move_over(connection, copy);
     connection.pragma_update(None, "foreign_keys", true)?;
     moved
+}
+
+fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let added = SCHEMA.split_once(NEW_SINCE_10).map(|(_, added)| added).unwrap_or_default();
+    transaction.execute_batch(&without_comments(added))?;
+    // Entries that were deleted before are still in the index; those of a new one are not.
+    transaction.execute_batch(
+        "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+         INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
+    )?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(())
 }
 
 fn move_over(connection: &mut Connection, copy: &str) -> Result<(), StoreError> {

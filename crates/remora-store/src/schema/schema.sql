@@ -1,4 +1,4 @@
--- The schema, version 10. `mod.rs` creates a new database from this file; `from_9.sql` brings version 9 here.
+-- The schema, version 11. `mod.rs` creates a new database from this file; `from_9.sql` brings version 9 here.
 --
 -- * Times are epoch milliseconds in UTC. `_at` columns are NULL until it happens.
 -- * Ids are shown to people and stored by agents, so they are AUTOINCREMENT: no id is ever used twice.
@@ -179,7 +179,7 @@ CREATE TABLE observations (
     pinned_at        INTEGER,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
-    -- Later written by forget.
+    -- Written by forget.
     deleted_at       INTEGER
 ) STRICT;
 
@@ -441,3 +441,52 @@ CREATE TABLE audit_log (
     detail     TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
+
+------------------------------------------------------------------------------------------------------------------------
+-- Forgetting and editing
+------------------------------------------------------------------------------------------------------------------------
+-- Added in version 11.
+
+-- Keyed hashes of what was forgotten: of the uuids of records, of their content, and the idempotency keys of events. They hold
+-- no text. Capture and the observer look here, so that nothing forgotten comes back.
+CREATE TABLE tombstones (
+    hash       BLOB PRIMARY KEY,
+    -- The forgetting it belongs to, while that can be undone.
+    forgetting INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- What is being forgotten: a row stays until no byte of it is left.
+CREATE TABLE forgettings (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- The records, as people type them, as JSON. Their rows have deleted_at until they are purged.
+    records    TEXT NOT NULL,
+    -- Rows of other tables that were taken out, as JSON, to be put back by undo. Empty when that is no longer possible.
+    held       TEXT NOT NULL,
+    -- What was asked for, to find it in backups, too. NULL if it was not a topic.
+    topic      TEXT,
+    -- The project the topic was forgotten in; NULL is all of them.
+    project_id INTEGER,
+    created_at INTEGER NOT NULL,
+    -- Until then it can be undone.
+    purge_at   INTEGER NOT NULL,
+    -- When its rows were deleted. What is left to do is files: backups, the log, free pages.
+    purged_at  INTEGER
+) STRICT;
+
+-- Earlier versions of a record, written by edit, merge and supersede.
+CREATE TABLE revisions (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- As people type it.
+    record     TEXT NOT NULL,
+    -- `edit`, `merge`, `supersede`, `pin` or `undo`.
+    action     TEXT NOT NULL,
+    -- What the record was before, as JSON.
+    before     TEXT NOT NULL,
+    -- Who changed it: `user` or `program`.
+    source     TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+-- Deleted entries leave the index at once, instead of being marked.
+INSERT INTO documents_text (documents_text, rank) VALUES ('secure-delete', 1);
+INSERT INTO documents_trigram (documents_trigram, rank) VALUES ('secure-delete', 1);

@@ -191,8 +191,40 @@ fn a_migration_is_preceded_by_a_backup_and_runs_once() {
     let backups: Vec<_> = fs::read_dir(dir.backups()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(backups.len(), 1);
     let copy = connection::open_for_owner(&backups[0]).unwrap();
-    assert_eq!(version(&copy).unwrap(), BEFORE);
+    assert_eq!(version(&copy).unwrap(), OLDEST);
     assert_eq!(rows(&copy, "SELECT id FROM observations"), ["Integer(3)", "Integer(8)", "Integer(9)"]);
+}
+
+/// A data directory with a database of version 10 that has the rows of version 9.
+fn of_version_10() -> (tempfile::TempDir, DataDir) {
+    let (temp, dir) = of_version_9();
+    drop(Store::open(&dir).unwrap());
+    let db = connection::open_for_owner(&dir.database()).unwrap();
+    db.execute_batch(
+        "DROP TABLE tombstones; DROP TABLE forgettings; DROP TABLE revisions; PRAGMA user_version = 10;",
+    )
+    .unwrap();
+    for table in ["documents_text", "documents_trigram"] {
+        db.execute_batch(&format!("INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 0)"))
+            .unwrap();
+    }
+    db.close().unwrap();
+    (temp, dir)
+}
+
+#[test]
+fn version_10_gets_the_new_tables_and_keeps_every_row() {
+    let (_new, new) = new_dir();
+    let (_temp, dir) = of_version_10();
+    let all = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+    let observations = "SELECT id, title FROM observations ORDER BY id";
+    let before = rows(&connection::open_for_owner(&dir.database()).unwrap(), observations);
+    let store = Store::open(&dir).unwrap();
+    assert_eq!(rows(&store.db, all), rows(&Store::open(&new).unwrap().db, all));
+    assert_eq!(rows(&store.db, observations), before);
+    let config = "SELECT k, v FROM documents_text_config WHERE k = 'secure-delete'";
+    assert_eq!(rows(&store.db, config), ["Text(\"secure-delete\") Integer(1)"]);
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }
 
 #[test]
@@ -203,7 +235,7 @@ fn a_failing_migration_changes_nothing() {
     let before = rows(&connection, all);
     let broken = format!("{FROM_9}; INSERT INTO nowhere VALUES (1)");
     assert!(migrate_with(&mut connection, &dir, &broken).is_err());
-    assert_eq!(version(&connection).unwrap(), BEFORE);
+    assert_eq!(version(&connection).unwrap(), OLDEST);
     assert_eq!(rows(&connection, all), before);
     assert_eq!(rows(&connection, "SELECT count(*) FROM observations"), ["Integer(3)"]);
     migrate(&mut connection, &dir).unwrap();

@@ -152,11 +152,54 @@ fn observation_surroundings(
     if let Some(neighbour) = &after {
         set_before(db, neighbour.id, summary)?;
     }
-    Ok(Surroundings {
-        prompt: short(&prompt),
+    Ok(surroundings(&prompt, before, after))
+}
+
+/// Brings the texts around the documents of a session up to date, after some of its records went or came back.
+pub(crate) fn refresh_surroundings(db: &Connection, session: i64) -> Result<(), StoreError> {
+    let observations =
+        "SELECT id, prompt_number, provider FROM observations WHERE session_id = ?1 AND deleted_at IS NULL";
+    let rows = db
+        .prepare_cached(observations)?
+        .query_map([session], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))?
+        .collect::<Result<Vec<(i64, i64, String)>, _>>()?;
+    for (id, prompt_number, provider) in rows {
+        if SavedBy::from_provider(&provider).is_some() {
+            continue;
+        }
+        let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", id)?;
+        let after = observation_beside(db, session, "id > ?2 ORDER BY id", id)?;
+        let prompt = prompt_text(db, session, prompt_number)?;
+        set_surroundings(db, "observation", id, &surroundings(&prompt, before, after))?;
+    }
+    let turns = "SELECT id, prompt_number FROM user_prompts WHERE session_id = ?1 AND deleted_at IS NULL";
+    let rows = db
+        .prepare_cached(turns)?
+        .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(i64, i64)>, _>>()?;
+    for (id, number) in rows {
+        let before = turn_beside(db, session, "prompt_number < ?2 ORDER BY prompt_number DESC", number)?;
+        let after = turn_beside(db, session, "prompt_number > ?2 ORDER BY prompt_number", number)?;
+        set_surroundings(db, "turn", id, &surroundings("", before, after))?;
+    }
+    Ok(())
+}
+
+fn surroundings(prompt: &str, before: Option<Neighbour>, after: Option<Neighbour>) -> Surroundings {
+    Surroundings {
+        prompt: short(prompt),
         before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
         after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
-    })
+    }
+}
+
+fn set_surroundings(db: &Connection, kind: &str, record: i64, new: &Surroundings) -> Result<(), StoreError> {
+    let Surroundings { prompt, before, after } = new;
+    // Single facts stand beside nothing.
+    let sql = "UPDATE documents SET prompt = ?3, before = ?4, after = ?5 WHERE kind = ?1 AND record_id = ?2
+               AND part IN ('narrative', 'turn') AND (prompt, before, after) <> (?3, ?4, ?5)";
+    db.prepare_cached(sql)?.execute(params![kind, record, prompt, before, after])?;
+    Ok(())
 }
 
 /// Each field that says something; the request stands for the whole.
@@ -206,11 +249,7 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     if let Some(neighbour) = &after {
         set_before_turn(db, neighbour.id, &short(&body))?;
     }
-    let surroundings = Surroundings {
-        prompt: String::new(),
-        before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
-        after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
-    };
+    let surroundings = surroundings("", before, after);
     let document = Document { part: "turn".into(), title: String::new(), body, surroundings };
     Ok(Some((origin, vec![document])))
 }

@@ -1,6 +1,8 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use remora_app::forget::{self, Forgotten, Plan};
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_app::search::SearchRequest;
 use remora_app::{AppError, Whose, context_files};
@@ -26,9 +28,9 @@ use crate::error::Result;
 ///   others        the command `remora` with the argument `mcp`
 ///
 /// The agent then has `search`, `timeline`, `get_observations`, `get_session_summary`,
-/// `get_project_context` and `save_memory`, about the project it was started in. It needs no daemon,
-/// and uses the daemon's search by meaning if one is running. It ends when its host closes standard
-/// input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
+/// `get_project_context`, `save_memory` and `forget`, about the project it was started in. It needs
+/// no daemon, and uses the daemon's search by meaning if one is running. It ends when its host closes
+/// standard input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Mcp {
@@ -77,6 +79,19 @@ impl Memory for Here {
             Ok(saved)
         };
         self.with_store(save).await
+    }
+
+    async fn forget(&self, plan: Plan, undo: Duration) -> std::result::Result<Forgotten, AppError> {
+        let forget = move |app: &App, store: &mut Store| {
+            let forgotten = forget::forget(store, &plan, undo, Time::now())?;
+            context_files::follow(store, None);
+            if undo.is_zero() {
+                forget::finish(store, Time::now())?;
+            }
+            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+            Ok(forgotten)
+        };
+        self.with_store(forget).await
     }
 
     async fn read<T: Send + 'static>(

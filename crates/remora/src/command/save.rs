@@ -79,7 +79,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
 }
 
 /// Whether a person typed the command: at a terminal, and no agent says that it runs it.
-fn is_typed() -> bool {
+pub(crate) fn is_typed() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_agent()
 }
 

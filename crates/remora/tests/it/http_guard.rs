@@ -144,6 +144,10 @@ fn every_route_answers_its_friends() {
                 (true, "GET") => &[200],
                 // Its own protocol refuses those who accept neither of its two formats.
                 (true, _) if path == "/mcp" => &[406],
+                // Nothing was forgotten.
+                (true, _) if path == "/api/v1/forget/undo" => &[404],
+                // So is no fact of this key there.
+                (true, "DELETE") => &[404],
                 (true, _) => &[200, 422],
                 (false, _) => &[404, 405],
             };

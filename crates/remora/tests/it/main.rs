@@ -18,11 +18,13 @@ mod docs;
 mod doors;
 mod durability;
 mod embedders;
+mod facts;
 #[path = "../../../remora-observer/tests/it/fake.rs"]
 #[allow(dead_code, reason = "shared with the tests of the observer, which use all of it")]
 mod fake;
 mod faults;
 mod feedback;
+mod forget;
 mod hook;
 mod http;
 mod http_guard;

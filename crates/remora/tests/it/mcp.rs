@@ -12,8 +12,15 @@ use crate::context::{drain, told, told_with, work};
 use crate::daemon::Background;
 use crate::support::{World, run_hook};
 
-pub(crate) const TOOLS: [&str; 6] =
-    ["search", "timeline", "get_observations", "get_session_summary", "get_project_context", "save_memory"];
+pub(crate) const TOOLS: [&str; 7] = [
+    "search",
+    "timeline",
+    "get_observations",
+    "get_session_summary",
+    "get_project_context",
+    "save_memory",
+    "forget",
+];
 
 /// A host: starts the server, and ends it by closing its input.
 struct Host {
@@ -342,6 +349,38 @@ fn the_project_is_where_the_host_is_unless_a_call_names_another() {
     let mut host = Host::of("2025-06-18", world.command(&["mcp", "--project", "1"]).current_dir(&elsewhere));
     assert_ne!(total(&mut host, json!({ "query": "cast" })), 0);
     host.end();
+}
+
+#[test]
+fn an_agent_forgets_after_a_look_and_at_most_twenty_records() {
+    let world = World::new();
+    known(&world);
+    let mut host = Host::new(&world);
+    for number in 0..25 {
+        let text = format!("Lantern rule {number}: gate {number} opens at dawn.");
+        host.good("save_memory", json!({ "text": text }));
+    }
+    let too_many = host.bad("forget", json!({ "topic": "lantern rule", "confirm": true }));
+    assert!(too_many.contains("at most 20"), "{too_many}");
+    let (text, plan) = host.good("forget", json!({ "topic": "Lantern rule 7:" }));
+    assert!(plan["dry_run"] == true && text.contains("Lantern rule 7"), "{text}");
+    let id = plan["records"][0]["id"].as_str().unwrap().to_owned();
+    let (_, found) = host.good("get_observations", json!({ "ids": id }));
+    assert_eq!(found["records"].as_array().unwrap().len(), 1, "nothing is gone yet");
+    let (text, done) = host.good("forget", json!({ "ids": [format!("#{id}")], "confirm": "true" }));
+    assert!(text.contains("remora forget undo"), "{text}");
+    assert_eq!(done["forgotten"], 1);
+    host.bad("get_observations", json!({ "ids": id }));
+    let again = host.bad("save_memory", json!({ "text": "Lantern rule 7: gate 7 opens at dawn." }));
+    assert!(again.contains("leave it so"), "{again}");
+    for wrong in
+        [json!({}), json!({ "ids": "1", "topic": "lantern" }), json!({ "ids": "999", "confirm": true })]
+    {
+        host.bad("forget", wrong);
+    }
+    host.end();
+    world.text(&["forget", "undo"]);
+    assert_eq!(world.json(&["show", &id])["id"].to_string(), id);
 }
 
 #[test]

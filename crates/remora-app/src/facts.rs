@@ -1,0 +1,129 @@
+//! What holds, as people handle it: every key has one value, and everybody's word is kept with who said it and where.
+
+use remora_core::fact::{Fact, FactKind, FactSource};
+use remora_core::ids::ProjectId;
+use remora_core::privacy::typed_text;
+use remora_core::time::Time;
+use remora_store::{Contradiction, FactRow, FactsOf, NewFact, SavedBy, SetFact, Store, locate};
+use serde::Serialize;
+
+use crate::{AppError, Whose, project};
+
+/// Longer keys and values are no facts but texts: `remora save` takes those.
+const LONGEST_KEY: usize = 200;
+const LONGEST_VALUE: usize = 4000;
+/// What somebody sets on purpose is certain for a person, and more than an extraction for a program.
+const TRUST_OF_PERSON: f64 = 1.0;
+const TRUST_OF_PROGRAM: f64 = 0.7;
+
+/// A fact with where it was said, and what contradicts it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    #[serde(flatten)]
+    pub row: FactRow,
+    /// The session it was said in, by its host's name.
+    pub session: Option<String>,
+    /// Statements that nobody has settled yet, the latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<FactRow>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetRequest {
+    /// `All`: it holds everywhere.
+    pub whose: Whose,
+    pub key: String,
+    pub value: String,
+    pub kind: FactKind,
+    pub by: SavedBy,
+    /// Whether a program may replace what another program said.
+    pub replace: bool,
+}
+
+/// What was set, and what it replaces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Set {
+    pub fact: Entry,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<FactRow>,
+}
+
+/// The facts that hold: those of a project with those that hold everywhere, or with `All` only the latter.
+pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
+    let of = match scope(store, whose)? {
+        None => FactsOf::Everywhere,
+        Some(project) => FactsOf::Project(project),
+    };
+    store.facts(of)?.into_iter().map(|row| entry(store, row)).collect()
+}
+
+/// Everything that was ever said of a key, the latest first.
+pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, AppError> {
+    let rows = store.fact_history(scope(store, whose)?, key.trim())?;
+    if rows.is_empty() {
+        return Err(AppError::UnknownFact(key.to_owned()));
+    }
+    let bare = |row: FactRow| {
+        let session = row.session_id.map(|id| store.session_name(id)).transpose()?.flatten();
+        Ok(Entry { row, session, conflicts: Vec::new() })
+    };
+    rows.into_iter().map(bare).collect()
+}
+
+/// Sets the value of a key. A person's word always holds; a program's value that contradicts another is refused.
+pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
+    let (key, value) = (typed_text(&request.key), typed_text(&request.value));
+    if key.is_empty() || value.is_empty() {
+        let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
+        return Err(if is_private { AppError::AllPrivate } else { AppError::NothingToSave });
+    }
+    if key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE {
+        return Err(AppError::FactTooLong);
+    }
+    let project = match &request.whose {
+        Whose::All => None,
+        // A directory may be new: its project begins with what is set.
+        Whose::Directory(directory) => Some(store.adopt_project(&locate(directory), now)?),
+        named @ Whose::Project(_) => Some(project(store, named)?),
+    };
+    let (source, trust) = match request.by {
+        SavedBy::Person => (FactSource::User, TRUST_OF_PERSON),
+        SavedBy::Program => (FactSource::Agent, TRUST_OF_PROGRAM),
+    };
+    let fact = Fact { kind: request.kind, key, value, source, trust };
+    let new = NewFact { fact, project, session: None, prompt_number: None, at: now };
+    let contradiction = if request.replace { Contradiction::Replace } else { Contradiction::Refuse };
+    match store.set_fact(&new, contradiction)? {
+        SetFact::Holds { row, before } => {
+            Ok(Set { fact: entry(store, *row)?, before: before.map(|before| *before) })
+        }
+        SetFact::Conflict(row) => Err(AppError::FactConflict(row)),
+    }
+}
+
+/// What holds is right: conflicts with it are settled.
+pub fn confirm(store: &mut Store, whose: &Whose, key: &str, now: Time) -> Result<Entry, AppError> {
+    let project = scope(store, whose)?;
+    let row = store.confirm_fact(project, key.trim(), now)?;
+    entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
+}
+
+/// Ends what holds of a key. Its history stays.
+pub fn remove(store: &mut Store, whose: &Whose, key: &str, now: Time) -> Result<FactRow, AppError> {
+    let project = scope(store, whose)?;
+    let row = store.remove_fact(project, key.trim(), now)?;
+    row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
+}
+
+fn scope(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {
+    match whose {
+        Whose::All => Ok(None),
+        one => project(store, one).map(Some),
+    }
+}
+
+fn entry(store: &Store, row: FactRow) -> Result<Entry, AppError> {
+    let session = row.session_id.map(|id| store.session_name(id)).transpose()?.flatten();
+    let conflicts = store.fact_conflicts(row.project_id, &row.fact.key)?;
+    Ok(Entry { row, session, conflicts })
+}

@@ -1,0 +1,296 @@
+//! Forgetting on purpose: a plan first, then out of sight, then out of every file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use remora_search::Results;
+use remora_store::Store;
+use remora_store::forget::{Criteria, Doomed, DoomedRecord, Erased, Forgetting, Reason, Terms};
+use serde::Serialize;
+
+use crate::records::record_id;
+use crate::search::{LARGEST_LIMIT, SearchRequest, date, session_id};
+use crate::{AppError, Whose, project};
+use remora_search::Edge;
+
+/// Records that score at least this much for a topic go with it.
+pub const THRESHOLD: f64 = 0.5;
+/// A shorter topic would be in everything.
+const SHORTEST_TOPIC: usize = 3;
+
+/// What is to be forgotten.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForgetRequest {
+    /// Records by the ids that search prints.
+    Ids(Vec<String>),
+    Matching(Matching),
+}
+
+/// Conditions that all have to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matching {
+    pub whose: Whose,
+    /// Whatever contains it goes, and what scores at least `threshold` for it.
+    pub topic: Option<String>,
+    pub threshold: f64,
+    /// Observations about this file, and events that touched it.
+    pub file: Option<String>,
+    /// The number of a session, or the beginning of the id its host gave it.
+    pub session: Option<String>,
+    /// Dates as people write them.
+    pub from: Option<String>,
+    pub until: Option<String>,
+    /// Without any other condition: all of the project.
+    pub everything: bool,
+}
+
+impl Matching {
+    pub fn new(whose: Whose) -> Self {
+        Self {
+            whose,
+            topic: None,
+            threshold: THRESHOLD,
+            file: None,
+            session: None,
+            from: None,
+            until: None,
+            everything: false,
+        }
+    }
+}
+
+/// The search whose best hits go, too. A door runs it where the model and the vectors are, and hands its results to [`plan`].
+pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
+    let ForgetRequest::Matching(matching) = request else { return None };
+    // Words only: an operator in it would mean something else.
+    let is_operator = |c: char| "\"():*^".contains(c);
+    let topic = matching.topic.as_ref()?.replace(is_operator, " ").replace(" -", " ");
+    // What is about one file was not asked to be alike.
+    if matching.file.is_some() || matching.threshold > 1.0 || topic.trim().is_empty() {
+        return None;
+    }
+    Some(SearchRequest {
+        text: topic,
+        session: matching.session.clone(),
+        from: matching.from.clone(),
+        until: matching.until.clone(),
+        limit: LARGEST_LIMIT,
+        ..SearchRequest::new(matching.whose.clone())
+    })
+}
+
+/// What would go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    #[serde(skip)]
+    doomed: Doomed,
+    #[serde(skip)]
+    terms: Terms,
+    /// Newest first.
+    pub records: Vec<Planned>,
+    /// Queued events.
+    pub events: usize,
+    /// What stays of events that were observed: which tool, which files.
+    pub traces: usize,
+    /// Entries in the log of injections.
+    pub log_entries: usize,
+    /// Files of the data directory that have a topic in their bytes: the database, backups, the log. Only for all projects.
+    pub files: Vec<PathBuf>,
+    /// Ids that nothing is known as.
+    pub unknown: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Planned {
+    pub id: RecordId,
+    pub kind: RecordKind,
+    pub title: String,
+    pub project: Option<String>,
+    pub created_at: String,
+    pub created_at_epoch: Time,
+    pub reason: Reason,
+    /// Of one that is only similar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.doomed.is_empty() && self.files.is_empty()
+    }
+}
+
+/// What the request comes to. Nothing changes.
+pub fn plan(
+    store: &Store,
+    request: &ForgetRequest,
+    similar: Option<&Results>,
+    now: Time,
+) -> Result<Plan, AppError> {
+    let (doomed, terms, scores, unknown) = match request {
+        ForgetRequest::Ids(ids) => {
+            let (doomed, unknown) = by_ids(store, ids)?;
+            (doomed, terms("ids", None, None), BTreeMap::new(), unknown)
+        }
+        ForgetRequest::Matching(matching) => {
+            let (doomed, terms, scores) = by_conditions(store, matching, similar, now)?;
+            (doomed, terms, scores, Vec::new())
+        }
+    };
+    let files = match &terms {
+        Terms { topic: Some(topic), project: None, .. } => store.files_with(topic)?,
+        _ => Vec::new(),
+    };
+    let described = store.describe_doomed(&doomed)?.into_iter();
+    let records = described.map(|record| planned(record, &scores)).collect();
+    Ok(Plan {
+        records,
+        events: doomed.queued(),
+        traces: doomed.traces(),
+        log_entries: doomed.retrievals(),
+        files,
+        unknown,
+        doomed,
+        terms,
+    })
+}
+
+fn terms(by: &'static str, topic: Option<String>, project: Option<ProjectId>) -> Terms {
+    Terms { topic, project, undo: Duration::ZERO, by }
+}
+
+fn by_ids(store: &Store, ids: &[String]) -> Result<(Doomed, Vec<String>), AppError> {
+    let mut unknown = Vec::new();
+    let mut doomed = Doomed::default();
+    for id in ids {
+        let found = match record_id(id) {
+            Some(record) => store.doomed_records(&[record], Reason::Named)?,
+            None => Doomed::default(),
+        };
+        if found.is_empty() {
+            unknown.push(id.clone());
+        }
+        doomed.merge(found);
+    }
+    Ok((doomed, unknown))
+}
+
+type ByConditions = (Doomed, Terms, BTreeMap<RecordId, f64>);
+
+fn by_conditions(
+    store: &Store,
+    matching: &Matching,
+    similar: Option<&Results>,
+    now: Time,
+) -> Result<ByConditions, AppError> {
+    let Matching { whose, threshold, file, everything, .. } = matching;
+    let topic = matching.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty());
+    if topic.is_some_and(|topic| topic.chars().count() < SHORTEST_TOPIC) {
+        return Err(AppError::TopicTooShort);
+    }
+    let project = match whose {
+        Whose::All => None,
+        one => Some(project(store, one)?),
+    };
+    let criteria = Criteria {
+        project,
+        session: matching.session.as_deref().map(|name| session_id(store, name)).transpose()?,
+        topic: topic.map(str::to_owned),
+        file: file.clone(),
+        from: date("from", matching.from.as_deref(), Edge::Start, now)?,
+        until: date("until", matching.until.as_deref(), Edge::End, now)?,
+    };
+    let by = match &criteria {
+        Criteria { topic: Some(_), .. } => "topic",
+        Criteria { file: Some(_), .. } => "file",
+        Criteria { session: Some(_), .. } => "session",
+        Criteria { from, until, .. } if from.is_some() || until.is_some() => "date",
+        // All of all projects is not forgotten by a word too few.
+        Criteria { project: Some(_), .. } if *everything => "project",
+        _ => return Err(AppError::NothingToForget),
+    };
+    let mut doomed = store.doomed(&criteria)?;
+    let mut scores = BTreeMap::new();
+    if let Some(results) = similar {
+        for hit in results.hits.iter().filter(|hit| hit.score >= *threshold) {
+            if !doomed.contains(hit.id) {
+                doomed.merge(store.doomed_records(&[hit.id], Reason::Similar)?);
+                scores.insert(hit.id, hit.score);
+            }
+        }
+    }
+    let terms = terms(by, criteria.topic, project);
+    Ok((doomed, terms, scores))
+}
+
+fn planned(record: DoomedRecord, scores: &BTreeMap<RecordId, f64>) -> Planned {
+    let DoomedRecord { id, kind, title, project, created_at, reason } = record;
+    let score = scores.get(&id).copied().filter(|_| reason == Reason::Similar);
+    Planned {
+        id,
+        kind,
+        title,
+        project,
+        created_at: created_at.iso(),
+        created_at_epoch: created_at,
+        reason,
+        score,
+    }
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forgotten {
+    /// By this it can be undone.
+    pub id: i64,
+    pub records: usize,
+    pub events: usize,
+    pub traces: usize,
+    pub log_entries: usize,
+    /// `None` if it cannot be undone.
+    pub undo_until: Option<Time>,
+}
+
+/// Carries a plan out. Search finds none of it from now on. It can be undone for as long as `undo` says; with zero, its rows
+/// are deleted now, with those of every forgetting that waits, and [`finish`] removes them from files.
+///
+/// Context files follow; see [`crate::context_files`].
+pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
+    let terms = Terms { undo, ..plan.terms.clone() };
+    let Forgetting { id, records, purge_at, .. } = store.forget(&plan.doomed, &terms, now)?;
+    if undo.is_zero() {
+        store.end_undo(now)?;
+        store.purge(now)?;
+    }
+    Ok(Forgotten {
+        id,
+        records: records.len(),
+        events: plan.events,
+        traces: plan.traces,
+        log_entries: plan.log_entries,
+        undo_until: (!undo.is_zero()).then_some(purge_at),
+    })
+}
+
+/// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds. `None` if
+/// there was nothing to do.
+pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> {
+    store.purge(now)?;
+    Ok(store.erase()?)
+}
+
+/// Puts back what was forgotten: the given one, or the latest that can be undone.
+pub fn undo(store: &mut Store, which: Option<i64>, now: Time) -> Result<Forgetting, AppError> {
+    store.undo_forgetting(which, now)?.ok_or(AppError::NothingToUndo)
+}
+
+/// What is forgotten and can still be undone, the latest first.
+pub fn waiting(store: &Store, now: Time) -> Result<Vec<Forgetting>, AppError> {
+    let mut all = store.forgettings()?;
+    all.retain(|one| !one.purged && one.purge_at > now);
+    Ok(all)
+}

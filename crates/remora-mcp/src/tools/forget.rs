@@ -1,0 +1,114 @@
+use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan};
+use remora_core::context::safe_tokens;
+use remora_core::time::Time;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::deleting;
+use crate::Memory;
+use crate::answer::Answer;
+use crate::arguments::{Flag, Id, List, One, given, read};
+use crate::asker::Asker;
+use crate::failure::Failure;
+
+pub(super) const NAME: &str = "forget";
+
+const EXAMPLE: &str = r#"{"ids": ["123"]} or {"topic": "blue harbour"}, then the same with "confirm": true"#;
+
+const MOST_FOR_TITLE: u64 = 32;
+/// A call that takes more than this with it was not thought through.
+const MOST_RECORDS: usize = 20;
+
+pub(super) fn definition() -> Tool {
+    deleting::<Arguments>(
+        NAME,
+        "Forget",
+        "Delete from memory, only when the user asks for it: records by id, or what is about a topic. Without `confirm` it \
+         only shows what would go; show that to the user first.",
+    )
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    #[serde(default)]
+    ids: List<Id>,
+    #[serde(default)]
+    topic: Option<One<String>>,
+    #[serde(default)]
+    confirm: Flag,
+    /// As in search
+    #[serde(default)]
+    project: Option<One<String>>,
+}
+
+pub(super) async fn call<M: Memory>(
+    asker: &Asker<M>,
+    arguments: Map<String, Value>,
+) -> Result<Answer, Failure> {
+    let Arguments { ids: List(ids), topic, confirm: Flag(confirm), project } = read(arguments, EXAMPLE)?;
+    let ids: Vec<String> = ids.into_iter().map(|Id(id)| id).filter(|id| !id.is_empty()).collect();
+    let request = match (ids.is_empty(), given(topic)) {
+        (false, None) => ForgetRequest::Ids(ids),
+        (true, Some(topic)) => ForgetRequest::Matching(Matching {
+            topic: Some(topic),
+            ..Matching::new(asker.whose(given(project).as_deref())?)
+        }),
+        _ => return Err(Failure::new("pass either `ids` or `topic`", format!("such as {EXAMPLE}"))),
+    };
+    let plan = asker.memory.plan_forgetting(request).await?;
+    if plan.is_empty() {
+        return Err(Failure::new("nothing was found that could be forgotten", "find ids with search"));
+    }
+    if plan.records.len() > MOST_RECORDS {
+        let message =
+            format!("that would take {} records; at most {MOST_RECORDS} a call", plan.records.len());
+        let hint = "pass ids or a longer topic, or ask the user to run `remora forget`";
+        return Err(Failure::new(message, hint));
+    }
+    if !confirm {
+        return Ok(shown(&plan));
+    }
+    let undo = asker.memory.settings().forget.undo();
+    let Forgotten { id, records, undo_until, .. } = asker.memory.forget(plan, undo).await?;
+    let way_back = match undo_until {
+        Some(until) => format!(" Until {} `remora forget undo {id}` brings it back.", until.iso()),
+        None => String::new(),
+    };
+    let text = format!("Forgot {records} records.{way_back}");
+    Ok(Answer::of_ours(
+        text,
+        json!({ "forgotten": records, "id": id, "undo_until": undo_until.map(Time::iso) }),
+    ))
+}
+
+fn shown(plan: &Plan) -> Answer {
+    let titles: Vec<String> =
+        plan.records.iter().map(|record| safe_tokens(&record.title, MOST_FOR_TITLE)).collect();
+    let body: Vec<String> = plan
+        .records
+        .iter()
+        .zip(&titles)
+        .map(|(record, title)| {
+            let similar = record.score.map(|score| format!(" (similar, {score:.2})")).unwrap_or_default();
+            format!("#{} {}: {title}{similar}", record.id, record.kind.name())
+        })
+        .collect();
+    let data: Vec<Value> = plan
+        .records
+        .iter()
+        .zip(&titles)
+        .map(|(record, title)| json!({ "id": record.id, "kind": record.kind, "title": title, "score": record.score }))
+        .collect();
+    let heading = format!(
+        "Nothing is forgotten yet. {} records and {} queued events would go; the same call with `confirm: true` forgets \
+         them.",
+        plan.records.len(),
+        plan.events
+    );
+    let structured =
+        json!({ "dry_run": true, "records": data, "events": plan.events, "unknown": plan.unknown });
+    Answer::of_memory(&heading, &body.join("\n"), structured)
+}

@@ -1,0 +1,93 @@
+//! Carries out what was forgotten once it can no longer be undone: rows when they are due, files when nobody waits for the
+//! daemon.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use remora_app::AppError;
+use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
+use remora_core::time::Time;
+use remora_store::forget::Erased;
+use remora_store::{DataDir, Store, StoreError, problems};
+use tokio::sync::watch;
+
+use crate::shared::Shared;
+
+/// News come with every event; this often is enough to see whether something new is to be forgotten.
+const MOMENT: Duration = Duration::from_secs(1);
+/// After this much silence the daemon counts as idle.
+const QUIET: Duration = Duration::from_secs(5);
+/// After an error, before it is tried again.
+const AFTER_ERROR: Duration = Duration::from_mins(5);
+
+pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut news = shared.news.subscribe();
+    loop {
+        news.borrow_and_update();
+        let due = shared.reader.call(|store| store.next_purge()).await;
+        let wait = match due {
+            Ok(None) => None,
+            Ok(Some(due)) => {
+                Some(due.since(Time::now()).max(QUIET.saturating_sub(shared.activity.quiet_for())))
+            }
+            Err(_) => Some(AFTER_ERROR),
+        };
+        if wait == Some(Duration::ZERO) {
+            let dir = shared.dir.clone();
+            // Not on a store thread: those answer hooks and pages meanwhile.
+            let done = tokio::task::spawn_blocking(move || finish(&dir)).await;
+            if let Ok(Err(error)) = done {
+                problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {error}"));
+                tokio::select! {
+                    () = tokio::time::sleep(AFTER_ERROR) => {}
+                    _ = stop.changed() => return,
+                }
+            }
+            continue;
+        }
+        tokio::select! {
+            () = sleep(wait) => {}
+            _ = news.changed() => tokio::time::sleep(MOMENT).await,
+            _ = stop.changed() => return,
+        }
+    }
+}
+
+async fn sleep(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn finish(dir: &DataDir) -> Result<Option<Erased>, AppError> {
+    forget::finish(&mut Store::open(dir)?, Time::now())
+}
+
+impl Shared {
+    /// What would be forgotten. Nothing changes.
+    pub(crate) async fn plan_forgetting(&self, request: ForgetRequest) -> Result<Plan, AppError> {
+        self.refresh_settings();
+        let similar = match forget::similar(&request) {
+            Some(search) => Some(self.finder.search(search, self.settings()).await?),
+            None => None,
+        };
+        let plan = move |store: &mut Store| Ok(forget::plan(store, &request, similar.as_ref(), Time::now()));
+        self.reader.call(plan).await?
+    }
+
+    /// Takes it out of sight. Context files follow; so does the rest, when it is due and the daemon is idle.
+    pub(crate) async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
+        let forget = move |store: &mut Store| Ok(forget::forget(store, &plan, undo, Time::now()));
+        let forgotten = self.writer.call(forget).await??;
+        self.announce();
+        Ok(forgotten)
+    }
+
+    /// Removes what can no longer be undone from every file.
+    pub(crate) async fn finish_forgetting(&self) -> Result<Option<Erased>, AppError> {
+        let dir = self.dir.clone();
+        let done = tokio::task::spawn_blocking(move || finish(&dir));
+        done.await.unwrap_or(Err(AppError::Store(StoreError::Closed)))
+    }
+}

@@ -1,0 +1,135 @@
+//! What holds: facts of a project, or without one those that hold everywhere.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use remora_app::facts::{self, Entry, Set, SetRequest};
+use remora_app::{AppError, Whose};
+use remora_core::fact::FactKind;
+use remora_core::time::Time;
+use remora_store::{FactRow, SavedBy, Store};
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::routes::Routes;
+use super::{Http, body, project};
+
+const HINT: &str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
+const CHANGE_HINT: &str = r#"send {"value": "pnpm"} or {"confirm": true}, with "project" as for the others"#;
+
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .get("/api/memory/facts", list)
+        .post("/api/memory/facts", set)
+        .patch("/api/memory/facts/{key}", change)
+        .delete("/api/memory/facts/{key}", remove)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    project: Option<String>,
+    /// With it, everything that was said of this key.
+    key: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Listing {
+    facts: Vec<Entry>,
+}
+
+type Asked = Result<Query<Parameters>, QueryRejection>;
+
+async fn list(State(http): State<Arc<Http>>, asked: Asked) -> Result<Json<Listing>, ApiError> {
+    let Query(Parameters { project, key }) = asked?;
+    let whose = whose(project)?;
+    let facts = http.read(move |store| match key {
+        Some(key) => facts::history(store, &whose, &key),
+        None => facts::list(store, &whose),
+    });
+    Ok(Json(Listing { facts: facts.await? }))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    key: String,
+    value: String,
+    kind: Option<FactKind>,
+    project: Option<String>,
+    #[serde(default)]
+    replace: bool,
+}
+
+async fn set(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Set>, ApiError> {
+    let Said { key, value, kind, project, replace } = body(request, HINT).await?;
+    let request = SetRequest {
+        whose: whose(project)?,
+        key,
+        value,
+        kind: kind.unwrap_or(FactKind::Fact),
+        // Whoever holds the token is a program.
+        by: SavedBy::Program,
+        replace,
+    };
+    write(&http, move |store| facts::set(store, &request, Time::now())).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    value: Option<String>,
+    kind: Option<FactKind>,
+    #[serde(default)]
+    confirm: bool,
+    project: Option<String>,
+}
+
+async fn change(
+    State(http): State<Arc<Http>>,
+    Path(key): Path<String>,
+    request: Request,
+) -> Result<Json<Entry>, ApiError> {
+    let Change { value, kind, confirm, project } = body(request, CHANGE_HINT).await?;
+    let whose = whose(project)?;
+    match (value, confirm) {
+        (Some(value), false) => {
+            let kind = kind.unwrap_or(FactKind::Fact);
+            let request = SetRequest { whose, key, value, kind, by: SavedBy::Program, replace: true };
+            let work = move |store: &mut Store| {
+                // Only what there is can be changed.
+                facts::history(store, &request.whose, &request.key)?;
+                Ok(facts::set(store, &request, Time::now())?.fact)
+            };
+            write(&http, work).await
+        }
+        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, Time::now())).await,
+        _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
+    }
+}
+
+async fn remove(
+    State(http): State<Arc<Http>>,
+    Path(key): Path<String>,
+    asked: Asked,
+) -> Result<Json<FactRow>, ApiError> {
+    let Query(Parameters { project, .. }) = asked?;
+    let whose = whose(project)?;
+    write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
+}
+
+async fn write<T: Send + 'static>(
+    http: &Http,
+    work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+) -> Result<Json<T>, ApiError> {
+    let done = http.shared.writer.call(move |store| Ok(work(store))).await??;
+    // Context files follow, and vectors.
+    http.shared.announce();
+    Ok(Json(done))
+}
+
+fn whose(project: Option<String>) -> Result<Whose, ApiError> {
+    project.map_or(Ok(Whose::All), project::named)
+}

@@ -1,0 +1,105 @@
+//! Forgetting what a program names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
+use remora_core::time::Time;
+use remora_store::forget::{Erased, Forgetting};
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::routes::Routes;
+use super::{Http, body, project};
+
+const HINT: &str =
+    r#"send {"ids": ["12"]} or {"project": "NAME", "topic": "WORDS"}, and "confirm": true to carry it out"#;
+const UNDO_HINT: &str = r#"send {}, or {"id": 3}"#;
+
+pub(super) fn router() -> Routes {
+    Routes::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    #[serde(default)]
+    ids: Vec<String>,
+    topic: Option<String>,
+    threshold: Option<f64>,
+    file: Option<String>,
+    session: Option<String>,
+    #[serde(rename = "dateFrom")]
+    from: Option<String>,
+    #[serde(rename = "dateTo")]
+    until: Option<String>,
+    project: Option<String>,
+    cwd: Option<String>,
+    /// All of the project.
+    #[serde(default)]
+    everything: bool,
+    #[serde(default)]
+    confirm: bool,
+    /// Without a time to undo it.
+    #[serde(default)]
+    now: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    dry_run: bool,
+    plan: Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten: Option<Forgotten>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    erased: Option<Erased>,
+}
+
+async fn forget(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+    let Said { ids, confirm, now, topic, threshold, file, session, from, until, project, cwd, everything } =
+        body(request, HINT).await?;
+    let request = if ids.is_empty() {
+        ForgetRequest::Matching(Matching {
+            topic,
+            threshold: threshold.unwrap_or(THRESHOLD),
+            file,
+            session,
+            from,
+            until,
+            everything,
+            ..Matching::new(project::whose(project, cwd)?)
+        })
+    } else {
+        if topic.is_some() || file.is_some() || session.is_some() || everything {
+            return Err(ApiError::invalid("ids and other conditions exclude each other", HINT));
+        }
+        ForgetRequest::Ids(ids)
+    };
+    let plan = http.shared.plan_forgetting(request).await?;
+    if !confirm {
+        return Ok(Json(Answer { dry_run: true, plan, forgotten: None, erased: None }));
+    }
+    if plan.is_empty() {
+        return Err(ApiError::NotFound("nothing was found that could be forgotten".to_owned()));
+    }
+    let undo = if now { Duration::ZERO } else { http.shared.settings().forget.undo() };
+    let forgotten = http.shared.forget(plan.clone(), undo).await?;
+    let erased = if undo.is_zero() { http.shared.finish_forgetting().await? } else { None };
+    Ok(Json(Answer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    id: Option<i64>,
+}
+
+async fn undo(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Forgetting>, ApiError> {
+    let Which { id } = body(request, UNDO_HINT).await?;
+    let undone = http.shared.writer.call(move |store| Ok(remora_app::forget::undo(store, id, Time::now())));
+    let undone = undone.await??;
+    http.shared.announce();
+    Ok(Json(undone))
+}

@@ -1,0 +1,214 @@
+//! Facts as people handle them: list, set, confirm, end, and look at what was said before.
+//!
+//! A statement that contradicts one of a higher rank does not hold. It is stored all the same, as a row that ended when it
+//! began, and is a conflict until somebody settles it: `confirmed_at` is then when that was.
+
+use remora_core::ids::{FactId, ProjectId, SessionId};
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
+use crate::{Store, StoreError, forget, retention};
+
+/// A row that never held.
+pub(super) const CONTENDER: &str = "f.valid_to = f.valid_from";
+
+/// What became of a fact that was to be set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetFact {
+    /// It holds now, in place of the other one, if there was any.
+    Holds { row: Box<FactRow>, before: Option<Box<FactRow>> },
+    /// Another value holds and stays; nothing was changed.
+    Conflict(Box<FactRow>),
+}
+
+/// How a value that contradicts is handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contradiction {
+    Refuse,
+    /// Replaces what a program said. What a person said needs a person.
+    Replace,
+}
+
+/// Which facts are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactsOf {
+    /// Those that hold everywhere.
+    Everywhere,
+    /// Those of a project, and those that hold everywhere unless the project says otherwise.
+    Project(ProjectId),
+}
+
+impl Store {
+    /// The facts that hold, by key.
+    pub fn facts(&self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
+        let project = match of {
+            FactsOf::Everywhere => 0,
+            FactsOf::Project(project) => project.0,
+        };
+        let sql = format!(
+            "{FACT} AND f.valid_to IS NULL AND {OF_PROJECT} IN (0, ?1)
+             AND (f.project_id IS NOT NULL OR ?1 = 0 OR NOT EXISTS (
+                 SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
+                 AND own.valid_to IS NULL AND own.deleted_at IS NULL))
+             ORDER BY f.key, f.id"
+        );
+        self.rows(&sql, &[&project], read)
+    }
+
+    /// Statements that contradict what holds, and that nobody has settled.
+    pub fn fact_conflicts(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!(
+            "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
+        );
+        self.rows(&sql, &[&number(project), &key], read)
+    }
+
+    /// Everything that was ever said of a key, the latest first.
+    pub fn fact_history(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!(
+            "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
+        );
+        self.rows(&sql, &[&number(project), &key], read)
+    }
+
+    /// The session in which something was said, by its host's name.
+    pub fn session_name(&self, session: SessionId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT content_session_id FROM sessions WHERE id = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
+    }
+
+    /// Sets the value of a key. A person's value always holds; a program's only where it contradicts nobody.
+    pub fn set_fact(&mut self, new: &NewFact, contradiction: Contradiction) -> Result<SetFact, StoreError> {
+        let by_person = new.fact.source == remora_core::fact::FactSource::User;
+        let dir = self.dir().clone();
+        self.writable()?;
+        let _lock = forget::lock(&dir)?;
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let hash = forget::of_statement(&transaction, &new.fact.key, &new.fact.value)?;
+        if forget::is_forgotten(&transaction, &hash)? {
+            if !by_person {
+                return Err(StoreError::Forgotten);
+            }
+            forget::lift(&transaction, &dir, &hash)?;
+        }
+        let before = match current(&transaction, new.project, &new.fact.key)? {
+            Some(known) => row(&transaction, known.id)?,
+            None => None,
+        };
+        let contradicts = before.as_ref().filter(|before| before.fact.value != new.fact.value);
+        if let Some(other) = contradicts
+            && !by_person
+            && (contradiction == Contradiction::Refuse
+                || other.fact.source == remora_core::fact::FactSource::User)
+        {
+            return Ok(SetFact::Conflict(Box::new(other.clone())));
+        }
+        let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
+        if by_person {
+            // From now on it is theirs, whoever said the same before.
+            transaction.execute(
+                "UPDATE facts SET source = 'user', kind = ?2, trust = ?3, session_id = NULL, prompt_number = NULL
+                 WHERE id = ?1",
+                params![id.0, new.fact.kind.name(), new.fact.trust],
+            )?;
+            settle(&transaction, new.project, &new.fact.key, new.at)?;
+        }
+        retention::audit(&transaction, "facts set", &format!("f{id}"))?;
+        let row = row(&transaction, id.0)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))?;
+        transaction.commit()?;
+        let before = before.filter(|before| before.id != row.id).map(Box::new);
+        Ok(SetFact::Holds { row: Box::new(row), before })
+    }
+
+    /// A person says that what holds is right: conflicts are settled. `None` if nothing holds.
+    pub fn confirm_fact(
+        &mut self,
+        project: Option<ProjectId>,
+        key: &str,
+        at: Time,
+    ) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
+        transaction
+            .execute("UPDATE facts SET confirmed_at = ?2, updated_at = ?2 WHERE id = ?1", [known.id, at.0])?;
+        settle(&transaction, project, key, at)?;
+        retention::audit(&transaction, "facts confirm", &format!("f{}", known.id))?;
+        let row = row(&transaction, known.id)?;
+        transaction.commit()?;
+        Ok(row)
+    }
+
+    /// Ends what holds of a key; its history stays. `None` if nothing holds.
+    pub fn remove_fact(
+        &mut self,
+        project: Option<ProjectId>,
+        key: &str,
+        at: Time,
+    ) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
+        // Its documents go by a trigger. A row that ends when it begins would be a conflict.
+        transaction.execute(
+            "UPDATE facts SET valid_to = max(valid_from + 1, ?2), updated_at = ?2 WHERE id = ?1",
+            [known.id, at.0],
+        )?;
+        settle(&transaction, project, key, at)?;
+        retention::audit(&transaction, "facts rm", &format!("f{}", known.id))?;
+        let row = row(&transaction, known.id)?;
+        transaction.commit()?;
+        Ok(row)
+    }
+}
+
+fn number(project: Option<ProjectId>) -> i64 {
+    project.map_or(0, |project| project.0)
+}
+
+fn row(db: &Connection, id: i64) -> Result<Option<FactRow>, StoreError> {
+    Ok(db.query_row(&format!("{FACT} AND f.id = ?1"), [id], read).optional()?)
+}
+
+fn settle(db: &Connection, project: Option<ProjectId>, key: &str, at: Time) -> Result<(), StoreError> {
+    let sql = format!(
+        "UPDATE facts AS f SET confirmed_at = ?3, updated_at = ?3
+         WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at IS NULL"
+    );
+    db.execute(&sql, params![number(project), key, at.0])?;
+    Ok(())
+}
+
+/// Keeps a statement that does not hold, once.
+pub(super) fn contend(db: &Connection, new: &NewFact) -> Result<(), StoreError> {
+    let NewFact { fact, project, session, prompt_number, at } = new;
+    let sql = format!(
+        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.value = ?3 AND {CONTENDER}
+         AND f.deleted_at IS NULL"
+    );
+    let known = db
+        .prepare_cached(&sql)?
+        .query_row(params![number(*project), fact.key, fact.value], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = known.map(FactId) {
+        db.execute("UPDATE facts SET updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
+        return Ok(());
+    }
+    db.prepare_cached(
+        "INSERT INTO facts (uuid, kind, project_id, key, value, source, session_id, prompt_number, trust, valid_from,
+             valid_to, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10, ?10)",
+    )?
+    .execute(params![
+        crate::record::new_uuid().as_bytes(),
+        fact.kind.name(),
+        project.map(|project| project.0),
+        fact.key,
+        fact.value,
+        fact.source.to_string(),
+        session.map(|session| session.0),
+        prompt_number,
+        fact.trust.clamp(0.0, 1.0),
+        at.0,
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! The last step: nothing of what was forgotten is left in any file of the data directory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use remora_sys::file::{self, free_space, is_absent};
+use remora_sys::lock;
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use super::bytes;
+use super::find::{self, Criteria, Rows};
+use super::tombstones::{self, Hash};
+use crate::data_dir::DataDir;
+use crate::{Store, StoreError, connection, log, schema};
+
+/// What was done to files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// Backups, and databases that were set aside, that were written anew.
+    pub rewritten: Vec<PathBuf>,
+    /// Those that could not be, and were deleted.
+    pub removed: Vec<PathBuf>,
+    /// Files of the user's own in which a topic still is, such as `config.toml`.
+    pub left: Vec<PathBuf>,
+}
+
+/// A forgetting whose rows are gone.
+struct Purged {
+    id: i64,
+    topic: Option<String>,
+    project: Option<i64>,
+}
+
+impl Store {
+    /// Whether files still hold something of what was purged.
+    pub fn must_erase(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM forgettings WHERE purged_at IS NOT NULL";
+        Ok(self.db.prepare_cached(sql)?.exists([])?)
+    }
+
+    /// Files that have this text in their bytes, free pages included, and that [`Store::erase`] would change.
+    pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let database = self.dir().database();
+        let mut files =
+            vec![beside(&database, "-wal"), database, self.dir().log(), beside(&self.dir().log(), ".1")];
+        files.extend(copies(self.dir())?);
+        let mut found = Vec::new();
+        for path in files {
+            if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
+                found.push(path);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes what is left of purged rows from every file. If it fails or is interrupted, the next call begins again.
+    /// `None` if there was nothing to do.
+    pub fn erase(&mut self) -> Result<Option<Erased>, StoreError> {
+        let sql = "SELECT id, topic, project_id FROM forgettings WHERE purged_at IS NOT NULL";
+        let purged: Vec<Purged> = self
+            .rows(sql, &[], |row| Ok(Purged { id: row.get(0)?, topic: row.get(1)?, project: row.get(2)? }))?;
+        if purged.is_empty() {
+            return Ok(None);
+        }
+        // No backup is made meanwhile, which would have the free pages.
+        let path = self.dir().backup_lock();
+        let lock = lock::open(&path).map_err(StoreError::file(&path))?;
+        lock.lock().map_err(StoreError::file(&path))?;
+        let dir = self.dir().clone();
+        let mut erased = Erased::default();
+        let hashes = tombstones::all(&self.db)?;
+        for path in copies(&dir)? {
+            match rewrite(&path, &hashes, &purged) {
+                Ok(true) => erased.rewritten.push(path),
+                Ok(false) => {}
+                Err(error) => {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    log::warn(
+                        &dir,
+                        "forget",
+                        &format!("{name} could not be rewritten, so it was deleted: {error}"),
+                    );
+                    remove_copy(&path)?;
+                    erased.removed.push(path);
+                }
+            }
+        }
+        erased.removed.extend(remove_loose_logs(&dir)?);
+        let topics: Vec<&str> = purged
+            .iter()
+            .filter(|one| one.project.is_none())
+            .filter_map(|one| one.topic.as_deref())
+            .collect();
+        for topic in &topics {
+            clean_log(&dir, topic)?;
+        }
+        // The topics themselves go with the free pages.
+        self.writable()?.execute("UPDATE forgettings SET topic = NULL WHERE purged_at IS NOT NULL", [])?;
+        self.rewrite_pages()?;
+        for one in &purged {
+            self.writable()?.execute("DELETE FROM forgettings WHERE id = ?1", [one.id])?;
+        }
+        self.empty_wal()?;
+        drop(lock);
+        for topic in topics {
+            for path in bytes::files(dir.path()).map_err(StoreError::file(dir.path()))? {
+                if bytes::has(&path, topic).map_err(StoreError::file(&path))? && !erased.left.contains(&path)
+                {
+                    erased.left.push(path);
+                }
+            }
+        }
+        Ok(Some(erased))
+    }
+
+    /// Writes the database anew, without free pages, and empties its log.
+    fn rewrite_pages(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+        let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
+        // A copy, and the log of it.
+        if free_space(self.dir().path()).is_ok_and(|free| free < 2 * bytes.unsigned_abs()) {
+            return Err(StoreError::DiskFull);
+        }
+        self.writable()?.execute_batch("VACUUM")?;
+        let busy: bool = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy { Err(StoreError::Busy) } else { Ok(()) }
+    }
+}
+
+/// Every other database in the data directory: backups, and what was set aside.
+fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
+    let mut copies = Vec::new();
+    for folder in [dir.backups(), dir.path().to_owned()] {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if is_absent(&error) => continue,
+            other => other.map_err(StoreError::file(&folder))?,
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end));
+            let is_copy = if folder == dir.backups() {
+                name.contains(".db")
+            } else {
+                // As `restore` names them, and as our hints advise.
+                name.starts_with("remora.db.damaged") || name.starts_with("remora.db.old")
+            };
+            if is_copy && !is_log && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                copies.push(entry.path());
+            }
+        }
+    }
+    Ok(copies)
+}
+
+/// Write-ahead logs whose database is gone can be opened by nobody.
+fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(dir.path()).map_err(StoreError::file(dir.path()))?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with("remora.db-wal.") {
+            fs::remove_file(entry.path()).map_err(StoreError::file(entry.path()))?;
+            removed.push(entry.path());
+        }
+    }
+    Ok(removed)
+}
+
+/// Writes a copy of the database anew without what was forgotten. `false` if it had none of it.
+fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bool, StoreError> {
+    let new = beside(path, ".new");
+    remove_copy(&new)?;
+    if fs::metadata(path).map_err(StoreError::file(path))?.len() == 0 {
+        return Ok(false);
+    }
+    for suffix in ["", "-wal"] {
+        match fs::copy(beside(path, suffix), beside(&new, suffix)) {
+            Err(error) if is_absent(&error) && !suffix.is_empty() => {}
+            other => drop(other.map_err(StoreError::file(path))?),
+        }
+    }
+    let cleaned = clean(&new, hashes, purged, still_has(path, purged)?).and_then(|changed| {
+        if !changed {
+            return Ok(false);
+        }
+        if still_has(&new, purged)? {
+            let reason = "the text is still in it".to_owned();
+            return Err(StoreError::Damaged { path: path.to_owned(), reason });
+        }
+        fs::File::open(&new).and_then(|file| file.sync_all()).map_err(StoreError::file(&new))?;
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = fs::remove_file(beside(path, suffix));
+        }
+        fs::rename(&new, path).map_err(StoreError::file(path))?;
+        Ok(true)
+    });
+    remove_copy(&new)?;
+    cleaned
+}
+
+/// Whether a topic that is forgotten everywhere is in the bytes of a file or of its log.
+fn still_has(path: &Path, purged: &[Purged]) -> Result<bool, StoreError> {
+    for topic in purged.iter().filter(|one| one.project.is_none()).filter_map(|one| one.topic.as_deref()) {
+        for suffix in ["", "-wal"] {
+            let file = beside(path, suffix);
+            if bytes::has(&file, topic).map_err(StoreError::file(&file))? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Deletes what was forgotten from a copy, and its free pages, in which a topic may be alone (`has_bytes`). Says whether
+/// there was any.
+fn clean(
+    path: &Path,
+    hashes: &BTreeSet<Hash>,
+    purged: &[Purged],
+    has_bytes: bool,
+) -> Result<bool, StoreError> {
+    let db = connection::open_to_clean(path)?;
+    let version = schema::version(&db)?;
+    if !(schema::MARKS_DELETED..=schema::VERSION).contains(&version) {
+        let reason = format!("it has schema {version}");
+        return Err(StoreError::Damaged { path: path.to_owned(), reason });
+    }
+    if version < schema::VERSION {
+        // Tables that this version does not have are empty.
+        db.execute_batch(
+            "CREATE TEMP TABLE revisions (id INTEGER, record TEXT, before TEXT);
+             CREATE TEMP TABLE forgettings (id INTEGER);",
+        )?;
+    }
+    db.execute_batch(include_str!("../search/triggers.sql"))?;
+    let transaction = db.unchecked_transaction()?;
+    let mut doomed = find::by_tombstones(&transaction, hashes)?;
+    let mut found = 0;
+    for one in purged {
+        found += transaction.execute("DELETE FROM forgettings WHERE id = ?1", params![one.id])?;
+        if let Some(topic) = &one.topic {
+            let criteria = Criteria {
+                topic: Some(topic.clone()),
+                project: one.project.map(ProjectId),
+                ..Criteria::default()
+            };
+            doomed.merge(find::matching(&transaction, &criteria, Rows::All)?);
+        }
+    }
+    found += usize::from(!doomed.is_empty());
+    if found > 0 {
+        tombstones::remove(&transaction, &doomed, Time::now())?;
+        transaction.execute_batch(
+            "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+             INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
+        )?;
+    }
+    transaction.commit()?;
+    let changed = found > 0 || has_bytes;
+    if changed {
+        db.execute_batch("VACUUM")?;
+    }
+    close(db, path)?;
+    Ok(changed)
+}
+
+fn close(db: Connection, path: &Path) -> Result<(), StoreError> {
+    db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    db.close().map_err(|(_, error)| StoreError::in_database(path)(error))
+}
+
+/// The log holds reasons, never content. Should a line name the topic all the same, it goes.
+fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
+    for path in [dir.log(), beside(&dir.log(), ".1")] {
+        if !bytes::has(&path, topic).map_err(StoreError::file(&path))? {
+            continue;
+        }
+        let text = fs::read(&path).map_err(StoreError::file(&path))?;
+        let text = String::from_utf8_lossy(&text);
+        let lower = topic.to_lowercase();
+        let kept: String =
+            text.split_inclusive('\n').filter(|line| !line.to_lowercase().contains(&lower)).collect();
+        file::replace(&path, kept.as_bytes()).map_err(StoreError::file(&path))?;
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn remove_copy(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        match fs::remove_file(beside(path, suffix)) {
+            Err(error) if !is_absent(&error) => return Err(StoreError::file(path)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,486 @@
+//! Forgetting: first out of sight, then out of every file.
+//!
+//! 1. [`Store::doomed`] and [`Store::doomed_records`] say what would go. Nothing changes.
+//! 2. [`Store::forget`] takes it out in one transaction. Records are marked with `deleted_at`; rows that have no such column are
+//!    moved into `forgettings.held`. Search, recall and lists find none of it. Until `purge_at`, [`Store::undo_forgetting`]
+//!    puts everything back.
+//! 3. [`Store::purge`] deletes the rows.
+//! 4. [`Store::erase`] removes what is left of them in files: backups, databases that were set aside, the log, the write-ahead
+//!    log and free pages. A forgetting ends here.
+//!
+//! Tombstones are written in step 2 and stay for ever. They are keyed hashes, in the database and in the file `forgotten`, so
+//! that a replay, a restored backup or a second look at a turn brings nothing back.
+
+mod bytes;
+mod erase;
+mod find;
+mod held;
+mod tombstones;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::ProjectId;
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::Serialize;
+
+pub use erase::Erased;
+pub use find::Criteria;
+pub(crate) use tombstones::{is_forgotten, lift, lock, of_content, of_note, of_statement};
+
+use crate::search::documents;
+use crate::{Store, StoreError, retention};
+use held::Held;
+use tombstones::Hash;
+
+/// Everything that goes with a forgetting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Doomed {
+    /// Records that have `deleted_at`, each with the reason it was chosen.
+    pub(crate) records: BTreeMap<RecordId, Reason>,
+    /// Queued payloads, by the ids of their events.
+    pub(crate) payloads: BTreeSet<i64>,
+    /// Queued events of which only what was heard or went wrong goes.
+    pub(crate) remarks: BTreeSet<i64>,
+    /// Traces that go whole.
+    pub(crate) traces: BTreeSet<i64>,
+    /// Traces that lose tool, files and outcome.
+    pub(crate) blanked: BTreeSet<i64>,
+    /// The log of injections.
+    pub(crate) retrievals: BTreeSet<i64>,
+    /// Earlier versions of records that stay.
+    pub(crate) revisions: BTreeSet<i64>,
+    /// Sessions of which everything goes, so that no more is read of their transcripts.
+    pub(crate) sessions: BTreeSet<i64>,
+    /// What must not come back.
+    pub(crate) hashes: BTreeSet<Hash>,
+}
+
+/// Why a record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It was named by its id, or everything of its session, project or day goes.
+    Named,
+    /// It has the topic, word for word.
+    Literal,
+    /// It is about the file.
+    File,
+    /// It scores high enough for the topic.
+    Similar,
+    /// It is an earlier version of a summary that goes.
+    Version,
+}
+
+/// A record that would go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DoomedRecord {
+    pub id: RecordId,
+    pub kind: RecordKind,
+    pub title: String,
+    pub project: Option<String>,
+    pub created_at: Time,
+    pub reason: Reason,
+}
+
+impl Doomed {
+    pub fn is_empty(&self) -> bool {
+        let Self { records, payloads, remarks, traces, blanked, retrievals, revisions, .. } = self;
+        records.is_empty()
+            && [payloads, remarks, traces, blanked, retrievals, revisions].into_iter().all(BTreeSet::is_empty)
+    }
+
+    pub fn contains(&self, record: RecordId) -> bool {
+        self.records.contains_key(&record)
+    }
+
+    /// Events that wait to be observed.
+    pub fn queued(&self) -> usize {
+        self.payloads.union(&self.remarks).count()
+    }
+
+    /// What stays of events that were observed.
+    pub fn traces(&self) -> usize {
+        self.traces.union(&self.blanked).count()
+    }
+
+    pub fn retrievals(&self) -> usize {
+        self.retrievals.len()
+    }
+
+    /// Adds what `other` has. A reason that is known stays.
+    pub fn merge(&mut self, other: Self) {
+        for (record, reason) in other.records {
+            self.records.entry(record).or_insert(reason);
+        }
+        self.payloads.extend(other.payloads);
+        self.remarks.extend(other.remarks);
+        self.traces.extend(other.traces);
+        self.blanked.extend(other.blanked);
+        self.retrievals.extend(other.retrievals);
+        self.revisions.extend(other.revisions);
+        self.sessions.extend(other.sessions);
+        self.hashes.extend(other.hashes);
+    }
+}
+
+/// How a forgetting is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// The topic, to be found in backups, too, and the project it was forgotten in.
+    pub topic: Option<String>,
+    pub project: Option<ProjectId>,
+    /// For how long it can be undone.
+    pub undo: Duration,
+    /// For the audit log: what it was found by, never what.
+    pub by: &'static str,
+}
+
+/// A forgetting that is not over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Forgetting {
+    pub id: i64,
+    pub records: Vec<RecordId>,
+    pub created_at: Time,
+    /// Until then it can be undone.
+    pub purge_at: Time,
+    /// Its rows are deleted; only files are left.
+    pub purged: bool,
+}
+
+impl Store {
+    /// What these conditions find. Nothing changes.
+    pub fn doomed(&self, criteria: &Criteria) -> Result<Doomed, StoreError> {
+        find::matching(&self.db, criteria, find::Rows::Live)
+    }
+
+    /// These records, with what only makes sense with them. Unknown ids are left out.
+    pub fn doomed_records(&self, records: &[RecordId], reason: Reason) -> Result<Doomed, StoreError> {
+        find::named(&self.db, records, reason)
+    }
+
+    /// What would go, for somebody who has to decide. Newest first.
+    pub fn describe_doomed(&self, doomed: &Doomed) -> Result<Vec<DoomedRecord>, StoreError> {
+        let mut described = Vec::new();
+        for (id, reason) in &doomed.records {
+            described.extend(describe(&self.db, *id, *reason)?);
+        }
+        described.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
+        Ok(described)
+    }
+
+    /// Takes everything out of sight. Returns the forgetting, by whose id it can be undone.
+    pub fn forget(&mut self, doomed: &Doomed, terms: &Terms, now: Time) -> Result<Forgetting, StoreError> {
+        let records: Vec<RecordId> = doomed.records.keys().copied().collect();
+        let purge_at = now.after(terms.undo);
+        self.writable()?;
+        let lock = tombstones::lock(self.dir())?;
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let touched = find::sessions(&transaction, doomed)?;
+        let mut held = Held::default();
+        take_out(&transaction, doomed, Some(&mut held))?;
+        for record in &records {
+            mark(&transaction, *record, now)?;
+        }
+        for session in touched {
+            documents::refresh_surroundings(&transaction, session)?;
+        }
+        transaction.execute(
+            "INSERT INTO forgettings (records, held, topic, project_id, created_at, purge_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                serde_json::to_string(&records)?,
+                serde_json::to_string(&held)?,
+                terms.topic,
+                terms.project.map(|project| project.0),
+                now.0,
+                purge_at.0
+            ],
+        )?;
+        let id = transaction.last_insert_rowid();
+        tombstones::put(&transaction, &doomed.hashes, Some(id))?;
+        let detail = format!(
+            "{} by {}: {} records, {} queued events, {} traces, {} log entries",
+            id,
+            terms.by,
+            records.len(),
+            doomed.queued(),
+            doomed.traces(),
+            doomed.retrievals()
+        );
+        retention::audit(&transaction, "forget", &detail)?;
+        transaction.commit()?;
+        tombstones::write_file(&self.db, self.dir())?;
+        drop(lock);
+        Ok(Forgetting { id, records, created_at: now, purge_at, purged: false })
+    }
+
+    /// Puts back what was forgotten: the given one, or the latest. `None` if it is too late, or there is none.
+    pub fn undo_forgetting(
+        &mut self,
+        which: Option<i64>,
+        now: Time,
+    ) -> Result<Option<Forgetting>, StoreError> {
+        self.writable()?;
+        let lock = tombstones::lock(self.dir())?;
+        let sql =
+            "SELECT id FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
+                   ORDER BY id DESC LIMIT 1";
+        let id: Option<i64> = self.db.query_row(sql, params![now.0, which], |row| row.get(0)).optional()?;
+        let Some(id) = id else { return Ok(None) };
+        // Removed from the file first: what the file has and the database does not is forgotten again.
+        tombstones::remove_from_file(&self.db, self.dir(), id)?;
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sql = "SELECT records, held, created_at, purge_at FROM forgettings WHERE id = ?1";
+        let (records, held, created_at, purge_at): (String, String, i64, i64) =
+            transaction
+                .query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        let records: Vec<RecordId> = serde_json::from_str(&records)?;
+        serde_json::from_str::<Held>(&held)?.put_back(&transaction)?;
+        for record in &records {
+            unmark(&transaction, *record, now)?;
+        }
+        transaction.execute("DELETE FROM tombstones WHERE forgetting = ?1", [id])?;
+        transaction.execute("DELETE FROM forgettings WHERE id = ?1", [id])?;
+        transaction
+            .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01')", [])?;
+        retention::audit(&transaction, "forget undo", &format!("{id}: {} records", records.len()))?;
+        transaction.commit()?;
+        drop(lock);
+        // Documents are made as for any record without them.
+        while self.fill_documents()? {}
+        let back = Doomed {
+            records: records.iter().map(|record| (*record, Reason::Named)).collect(),
+            ..Doomed::default()
+        };
+        for session in find::sessions(&self.db, &back)? {
+            documents::refresh_surroundings(&self.db, session)?;
+        }
+        let (created_at, purge_at) = (Time(created_at), Time(purge_at));
+        Ok(Some(Forgetting { id, records, created_at, purge_at, purged: false }))
+    }
+
+    /// Forgettings that are not over, the latest first.
+    pub fn forgettings(&self) -> Result<Vec<Forgetting>, StoreError> {
+        let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL FROM forgettings ORDER BY id DESC";
+        self.rows(sql, &[], |row| {
+            let records: String = row.get(1)?;
+            Ok(Forgetting {
+                id: row.get(0)?,
+                records: serde_json::from_str(&records).unwrap_or_default(),
+                created_at: Time(row.get(2)?),
+                purge_at: Time(row.get(3)?),
+                purged: row.get(4)?,
+            })
+        })
+    }
+
+    /// Makes everything that waits due now.
+    pub fn end_undo(&mut self, now: Time) -> Result<(), StoreError> {
+        let sql = "UPDATE forgettings SET purge_at = min(purge_at, ?1) WHERE purged_at IS NULL";
+        self.writable()?.execute(sql, [now.0])?;
+        Ok(())
+    }
+
+    /// Deletes the rows of forgettings that can no longer be undone. Says how many forgettings there were.
+    pub fn purge(&mut self, now: Time) -> Result<usize, StoreError> {
+        let due = "SELECT id, records FROM forgettings WHERE purged_at IS NULL AND purge_at <= ?1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        // Mostly there is none, and then nobody has to wait for a lock.
+        let waiting: Vec<(i64, String)> = self.rows(due, &[&now.0], read)?;
+        if waiting.is_empty() {
+            return Ok(0);
+        }
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (id, records) in &waiting {
+            for record in serde_json::from_str::<Vec<RecordId>>(records)? {
+                delete_marked(&transaction, record)?;
+            }
+            transaction.execute("UPDATE tombstones SET forgetting = NULL WHERE forgetting = ?1", [id])?;
+            transaction.execute(
+                "UPDATE forgettings SET held = '', records = '[]', purged_at = ?2 WHERE id = ?1",
+                params![id, now.0],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(waiting.len())
+    }
+
+    /// When the next forgetting has something to be done; in the past if it is due.
+    pub fn next_purge(&self) -> Result<Option<Time>, StoreError> {
+        let sql = "SELECT min(iif(purged_at IS NULL, purge_at, 0)) FROM forgettings";
+        let next: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(next.map(Time))
+    }
+}
+
+/// The table of a kind of record, if it has `deleted_at`.
+fn table(kind: RecordKind) -> Option<&'static str> {
+    match kind {
+        RecordKind::Observation => Some("observations"),
+        RecordKind::Summary => Some("session_summaries"),
+        RecordKind::Turn => Some("user_prompts"),
+        RecordKind::Fact => Some("facts"),
+        RecordKind::Note => Some("notes"),
+        RecordKind::Event => None,
+    }
+}
+
+/// Kinds that have a table of their own.
+const KINDS: [RecordKind; 5] =
+    [RecordKind::Observation, RecordKind::Summary, RecordKind::Turn, RecordKind::Fact, RecordKind::Note];
+
+/// Removes everything but the records themselves. With `held`, it can be put back.
+fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Result<(), StoreError> {
+    let mut out = |table: &'static str, ids: &BTreeSet<i64>, change: &str| -> Result<(), StoreError> {
+        for id in ids {
+            if let Some(held) = held.as_deref_mut() {
+                held.take(db, table, "id = ?1", &[id])?;
+            }
+            db.prepare_cached(&format!("{change} WHERE id = ?1"))?.execute([id])?;
+        }
+        Ok(())
+    };
+    out(
+        "event_traces",
+        &doomed.blanked,
+        "UPDATE event_traces SET tool = NULL, files = NULL, outcome = NULL, agent_id = NULL",
+    )?;
+    out("pending_messages", &doomed.remarks, "UPDATE pending_messages SET heard = NULL, last_error = NULL")?;
+    out("memory_retrievals", &doomed.retrievals, "DELETE FROM memory_retrievals")?;
+    out("pending_messages", &doomed.payloads, "DELETE FROM pending_messages")?;
+    // Payloads go with their traces, so they are held first.
+    out("event_traces", &doomed.traces, "DELETE FROM event_traces")?;
+    if !doomed.revisions.is_empty() {
+        out("revisions", &doomed.revisions, "DELETE FROM revisions")?;
+    }
+    let names: BTreeSet<String> = doomed.records.keys().map(ToString::to_string).collect();
+    for name in &names {
+        if let Some(held) = held.as_deref_mut() {
+            held.take(db, "injections", "record = ?1", &[name])?;
+        }
+        // A hash of a passage without a key: its text could be guessed.
+        db.prepare_cached("DELETE FROM injections WHERE record = ?1")?.execute([name])?;
+    }
+    strike_from_log(db, &names, held)?;
+    for session in &doomed.sessions {
+        skip_transcript(db, *session)?;
+    }
+    Ok(())
+}
+
+/// Removes records from the items of injections that stay: why an item was chosen may quote it.
+fn strike_from_log(
+    db: &Connection,
+    names: &BTreeSet<String>,
+    mut held: Option<&mut Held>,
+) -> Result<(), StoreError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut changed: Vec<(i64, String)> = Vec::new();
+    let mut rows = db.prepare("SELECT id, items FROM memory_retrievals")?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let items: Vec<serde_json::Value> =
+            serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
+        let is_named = |item: &serde_json::Value| item["id"].as_str().is_some_and(|id| names.contains(id));
+        if items.iter().any(is_named) {
+            let rest: Vec<_> = items.iter().filter(|item| !is_named(item)).collect();
+            changed.push((row.get(0)?, serde_json::to_string(&rest)?));
+        }
+    }
+    for (id, items) in changed {
+        if let Some(held) = held.as_deref_mut() {
+            held.take(db, "memory_retrievals", "id = ?1", &[&id])?;
+        }
+        db.prepare_cached("UPDATE memory_retrievals SET items = ?2 WHERE id = ?1")?
+            .execute(params![id, items])?;
+    }
+    Ok(())
+}
+
+/// What the host wrote so far counts as read.
+fn skip_transcript(db: &Connection, session: i64) -> Result<(), StoreError> {
+    let sql = "SELECT transcript_path FROM sessions WHERE id = ?1";
+    let path: Option<Option<String>> = db.query_row(sql, [session], |row| row.get(0)).optional()?;
+    let length = path.flatten().and_then(|path| std::fs::metadata(path).ok()).map(|file| file.len());
+    if let Some(length) = length.and_then(|length| i64::try_from(length).ok()) {
+        db.execute(
+            "UPDATE sessions SET transcript_offset = ?2, transcript_turn = NULL WHERE id = ?1",
+            [session, length],
+        )?;
+    }
+    Ok(())
+}
+
+/// Its documents go by a trigger.
+fn mark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError> {
+    if let Some(table) = table(record.kind) {
+        let sql = format!(
+            "UPDATE {table} SET deleted_at = ?2, updated_at = ?2 WHERE id = ?1 AND deleted_at IS NULL"
+        );
+        db.prepare_cached(&sql)?.execute(params![record.number, now.0])?;
+    }
+    Ok(())
+}
+
+/// What was learned or said again meanwhile stays, and so does a newer value of a fact.
+fn unmark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError> {
+    let Some(table) = table(record.kind) else { return Ok(()) };
+    let sql = format!(
+        "UPDATE OR IGNORE {table} SET deleted_at = NULL, updated_at = ?2 WHERE id = ?1 AND deleted_at IS NOT NULL"
+    );
+    let back = db.prepare_cached(&sql)?.execute(params![record.number, now.0])?;
+    if back == 0 && record.kind == RecordKind::Fact {
+        db.execute(
+            "UPDATE facts SET deleted_at = NULL, valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1",
+            params![record.number, now.0],
+        )?;
+    }
+    Ok(())
+}
+
+fn delete_marked(db: &Connection, record: RecordId) -> Result<(), StoreError> {
+    let Some(table) = table(record.kind) else { return Ok(()) };
+    let sql = format!("DELETE FROM {table} WHERE id = ?1 AND deleted_at IS NOT NULL");
+    db.prepare_cached(&sql)?.execute([record.number])?;
+    db.prepare_cached("DELETE FROM revisions WHERE record = ?1")?.execute([record.to_string()])?;
+    Ok(())
+}
+
+fn describe(db: &Connection, id: RecordId, reason: Reason) -> Result<Option<DoomedRecord>, StoreError> {
+    const WIDEST: usize = 120;
+    let sql = match id.kind {
+        RecordKind::Observation => {
+            "SELECT r.title, p.name, r.created_at FROM observations AS r JOIN projects AS p ON p.id = r.project_id"
+        }
+        RecordKind::Summary => {
+            "SELECT r.request, p.name, r.created_at FROM session_summaries AS r JOIN projects AS p ON p.id = r.project_id"
+        }
+        RecordKind::Turn => {
+            "SELECT r.text, p.name, r.created_at FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
+             JOIN projects AS p ON p.id = s.project_id"
+        }
+        RecordKind::Fact => {
+            "SELECT concat(r.key, ': ', r.value), p.name, r.valid_from FROM facts AS r
+             LEFT JOIN projects AS p ON p.id = r.project_id"
+        }
+        RecordKind::Note => "SELECT concat(r.title, ' (', r.path, ')'), NULL, r.changed_at FROM notes AS r",
+        RecordKind::Event => return Ok(None),
+    };
+    let row = db.prepare_cached(&format!("{sql} WHERE r.id = ?1"))?.query_row([id.number], |row| {
+        Ok(DoomedRecord {
+            id,
+            kind: id.kind,
+            title: one_line(&row.get::<_, String>(0)?, WIDEST),
+            project: row.get(1)?,
+            created_at: Time(row.get(2)?),
+            reason,
+        })
+    });
+    Ok(row.optional()?)
+}

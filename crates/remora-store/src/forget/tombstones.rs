@@ -1,0 +1,192 @@
+//! Keyed hashes of what was forgotten, in the database and in the file `forgotten` beside it: a restored backup has the table
+//! as it was then.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::hash::Hasher as _;
+
+use remora_core::document::RecordKind;
+use remora_core::time::Time;
+use remora_sys::file::{self, is_absent};
+use remora_sys::lock;
+use rusqlite::{Connection, TransactionBehavior, params};
+use siphasher::sip128::{Hasher128 as _, SipHasher24};
+
+use super::{Doomed, delete_marked, find, mark, take_out};
+use crate::data_dir::DataDir;
+use crate::hex::hex;
+use crate::search::documents;
+use crate::{Store, StoreError, retention};
+
+pub(crate) type Hash = [u8; 16];
+type Key = [u8; 16];
+
+pub(super) fn key(db: &Connection) -> Result<Key, StoreError> {
+    let sql = "SELECT value FROM meta WHERE key = 'hash_key'";
+    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+fn hash(key: &Key, parts: &[&[u8]]) -> Hash {
+    let mut hash = SipHasher24::new_with_key(key);
+    for part in parts {
+        hash.write_usize(part.len());
+        hash.write(part);
+    }
+    hash.finish128().as_bytes()
+}
+
+/// Of a row of memory, by its uuid: the same row comes back with a backup.
+pub(super) fn of_record(key: &Key, kind: RecordKind, uuid: &[u8]) -> Hash {
+    hash(key, &[kind.name().as_bytes(), uuid])
+}
+
+/// Of what an observation says, by its content hash: the same turn, observed again, says the same.
+pub(crate) fn of_content(db: &Connection, content_hash: &str) -> Result<Hash, StoreError> {
+    Ok(hash(&key(db)?, &[b"content", content_hash.as_bytes()]))
+}
+
+/// Of what a fact says.
+pub(crate) fn of_statement(db: &Connection, name: &str, value: &str) -> Result<Hash, StoreError> {
+    Ok(hash(&key(db)?, &[b"statement", name.as_bytes(), value.as_bytes()]))
+}
+
+/// Of the user's note at a path: its file stays, and would be read again.
+pub(crate) fn of_note(db: &Connection, vault: &str, path: &str) -> Result<Hash, StoreError> {
+    Ok(hash(&key(db)?, &[b"note", vault.as_bytes(), path.as_bytes()]))
+}
+
+/// Whether it must not come back.
+pub(crate) fn is_forgotten(db: &Connection, hash: &Hash) -> Result<bool, StoreError> {
+    Ok(db.prepare_cached("SELECT 1 FROM tombstones WHERE hash = ?1")?.exists([hash])?)
+}
+
+/// A person says it again, so it may come back. The caller holds the lock until its transaction is committed.
+pub(crate) fn lift(db: &Connection, dir: &DataDir, hash: &Hash) -> Result<(), StoreError> {
+    if db.execute("DELETE FROM tombstones WHERE hash = ?1", [hash])? > 0 {
+        let mut known = read_file(dir)?;
+        known.remove(hash);
+        replace_file(dir, &known)?;
+    }
+    Ok(())
+}
+
+pub(super) fn put(
+    db: &Connection,
+    hashes: &BTreeSet<Hash>,
+    forgetting: Option<i64>,
+) -> Result<(), StoreError> {
+    let mut insert =
+        db.prepare_cached("INSERT OR IGNORE INTO tombstones (hash, forgetting) VALUES (?1, ?2)")?;
+    for hash in hashes {
+        insert.execute(params![hash, forgetting])?;
+    }
+    Ok(())
+}
+
+pub(super) fn all(db: &Connection) -> Result<BTreeSet<Hash>, StoreError> {
+    let mut statement = db.prepare_cached("SELECT hash FROM tombstones")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Held while the table and the file change together.
+pub(crate) fn lock(dir: &DataDir) -> Result<File, StoreError> {
+    let path = dir.schema_lock();
+    let lock = lock::open(&path).map_err(StoreError::file(&path))?;
+    lock.lock().map_err(StoreError::file(&path))?;
+    Ok(lock)
+}
+
+/// The file as the table is. The caller holds the lock.
+pub(super) fn write_file(db: &Connection, dir: &DataDir) -> Result<(), StoreError> {
+    replace_file(dir, &all(db)?)
+}
+
+/// The caller holds the lock.
+pub(super) fn remove_from_file(db: &Connection, dir: &DataDir, forgetting: i64) -> Result<(), StoreError> {
+    let sql = "SELECT hash FROM tombstones WHERE forgetting IS NOT ?1";
+    let mut statement = db.prepare(sql)?;
+    let rest = statement.query_map([forgetting], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    replace_file(dir, &rest)
+}
+
+fn replace_file(dir: &DataDir, hashes: &BTreeSet<Hash>) -> Result<(), StoreError> {
+    let path = dir.forgotten();
+    if hashes.is_empty() && !path.exists() {
+        return Ok(());
+    }
+    let lines: String = hashes.iter().map(|hash| hex(hash) + "\n").collect();
+    file::replace(&path, lines.as_bytes()).map_err(StoreError::file(path))
+}
+
+fn read_file(dir: &DataDir) -> Result<BTreeSet<Hash>, StoreError> {
+    let path = dir.forgotten();
+    let text = match fs::read_to_string(&path) {
+        Err(error) if is_absent(&error) => return Ok(BTreeSet::new()),
+        other => other.map_err(StoreError::file(path))?,
+    };
+    // A line that somebody spoiled is lost alone.
+    Ok(text.lines().filter_map(|line| from_hex(line.trim()).try_into().ok()).collect())
+}
+
+pub(super) fn from_hex(digits: &str) -> Vec<u8> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
+    pairs.map_while(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+}
+
+impl Store {
+    /// Forgets again what a restored backup brought back. Cheap while table and file agree.
+    pub(crate) fn keep_forgotten(&mut self) -> Result<(), StoreError> {
+        let lines = match fs::metadata(self.dir().forgotten()) {
+            Err(error) if is_absent(&error) => 0,
+            other => other.map_err(StoreError::file(self.dir().forgotten()))?.len() / 33,
+        };
+        let rows: i64 = self.db.query_row("SELECT count(*) FROM tombstones", [], |row| row.get(0))?;
+        if i64::try_from(lines) == Ok(rows) {
+            return Ok(());
+        }
+        let lock = lock(self.dir())?;
+        let (file, table) = (read_file(self.dir())?, all(&self.db)?);
+        let missing: BTreeSet<Hash> = file.difference(&table).copied().collect();
+        if !missing.is_empty() {
+            self.forget_again(&missing)?;
+        }
+        write_file(&self.db, self.dir())?;
+        drop(lock);
+        Ok(())
+    }
+
+    fn forget_again(&mut self, missing: &BTreeSet<Hash>) -> Result<(), StoreError> {
+        let now = Time::now();
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        put(&transaction, missing, None)?;
+        let doomed = find::by_tombstones(&transaction, missing)?;
+        if !doomed.is_empty() {
+            remove(&transaction, &doomed, now)?;
+            // Its bytes are still in free pages.
+            transaction.execute(
+                "INSERT INTO forgettings (records, held, created_at, purge_at, purged_at)
+                 VALUES ('[]', '', ?1, ?1, ?1)",
+                [now.0],
+            )?;
+            let detail = format!("{} records, after a restore", doomed.records.len());
+            retention::audit(&transaction, "forget again", &detail)?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+/// Deletes everything at once.
+pub(super) fn remove(db: &Connection, doomed: &Doomed, now: Time) -> Result<(), StoreError> {
+    let sessions = find::sessions(db, doomed)?;
+    take_out(db, doomed, None)?;
+    for record in doomed.records.keys() {
+        mark(db, *record, now)?;
+        delete_marked(db, *record)?;
+    }
+    for session in sessions {
+        documents::refresh_surroundings(db, session)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use remora_app::Whose;
+use remora_app::facts::{self, Entry, Set, SetRequest};
+use remora_core::fact::FactKind;
+use remora_core::time::Time;
+use remora_store::{FactRow, SavedBy, Store};
+
+use super::{context_files, save};
+use crate::app::{self, App};
+use crate::error::Result;
+use crate::output::{self, DIM, YELLOW, brief, local, paint, say, talk};
+
+/// What holds here: list, set, confirm or end facts, and see what was said before.
+///
+/// A fact is a key with one value, such as `package manager: pnpm`. Agents learn facts from what you
+/// and they say. What you set here outranks that: a statement that contradicts it is kept as a
+/// conflict and changes nothing, until you `set` another value or `confirm` yours.
+///
+///   remora facts                              those of this project, and those that hold everywhere
+///   remora facts set "package manager" pnpm
+///   remora facts --global set editor helix    holds in every project
+///   remora facts history "package manager"    who said what, when and where
+///   remora facts confirm "package manager"    it is right; conflicts are settled
+///   remora facts rm "package manager"         it no longer holds
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Facts {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Facts that hold in every project.
+    #[arg(long, global = true, conflicts_with = "project")]
+    global: bool,
+    /// Of this project: its name, id, or a directory; without it, the one you are in.
+    #[arg(long, short, global = true)]
+    project: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// The facts that hold.
+    List,
+    /// Set the value of a key.
+    Set {
+        key: String,
+        #[arg(required = true)]
+        value: Vec<String>,
+        /// What it is: preferences and conventions are injected as your own words.
+        #[arg(long, default_value = "fact", value_parser = kind())]
+        kind: FactKind,
+        /// For scripts: replace what another program said.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// End a fact; its history stays (`remora forget f5` deletes it).
+    Rm { key: String },
+    /// Everything that was said of a key, latest first.
+    History { key: String },
+    /// Say that what holds is right.
+    Confirm { key: String },
+}
+
+fn kind() -> impl TypedValueParser<Value = FactKind> {
+    PossibleValuesParser::new(FactKind::ALL.map(FactKind::name)).map(FactKind::from)
+}
+
+pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
+    let mut store = app.open()?;
+    let whose = app::whose(arguments.project.as_deref(), arguments.global)?;
+    let now = Time::now();
+    match arguments.action.as_ref().unwrap_or(&Action::List) {
+        Action::List => list(app, &facts::list(&store, &whose)?),
+        Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
+        Action::Set { key, value, kind, replace } => {
+            let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
+            let (key, value) = (key.clone(), value.join(" "));
+            let request = SetRequest { whose: whose.clone(), key, value, kind: *kind, by, replace: *replace };
+            let set = facts::set(&mut store, &request, now)?;
+            follow(&mut store, &whose);
+            if app.json {
+                return output::json(&set);
+            }
+            print_set(&set);
+            Ok(())
+        }
+        Action::Rm { key } => {
+            let row = facts::remove(&mut store, &whose, key, now)?;
+            follow(&mut store, &whose);
+            changed(app, &row, "No longer holds")
+        }
+        Action::Confirm { key } => {
+            let entry = facts::confirm(&mut store, &whose, key, now)?;
+            changed(app, &entry.row, "Confirmed")
+        }
+    }
+}
+
+fn follow(store: &mut Store, whose: &Whose) {
+    let only = remora_app::project(store, whose).ok();
+    context_files::follow(store, only);
+}
+
+fn list(app: &App, entries: &[Entry]) -> Result<()> {
+    if app.json {
+        return output::json(&entries);
+    }
+    for entry in entries {
+        let place = if entry.row.project_id.is_some() { "" } else { " (everywhere)" };
+        say(&format!("{:>5}  {}{place}", format!("f{}", entry.row.id), stated(&entry.row)));
+        say(&format!("       {}", paint(DIM, &said(&entry.row, entry.session.as_deref()))));
+        for other in &entry.conflicts {
+            let who = format!("conflict: {} said `{}`", other.fact.source, brief(&other.fact.value, 80));
+            say(&format!("       {}", paint(YELLOW, &who)));
+        }
+    }
+    if entries.is_empty() {
+        talk("No facts yet. Set one: `remora facts set KEY VALUE`");
+    }
+    if let Some(entry) = entries.iter().find(|entry| !entry.conflicts.is_empty()) {
+        let key = &entry.row.fact.key;
+        talk(&format!(
+            "To settle a conflict: `remora facts confirm \"{key}\"`, or `remora facts set \"{key}\" VALUE`"
+        ));
+    }
+    Ok(())
+}
+
+fn history(app: &App, entries: &[Entry]) -> Result<()> {
+    if app.json {
+        return output::json(&entries);
+    }
+    for Entry { row, session, .. } in entries {
+        let until = match row.valid_to {
+            None => "holds".to_owned(),
+            Some(end) if end == row.valid_from => "never held".to_owned(),
+            Some(end) => format!("until {}", local(end)),
+        };
+        say(&format!("{:>5}  {}, {until}", format!("f{}", row.id), stated(row)));
+        say(&format!("       {}", paint(DIM, &said(row, session.as_deref()))));
+    }
+    Ok(())
+}
+
+fn print_set(set: &Set) {
+    say(&format!("f{}  {}", set.fact.row.id, stated(&set.fact.row)));
+    if let Some(before) = &set.before {
+        talk(&format!(
+            "Before: `{}`, said by {}. The history has it: `remora facts history \"{}\"`",
+            brief(&before.fact.value, 80),
+            before.fact.source,
+            before.fact.key
+        ));
+    }
+}
+
+fn changed(app: &App, row: &FactRow, what: &str) -> Result<()> {
+    if app.json {
+        return output::json(row);
+    }
+    say(&format!("{what}: {}", stated(row)));
+    Ok(())
+}
+
+fn stated(row: &FactRow) -> String {
+    format!("{}: {}", row.fact.key, brief(&row.fact.value, 120))
+}
+
+/// Who said it, where and when.
+fn said(row: &FactRow, session: Option<&str>) -> String {
+    let place = match (session, row.prompt_number) {
+        (Some(session), Some(turn)) => format!(" in session {}, turn {turn}", brief(session, 12)),
+        (Some(session), None) => format!(" in session {}", brief(session, 12)),
+        (None, _) => String::new(),
+    };
+    format!("{} by {}{place}, {}", row.fact.kind.name(), row.fact.source, local(row.valid_from))
+}

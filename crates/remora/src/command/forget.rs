@@ -1,0 +1,249 @@
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
+use remora_core::document::RecordId;
+use remora_core::time::Time;
+use remora_store::Store;
+use remora_store::forget::{Erased, Forgetting, Reason};
+use serde_json::json;
+
+use super::{context_files, hook};
+use crate::app::{self, App};
+use crate::ask;
+use crate::error::{CliError, Result};
+use crate::output::{self, BOLD, DIM, say, talk};
+
+/// Forget records, for good: by id, topic, file, session or date.
+///
+/// Shows what would go and asks first. What is forgotten is found and injected no more. For
+/// `forget.undo_minutes` (10) it can be brought back. Then it is deleted: records, search index,
+/// vectors, queued events, logs, and the same in backups and databases that were set aside.
+/// Replayed events and restored backups do not bring it back.
+///
+///   remora forget 12 s4               these records
+///   remora forget the blue harbour    whatever says so, and what is much like it
+///   remora forget --file src/auth.rs  what was learned about a file
+///   remora forget --session 3a36f8d1  a whole session
+///   remora forget --from yesterday    what was learned since then
+///   remora forget --everything        all of this project
+///   remora forget undo                bring the latest back
+#[derive(Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Forget {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Ids as search prints them, or a topic: words that have to stand so in a record.
+    #[arg(value_name = "ID|TOPIC")]
+    what: Vec<String>,
+    /// A topic, even if it looks like an id.
+    #[arg(long, conflicts_with = "what")]
+    topic: Option<String>,
+    /// Similar records go with a topic if they score at least this, from 0 to 1; 2 is none.
+    #[arg(long, value_name = "SCORE", default_value_t = THRESHOLD)]
+    similar: f64,
+    /// Only about this file.
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+    /// Only of this session, by the beginning of its id.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only since this date.
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Only until this date.
+    #[arg(long = "to", value_name = "DATE")]
+    until: Option<String>,
+    /// Of this project: its name, id, or a directory; without it, the one you are in.
+    #[arg(long, short)]
+    project: Option<String>,
+    /// Of all projects.
+    #[arg(long, conflicts_with = "project")]
+    all: bool,
+    /// Everything of the project.
+    #[arg(long, conflicts_with_all = ["what", "topic", "file", "session", "from", "until", "all"])]
+    everything: bool,
+    /// Show what would go, and stop.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    /// Delete at once, also what was forgotten before and could still be undone.
+    #[arg(long)]
+    now: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Bring back what was forgotten: the latest, or the one with this number.
+    Undo { id: Option<i64> },
+    /// What is forgotten and can still be brought back.
+    List,
+}
+
+pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
+    let mut store = app.open()?;
+    match &arguments.action {
+        Some(Action::Undo { id }) => undo(app, &mut store, *id),
+        Some(Action::List) => list(app, &store),
+        None => forget(app, &mut store, arguments),
+    }
+}
+
+fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
+    let request = request(arguments)?;
+    let similar = match forget::similar(&request) {
+        Some(search) => Some(ask::search(app, store, search)?),
+        None => None,
+    };
+    let plan = forget::plan(store, &request, similar.as_ref(), Time::now())?;
+    if let Some(unknown) = plan.unknown.first() {
+        return Err(CliError::not_found(format!("nothing is known as `{unknown}`"))
+            .hint("ids are in `remora search`, `remora sessions` and `remora queue`"));
+    }
+    if plan.is_empty() {
+        return Err(CliError::not_found("nothing was found that could be forgotten")
+            .hint("look in every project: `remora forget --all TOPIC`"));
+    }
+    if !app.json {
+        print_plan(&plan);
+    }
+    if arguments.dry_run {
+        return if app.json { output::json(&json!({ "dry_run": true, "plan": plan })) } else { Ok(()) };
+    }
+    if !arguments.yes && !is_confirmed()? {
+        return Err(CliError::usage("nothing was forgotten").hint("to forget without a question: `--yes`"));
+    }
+    let settings = app::settings(&app.dir).0;
+    let undo = if arguments.now { Duration::ZERO } else { settings.forget.undo() };
+    let forgotten = forget::forget(store, &plan, undo, Time::now())?;
+    context_files::follow(store, None);
+    let erased = if undo.is_zero() { forget::finish(store, Time::now())? } else { None };
+    let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    if app.json {
+        return output::json(
+            &json!({ "dry_run": false, "plan": plan, "forgotten": forgotten, "erased": erased }),
+        );
+    }
+    print_forgotten(&forgotten, erased.as_ref());
+    Ok(())
+}
+
+fn request(arguments: &Forget) -> Result<ForgetRequest> {
+    let Forget { what, topic, file, session, from, until, .. } = arguments;
+    let is_id = |word: &String| word.trim_start_matches('#').parse::<RecordId>().is_ok();
+    if !what.is_empty() && what.iter().all(is_id) {
+        return Ok(ForgetRequest::Ids(what.clone()));
+    }
+    let words = (!what.is_empty()).then(|| what.join(" "));
+    Ok(ForgetRequest::Matching(Matching {
+        topic: topic.clone().or(words),
+        threshold: arguments.similar,
+        file: file.clone(),
+        session: session.clone(),
+        from: from.clone(),
+        until: until.clone(),
+        everything: arguments.everything,
+        ..Matching::new(app::whose(arguments.project.as_deref(), arguments.all)?)
+    }))
+}
+
+fn print_plan(plan: &Plan) {
+    talk(&output::paint(BOLD, "To be forgotten:"));
+    for record in &plan.records {
+        let why = match (record.reason, record.score) {
+            (Reason::Similar, Some(score)) => format!(" (similar, {score:.2})"),
+            (Reason::Version, _) => " (earlier version)".to_owned(),
+            _ => String::new(),
+        };
+        let id = format!("{:>6}", record.id.to_string());
+        let kind = record.kind.name();
+        say(&format!("{id}  {kind:<11}  {}{}", output::brief(&record.title, 80), output::paint(DIM, &why)));
+    }
+    let counted =
+        [(plan.events, "queued event"), (plan.traces, "trace"), (plan.log_entries, "injection log line")];
+    for (number, noun) in counted.into_iter().filter(|(number, _)| *number > 0) {
+        say(&format!("        {}", count(number, noun)));
+    }
+    for path in &plan.files {
+        say(&format!("        what {} has of it", path.display()));
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    output::count(i64::try_from(number).unwrap_or(i64::MAX), noun)
+}
+
+/// Asks at a terminal. Elsewhere nobody can say yes.
+fn is_confirmed() -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    let mut terminal = io::stderr();
+    write!(terminal, "Forget this? [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn print_forgotten(forgotten: &Forgotten, erased: Option<&Erased>) {
+    let Forgotten { id, records, events, .. } = forgotten;
+    let queued = if *events > 0 { format!(" and {}", count(*events, "queued event")) } else { String::new() };
+    say(&format!("Forgot {}{queued}.", count(*records, "record")));
+    match (forgotten.undo_until, erased) {
+        (Some(until), _) => {
+            let until = output::format_local(until, "%H:%M");
+            talk(&format!("Until {until} it can be brought back: `remora forget undo {id}`"));
+        }
+        (None, Some(erased)) => print_erased(erased),
+        (None, None) => {}
+    }
+}
+
+fn print_erased(erased: &Erased) {
+    let Erased { rewritten, removed, left } = erased;
+    say("Nothing of it is left in the database or its logs.");
+    if !rewritten.is_empty() {
+        say(&format!(
+            "Rewrote {}.",
+            count(rewritten.len(), "copy of the database")
+                .replace("copy of the databases", "copies of the database")
+        ));
+    }
+    for path in removed {
+        talk(&format!("warning: {} could not be rewritten, so it was deleted", path.display()));
+    }
+    for path in left {
+        talk(&format!("warning: the topic is still in {}, which Remora does not change", path.display()));
+    }
+}
+
+fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
+    let Forgetting { id, records, .. } = forget::undo(store, id, Time::now())?;
+    context_files::follow(store, None);
+    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+    if app.json {
+        return output::json(&json!({ "id": id, "records": records }));
+    }
+    say(&format!("Brought back {}.", count(records.len(), "record")));
+    Ok(())
+}
+
+fn list(app: &App, store: &Store) -> Result<()> {
+    let waiting = forget::waiting(store, Time::now())?;
+    if app.json {
+        return output::json(&waiting);
+    }
+    for Forgetting { id, records, purge_at, .. } in &waiting {
+        let until = output::local(*purge_at);
+        say(&format!("{id:>4}  {}, until {until}", count(records.len(), "record")));
+    }
+    if waiting.is_empty() {
+        talk("Nothing that was forgotten can still be brought back.");
+    }
+    Ok(())
+}

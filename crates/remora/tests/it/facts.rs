@@ -1,0 +1,143 @@
+//! What holds, who said it, and what contradicts it.
+
+use serde_json::{Value, json};
+
+use crate::client::{self, Answer};
+use crate::daemon::Background;
+use crate::support::World;
+
+/// As a person types it: at a terminal, which `script` provides.
+pub(crate) fn typed(world: &World, arguments: &[&str]) -> String {
+    let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!("{} {}", env!("CARGO_BIN_EXE_remora"), quoted.join(" "));
+    let own = world.command(&[]);
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(world.project());
+    for (name, value) in own.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).replace('\r', "")
+}
+
+fn say(world: &World, number: usize, text: &str) {
+    let id = format!("p{number}");
+    world.hook(&world.prompt(&id, text));
+    world
+        .hook(&world.message("Stop", &json!({"prompt_id": id, "last_assistant_message": "I will do that."})));
+    world.text(&["queue", "drain"]);
+}
+
+fn fact(world: &World, key: &str) -> Value {
+    let all = world.json(&["facts"]);
+    let found = all.as_array().unwrap().iter().find(|fact| fact["key"] == key);
+    found.unwrap_or_else(|| panic!("{key} in {all}")).clone()
+}
+
+#[test]
+fn what_a_person_sets_outranks_what_was_extracted_and_conflicts_are_shown() {
+    let world = World::new();
+    say(&world, 1, "From now on always use tabs for indentation in this project.");
+    let learned = world.json(&["facts"]);
+    let key = learned[0]["key"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (&learned[0]["source"], &learned[0]["session"]),
+        (&json!("user"), &json!("session-one")),
+        "{learned}"
+    );
+    assert_eq!(learned[0]["prompt_number"], 1);
+
+    let shown = typed(&world, &["facts", "set", &key, "Two spaces, everywhere.", "--kind", "convention"]);
+    assert!(shown.contains("Before:") && shown.contains("said by user"), "{shown}");
+    assert_eq!(fact(&world, &key)["value"], "Two spaces, everywhere.");
+    say(&world, 2, "From now on always use tabs for indentation in this project.");
+    let held = fact(&world, &key);
+    assert_eq!((&held["value"], &held["session"]), (&json!("Two spaces, everywhere."), &Value::Null));
+    assert_eq!(held["conflicts"].as_array().unwrap().len(), 1, "{held}");
+    let listed = world.text(&["facts"]);
+    assert!(listed.contains("conflict: user said"), "{listed}");
+
+    typed(&world, &["facts", "confirm", &key]);
+    assert!(fact(&world, &key)["conflicts"].is_null());
+    say(&world, 3, "From now on always use tabs for indentation in this project.");
+    assert!(fact(&world, &key)["conflicts"].is_null(), "it was settled");
+    let history = world.json(&["facts", "history", &key]);
+    assert_eq!(history.as_array().unwrap().len(), 3, "{history}");
+    assert_eq!(history[0]["value"], "Two spaces, everywhere.");
+
+    typed(&world, &["facts", "rm", &key]);
+    assert_eq!(world.json(&["facts"]), json!([]));
+    assert_eq!(world.remora(&["facts", "rm", &key]).status.code(), Some(1));
+}
+
+#[test]
+fn a_program_replaces_no_person_and_nobody_in_silence() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    world.text(&["facts", "set", "port", "8080"]);
+    assert_eq!(fact(&world, "port")["source"], "agent");
+    let refused = world.remora(&["facts", "set", "port", "9090"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    world.text(&["facts", "set", "port", "9090", "--replace"]);
+    typed(&world, &["facts", "set", "port", "7070"]);
+    let refused = world.remora(&["facts", "set", "port", "9090", "--replace"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(
+        (&fact(&world, "port")["value"], &fact(&world, "port")["source"]),
+        (&json!("7070"), &json!("user"))
+    );
+    world.text(&["facts", "--global", "set", "editor", "helix"]);
+    assert_eq!(world.json(&["facts", "--global"]).as_array().unwrap().len(), 1);
+    assert_eq!(world.json(&["facts"]).as_array().unwrap().len(), 2);
+    // Found as everything that was learned, and forgotten like it.
+    assert_eq!(world.json(&["search", "port 7070"])["hits"][0]["kind"], "fact");
+    world.text(&["facts", "set", "key <private>hidden</private>", "of <private>hidden</private> worth"]);
+    assert!(!world.json(&["facts"]).to_string().contains("hidden"));
+    assert_eq!(world.remora(&["facts", "set", "x", "<private>all</private>"]).status.code(), Some(2));
+}
+
+#[test]
+fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
+    let background = Background::new();
+    let world = &background.world;
+    world.hook(&world.tool("t1"));
+    typed(world, &["facts", "set", "owner", "Ada"]);
+    let client = client::start(&background);
+    let send = |method: &str, path: &str, body: &Value| -> Answer {
+        let body = body.to_string();
+        let head = format!(
+            "{}Content-Type: application/json\r\nContent-Length: {}\r\n",
+            client.friendly(),
+            body.len()
+        );
+        client.send(method, path, &head, body.as_bytes())
+    };
+    let post = |body: &Value| send("POST", "/api/memory/facts", body);
+    let project = "project";
+    assert_eq!(post(&json!({"key": "package manager", "value": "pnpm", "project": project})).status, 200);
+    let conflict = post(&json!({"key": "package manager", "value": "yarn", "project": project}));
+    assert_eq!(conflict.status, 409, "{conflict:?}");
+    let path = "/api/memory/facts/package%20manager";
+    let changed = send("PATCH", path, &json!({"value": "yarn", "project": project}));
+    assert_eq!((changed.status, &changed.json()["value"]), (200, &json!("yarn")));
+    assert_eq!(send("PATCH", path, &json!({"confirm": true, "project": project})).status, 200);
+    assert_eq!(
+        send("PATCH", "/api/memory/facts/none", &json!({"value": "x", "project": project})).status,
+        404
+    );
+    assert_eq!(
+        send("PATCH", "/api/memory/facts/owner", &json!({"value": "Eve", "project": project})).status,
+        409
+    );
+    let list = client.list("/api/memory/facts?project=project");
+    assert_eq!(list["facts"].as_array().unwrap().len(), 2, "{list}");
+    assert_eq!(client.list("/api/memory/facts")["facts"], json!([]), "none holds everywhere");
+    let history = client.list("/api/memory/facts?project=project&key=package%20manager");
+    assert_eq!(history["facts"].as_array().unwrap().len(), 2, "{history}");
+    let ended = send("DELETE", &format!("{path}?project=project"), &json!({}));
+    assert_eq!(ended.status, 200, "{ended:?}");
+    assert_eq!(send("DELETE", &format!("{path}?project=project"), &json!({})).status, 404);
+}

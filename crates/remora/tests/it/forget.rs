@@ -1,0 +1,426 @@
+//! What is forgotten is found nowhere, and does not come back.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::client;
+use crate::daemon::{Background, turn};
+use crate::support::{World, contains};
+
+/// Files below the data directory and the project that have the text, in any case.
+fn files_with(world: &World, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![world.data(), world.project()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(bytes) = fs::read(&path)
+                && contains(&bytes.to_ascii_lowercase(), &text.to_lowercase())
+            {
+                found.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found
+}
+
+fn is_named(paths: &[String], part: &str) -> bool {
+    paths.iter().any(|path| path.contains(part))
+}
+
+/// A message of one turn of a session.
+fn message(world: &World, session: &str, turn: usize, event: &str, more: &Value) -> Value {
+    let mut message = world.message(event, more);
+    message["session_id"] = json!(session);
+    message["prompt_id"] = json!(format!("{session}-{turn}"));
+    message
+}
+
+/// A session whose turns have the phrases in every place a hook can bring them to.
+fn story(world: &World, phrases: &[String]) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for (number, five) in phrases.chunks(5).enumerate() {
+        let session = format!("story-{}", number / 3);
+        let mut push = |event: &str, more: &Value| {
+            messages.push(message(world, &session, number, event, more));
+        };
+        push(
+            "UserPromptSubmit",
+            &json!({"prompt": format!("Why does the {} fail when it rains over the bridge?", five[0])}),
+        );
+        push(
+            "PostToolUseFailure",
+            &json!({"tool_name": "Bash", "tool_use_id": format!("run-{number}"),
+                "tool_input": {"command": format!("make \"{}\"", five[1])},
+                "error": format!("Exit code 2\nundefined reference to {}", five[1])}),
+        );
+        push(
+            "PostToolUse",
+            &json!({"tool_name": "Edit", "tool_use_id": format!("edit-{number}"),
+                "tool_input": {"file_path": format!("/p/src/{}/lib.rs", five[2]), "old_string": "a", "new_string": five[2]},
+                "tool_response": {"filePath": format!("/p/src/{}/lib.rs", five[2]), "structuredPatch": []}}),
+        );
+        push(
+            "Stop",
+            &json!({"last_assistant_message": format!(
+                "The cause was the {}: it was read before it was written. I decided to lock it first.\nNext: tell {} about it.",
+                five[3], five[3])}),
+        );
+        push(
+            "UserPromptSubmit",
+            &json!({"prompt_id": format!("{session}-{number}-rule"),
+                "prompt": format!("From now on always use {} for the tests in this project.", five[4])}),
+        );
+        push(
+            "Stop",
+            &json!({"prompt_id": format!("{session}-{number}-rule"),
+            "last_assistant_message": "Noted: the tests will use that from now on."}),
+        );
+    }
+    messages
+}
+
+#[test]
+fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
+    let world = World::new();
+    let phrases: Vec<String> = (0..50).map(|number| format!("Zorbal{number:02} quendrith")).collect();
+    let (told, rest) = phrases.split_at(40);
+    let mut messages = story(&world, told);
+    for message in &messages {
+        world.hook(message);
+    }
+    world.text(&["queue", "drain", "--all"]);
+    for phrase in &rest[..5] {
+        world.text(&["save", &format!("Remember that the {phrase} must stay closed."), "--title", phrase]);
+    }
+    world.text(&["context-files", "enable", "--claude-md"]);
+    // Asked again: what is injected is logged.
+    let asked = message(
+        &world,
+        "later",
+        1,
+        "UserPromptSubmit",
+        &json!({"prompt": format!("What about the {}?", told[3])}),
+    );
+    world.hook(&asked);
+    messages.push(asked);
+    world.text(&["backup"]);
+    // A database that was set aside.
+    world.text(&["restore"]);
+    // In the queue only, one of them in a failed state.
+    for (number, phrase) in rest[5..].iter().enumerate() {
+        let queued = message(
+            &world,
+            "queue",
+            1,
+            "PostToolUse",
+            &json!({"tool_name": "Bash",
+            "tool_use_id": format!("q-{number}"), "tool_input": {"command": "cat notes"},
+            "tool_response": {"stdout": format!("it says \"{phrase}\"\n"), "stderr": "", "interrupted": false}}),
+        );
+        world.hook(&queued);
+        messages.push(queued);
+    }
+    for phrase in &phrases {
+        let files = files_with(&world, phrase);
+        assert!(!files.is_empty(), "{phrase} was never stored");
+    }
+    let places: Vec<String> = phrases.iter().flat_map(|phrase| files_with(&world, phrase)).collect();
+    for part in ["remora.db", "backups/", "remora.db.damaged-", "CLAUDE.md"] {
+        assert!(is_named(&places, part), "{part}: {places:?}");
+    }
+    for phrase in &phrases {
+        let arguments = ["forget", "--all", "--topic", phrase, "--similar", "2", "--yes", "--now", "--json"];
+        let output = world.remora(&arguments);
+        if output.status.code() == Some(1) {
+            // It went with a turn that had another phrase, too.
+            assert_eq!(files_with(&world, phrase), [""; 0], "{phrase}");
+            continue;
+        }
+        let forgotten: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        assert_eq!(forgotten["erased"]["left"], json!([]), "{phrase}");
+        assert_eq!(forgotten["erased"]["removed"], json!([]), "{phrase}");
+    }
+    let found = |phrase: &str| {
+        let word = phrase.split(' ').next().unwrap();
+        [files_with(&world, phrase), files_with(&world, word)].concat()
+    };
+    for phrase in &phrases {
+        assert_eq!(found(phrase), [""; 0], "{phrase}");
+    }
+    let before = world.json(&["status"])["counts"].clone();
+    for message in &messages {
+        world.hook(message);
+    }
+    world.text(&["queue", "drain", "--all"]);
+    for phrase in &phrases {
+        assert_eq!(found(phrase), [""; 0], "{phrase} came back");
+    }
+    assert_eq!(world.json(&["status"])["counts"]["observations"], before["observations"]);
+    assert!(world.text(&["verify"]).contains("sound"));
+    for backup in world.json(&["backup", "list"]).as_array().unwrap() {
+        assert!(world.text(&["verify", backup["path"].as_str().unwrap()]).contains("sound"));
+    }
+    let audit: String = rusqlite::Connection::open(world.data().join("remora.db"))
+        .unwrap()
+        .query_row(
+            "SELECT detail FROM audit_log WHERE action = 'forget' ORDER BY id DESC LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert!(audit.contains("by topic"), "{audit}");
+}
+
+/// What is found by words in all projects, if anything is.
+fn search(world: &World, query: &str) -> Value {
+    let output = world.remora(&["search", query, "--all", "--mode", "text", "--json"]);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// What a person can see of memory, without times and without what a reader counts by looking.
+fn visible(world: &World) -> Vec<Value> {
+    let hits = |query: &str| {
+        let found = search(world, query);
+        let hits = found["hits"].as_array().unwrap().iter();
+        // Records that fit equally well come in the order of their documents, which are new.
+        let mut hits: Vec<String> = hits.map(|hit| format!("{} {}", hit["id"], hit["title"])).collect();
+        hits.sort();
+        json!(hits)
+    };
+    let status = world.json(&["status"]);
+    vec![
+        status["counts"].clone(),
+        hits("wrong index"),
+        hits("fix bug 2"),
+        hits("one"),
+        world.json(&["queue"])["events"].clone(),
+        world.json(&["retrievals"]),
+    ]
+}
+
+#[test]
+fn undo_brings_everything_back_search_included() {
+    let world = World::new();
+    for number in 1..=4 {
+        turn(&world, "one", number, |message| world.hook(message));
+    }
+    world.text(&["queue", "drain"]);
+    turn(&world, "two", 2, |message| world.hook(message));
+    let before = visible(&world);
+    assert!(before[1].as_array().unwrap().len() > 2, "{before:?}");
+    for what in [
+        &["--topic", "bug 2"][..],
+        &["--session", "one"],
+        &["--everything"],
+        &["1", "t2", "s1"],
+        &["--file", "a.rs"],
+    ] {
+        let plan = world.json(&[&["forget", "--dry-run"], what].concat());
+        assert_eq!(visible(&world), before, "a dry run changes nothing");
+        assert!(!plan["plan"]["records"].as_array().unwrap().is_empty(), "{what:?}: {plan}");
+        let forgotten = world.json(&[&["forget", "--yes"], what].concat());
+        assert_eq!(forgotten["plan"]["records"], plan["plan"]["records"]);
+        assert_ne!(visible(&world), before, "{what:?}");
+        for record in plan["plan"]["records"].as_array().unwrap() {
+            let found = search(&world, "bug").to_string();
+            let id = format!("\"id\":{}", record["id"]);
+            assert!(!found.contains(&id), "{what:?}: {id} in {found}");
+        }
+        assert_eq!(world.json(&["forget", "list"]).as_array().unwrap().len(), 1);
+        world.text(&["forget", "undo"]);
+        assert_eq!(visible(&world), before, "{what:?}");
+        assert!(world.text(&["verify"]).contains("sound"));
+        assert_eq!(world.remora(&["forget", "undo"]).status.code(), Some(1), "once");
+    }
+}
+
+#[test]
+fn what_was_forgotten_in_time_is_purged_by_the_next_command() {
+    let world = World::new();
+    for number in 1..=3 {
+        turn(&world, "one", number, |message| world.hook(message));
+    }
+    world.text(&["queue", "drain"]);
+    world.text(&["forget", "--all", "bug 2", "--similar", "2", "--yes"]);
+    assert!(!files_with(&world, "bug 2").is_empty(), "it can still be undone");
+    let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    assert_eq!(database.execute("UPDATE forgettings SET purge_at = 1", []).unwrap(), 1);
+    drop(database);
+    assert_eq!(world.remora(&["forget", "undo"]).status.code(), Some(1), "too late");
+    world.text(&["status"]);
+    assert_eq!(files_with(&world, "bug 2"), [""; 0]);
+    assert_eq!(world.count("observations"), 2);
+}
+
+#[test]
+fn a_backup_kept_elsewhere_does_not_bring_it_back() {
+    let world = World::new();
+    for number in 1..=3 {
+        turn(&world, "one", number, |message| world.hook(message));
+    }
+    // Not observed when the backup is made.
+    let copy = world.path("copy.db");
+    world.text(&["backup", "--to", copy.to_str().unwrap()]);
+    world.text(&["queue", "drain"]);
+    let id = world.json(&["search", "bug 3", "--kind", "observation"])["hits"][0]["id"].clone();
+    world.text(&["forget", "bug 2", "--yes", "--now", "--all"]);
+    world.text(&["forget", id.as_str().unwrap(), "--yes", "--now"]);
+    world.text(&["restore", copy.to_str().unwrap()]);
+    world.text(&["queue", "drain", "--all"]);
+    let shown = world.json(&["search", "bug", "--all"]).to_string();
+    assert!(shown.contains("bug 1") && !shown.contains("ug 2 of one"), "{shown}");
+    let observations: Vec<String> = world.json(&["search", "bug", "--all", "--kind", "observation"])["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["title"].to_string())
+        .collect();
+    assert!(!observations.iter().any(|title| title.contains("ug 3")), "{observations:?}");
+    world.text(&["status"]);
+    assert_eq!(files_with(&world, "ug 2 of one"), [""; 0]);
+}
+
+#[test]
+fn neighbours_and_other_projects_keep_what_is_theirs() {
+    let world = World::new();
+    for number in 1..=3 {
+        turn(&world, "one", number, |message| world.hook(message));
+    }
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    turn(&world, "two", 2, |message| {
+        let mut message = message.clone();
+        message["cwd"] = json!(elsewhere);
+        world.hook(&message);
+    });
+    world.text(&["queue", "drain"]);
+    let counts = |world: &World| world.json(&["status"])["counts"].clone();
+    let before = counts(&world);
+    world.text(&["forget", "bug 2", "--similar", "2", "--yes", "--now"]);
+    let after = counts(&world);
+    assert_eq!(after["observations"], before["observations"].as_i64().unwrap() - 1);
+    let found = world.json(&["search", "bug 2", "--all", "--mode", "text"]).to_string();
+    assert!(found.contains("Bug 2 of two") && !found.contains("ug 2 of one"), "{found}");
+    let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    let sql = "SELECT count(*) FROM documents WHERE concat(title, body, prompt, before, after) LIKE '%ug 2 of one%'";
+    let left: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0, "no neighbour tells it");
+    assert_eq!(files_with(&world, "ug 2 of one"), [""; 0]);
+}
+
+#[test]
+fn nothing_goes_without_a_plan_and_a_yes() {
+    let world = World::new();
+    turn(&world, "one", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    let unasked = world.remora(&["forget", "bug 1"]);
+    assert_eq!(unasked.status.code(), Some(2));
+    assert!(contains(&unasked.stdout, "bug 1 of one"), "{unasked:?}");
+    assert!(contains(&unasked.stderr, "`--yes`"), "{unasked:?}");
+    for (arguments, code) in [
+        (&["forget", "--yes"][..], 2),
+        (&["forget", "xy", "--yes"], 2),
+        (&["forget", "77", "--yes"], 1),
+        (&["forget", "--all", "no such words", "--yes"], 1),
+        (&["forget", "--all", "--everything", "--yes"], 2),
+        (&["forget", "--from", "nonsense", "--yes"], 2),
+    ] {
+        let refused = world.remora(arguments);
+        assert_eq!(refused.status.code(), Some(code), "{arguments:?}: {refused:?}");
+        assert!(contains(&refused.stderr, "error:"), "{refused:?}");
+    }
+    assert_eq!(world.count("observations"), 1);
+}
+
+#[test]
+fn an_agent_cannot_save_again_what_was_forgotten() {
+    let world = World::new();
+    let text = "The harbour gate opens at dawn only.";
+    let id = world.text(&["save", text]);
+    world.text(&["forget", id.trim(), "--yes", "--now"]);
+    let again = world.remora(&["save", text]);
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    assert_eq!(files_with(&world, "harbour gate"), [""; 0]);
+}
+
+#[test]
+fn a_note_is_read_no_more_and_its_file_stays() {
+    let world = World::new();
+    let vault = world.path("vault");
+    fs::create_dir(&vault).unwrap();
+    fs::write(vault.join("plan.md"), "# Plan\n\nThe quendrith opens in May.\n").unwrap();
+    fs::write(vault.join("other.md"), "# Other\n\nNothing of interest.\n").unwrap();
+    world.text(&["config", "set", "memory.obsidian_vault", vault.to_str().unwrap()]);
+    world.text(&["notes", "sync"]);
+    assert!(!files_with(&world, "quendrith").is_empty());
+    world.text(&["forget", "quendrith", "--all", "--yes", "--now", "--similar", "2"]);
+    assert_eq!(files_with(&world, "quendrith"), [""; 0]);
+    fs::write(vault.join("plan.md"), "# Plan\n\nThe quendrith opens in June.\n").unwrap();
+    world.text(&["notes", "sync"]);
+    assert_eq!(files_with(&world, "quendrith"), [""; 0]);
+    assert!(Path::new(&vault.join("plan.md")).exists());
+}
+
+#[test]
+fn over_http_it_is_a_dry_run_until_it_is_confirmed() {
+    let background = Background::new();
+    let world = &background.world;
+    for number in 1..=3 {
+        turn(world, "one", number, |message| world.hook(message));
+    }
+    world.text(&["queue", "drain"]);
+    world.text(&["backup"]);
+    let client = client::start(&background);
+    let ask = |more: &Value| {
+        let mut body = json!({"project": "all", "topic": "bug 2", "threshold": 2});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.post("/api/v1/forget", &body)
+    };
+    let plan = ask(&json!({})).json();
+    assert_eq!((&plan["dry_run"], plan["forgotten"].is_null()), (&json!(true), true), "{plan}");
+    assert_eq!(world.count("observations"), 3);
+    let done = ask(&json!({"confirm": true})).json();
+    assert_eq!(done["dry_run"], false, "{done}");
+    assert_eq!(world.count("observations"), 2);
+    let undone = client.post("/api/v1/forget/undo", &json!({}));
+    assert_eq!(undone.status, 200, "{undone:?}");
+    assert_eq!(world.count("observations"), 3);
+    assert_eq!(client.post("/api/v1/forget/undo", &json!({})).status, 404);
+    let done = ask(&json!({"confirm": true, "now": true})).json();
+    assert_eq!(done["erased"]["left"], json!([]), "{done}");
+    assert_eq!(files_with(world, "bug 2"), [""; 0]);
+    for (body, status) in [
+        (json!({"project": "all"}), 422),
+        (json!({"topic": "bug 1"}), 422),
+        (json!({"ids": ["1"], "topic": "bug 1"}), 422),
+        (json!({"project": "all", "topic": "no such words", "threshold": 2, "confirm": true}), 404),
+        (json!({"ids": ["77"], "confirm": true}), 404),
+    ] {
+        assert_eq!(client.post("/api/v1/forget", &body).status, status, "{body}");
+    }
+}
+
+#[test]
+fn the_daemon_finishes_what_can_no_longer_be_undone() {
+    let background = Background::new();
+    let world = &background.world;
+    for number in 1..=3 {
+        turn(world, "one", number, |message| world.hook(message));
+    }
+    world.text(&["queue", "drain"]);
+    client::start(&background);
+    world.text(&["forget", "--all", "bug 2", "--similar", "2", "--yes"]);
+    let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    database.execute("UPDATE forgettings SET purge_at = 1", []).unwrap();
+    drop(database);
+    // A hook tells the daemon that something happened.
+    world.hook(&world.prompt("p9", "Something else entirely"));
+    background.wait_quietly("the end of it", || files_with(world, "bug 2").is_empty());
+    assert_eq!(world.count("observations"), 2);
+}
