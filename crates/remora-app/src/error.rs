@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use remora_core::document::RecordId;
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ObservationId, ProjectId};
 use remora_store::config_file::ConfigError;
 use remora_store::{FactRow, StoreError};
 
@@ -50,6 +50,12 @@ pub enum AppError {
     FactConflict(Box<FactRow>),
     #[error("a fact is a short key with a value of at most 4,000 bytes")]
     FactTooLong,
+    #[error("observation {0} says the same already")]
+    SaysTheSame(ObservationId),
+    #[error("observations {0} and {1} are of different projects")]
+    OtherProjects(ObservationId, ObservationId),
+    #[error("`{0}` was never changed by hand")]
+    NeverEdited(RecordId),
     #[error("nothing says what to forget")]
     NothingToForget,
     #[error("a topic of one or two letters is in everything")]

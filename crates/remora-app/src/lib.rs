@@ -8,7 +8,7 @@
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
-//! | [`save`], [`judge`], [`facts`], [`forget`] | what somebody says |
+//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
@@ -16,6 +16,7 @@
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod edit;
 mod error;
 pub mod facts;
 pub mod forget;

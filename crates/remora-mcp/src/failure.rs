@@ -65,6 +65,9 @@ impl From<AppError> for Failure {
             AppError::UnknownFact(_) | AppError::FactConflict(_) | AppError::FactTooLong => {
                 "ask the user to see `remora facts`".to_owned()
             }
+            AppError::SaysTheSame(_) | AppError::OtherProjects(..) | AppError::NeverEdited(_) => {
+                "ask the user to see `remora edit --help`".to_owned()
+            }
             AppError::NothingToForget => "pass either `ids` or `topic`".to_owned(),
             AppError::TopicTooShort => "pass more words as `topic`, or ids".to_owned(),
             AppError::NothingToUndo => "ask the user to see `remora forget list`".to_owned(),

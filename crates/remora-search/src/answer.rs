@@ -101,6 +101,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         total += waiting.len();
         waiting::insert(&mut hits, waiting, query.sort);
     }
+    total -= collapse::superseded(&mut hits);
     total -= collapse::duplicates(&mut hits);
     // An agent is told memories, not how many of which kind there are.
     let mut facets = if query.is_prompt { Facets::default() } else { facets(store, &facet_documents)? };

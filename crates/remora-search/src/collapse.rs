@@ -51,6 +51,18 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
     before - hits.len()
 }
 
+/// Leaves out observations whose replacement was found, too: the newest says it. Says how many are gone.
+pub(crate) fn superseded(hits: &mut Vec<Shown>) -> usize {
+    let before = hits.len();
+    let found: Vec<i64> = hits
+        .iter()
+        .filter(|shown| shown.hit.kind == RecordKind::Observation)
+        .map(|shown| shown.hit.id.number)
+        .collect();
+    hits.retain(|shown| shown.hit.superseded_by.is_none_or(|by| !found.contains(&by.0)));
+    before - hits.len()
+}
+
 /// Hashes of the words at the beginning of a text: each once, in order.
 fn words(text: &str) -> Vec<u64> {
     let beginning = remora_core::text::prefix(text, MOST_BYTES);

@@ -175,6 +175,31 @@ pub(crate) fn index_turn(db: &Connection, session: SessionId, prompt_number: i64
     Ok(())
 }
 
+/// Puts other words in place of what an observation says, by whomever it was made.
+pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time) -> Result<(), StoreError> {
+    let sql =
+        "SELECT s.uuid FROM observations AS o JOIN sessions AS s ON s.id = o.session_id WHERE o.id = ?1";
+    let session: [u8; 16] = db.query_row(sql, [number], |row| row.get(0))?;
+    db.prepare_cached(
+        "UPDATE observations SET type = ?2, title = ?3, subtitle = ?4, narrative = ?5, facts = ?6, content_hash = ?7,
+             updated_at = ?8 WHERE id = ?1",
+    )?
+    .execute(params![
+        number,
+        new.kind.name(),
+        new.title,
+        new.subtitle,
+        new.narrative,
+        serde_json::to_string(&new.facts)?,
+        content_hash(Uuid::from_bytes(session), &new.title, &new.narrative),
+        at.0,
+    ])?;
+    for parts in ["observation_files", "observation_concepts"] {
+        db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;
+    }
+    insert_parts(db, number, new)
+}
+
 /// Says which row it became; `None` when the same was known already.
 pub(crate) fn insert_observation(
     db: &Connection,

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, facts, feedback, forget,
+    backup, completions, config, context, context_files, daemon, demo, doctor, edit, facts, feedback, forget,
     index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions,
     show, status, timeline, ui, uninstall, verify, why,
 };
@@ -51,6 +51,7 @@ enum Command {
     Retrievals(retrievals::Retrievals),
     Why(why::Why),
     Save(save::Save),
+    Edit(edit::Edit),
     Facts(facts::Facts),
     Feedback(feedback::Given),
     Forget(forget::Forget),
@@ -130,6 +131,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Retrievals(retrievals) => retrievals::run(&app, retrievals).map(done),
         Command::Why(why) => why::run(&app, why).map(done),
         Command::Save(save) => save::run(&app, save).map(done),
+        Command::Edit(edit) => edit::run(&app, edit).map(done),
         Command::Facts(facts) => facts::run(&app, facts).map(done),
         Command::Feedback(given) => feedback::run(&app, given).map(done),
         Command::Forget(forget) => forget::run(&app, forget).map(done),

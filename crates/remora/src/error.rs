@@ -181,6 +181,13 @@ impl From<AppError> for CliError {
                 "a person sets it at a terminal; a script replaces what a program said with `--replace`",
             ),
             AppError::FactTooLong => Self::usage(message).hint("save it as a text: `remora save TEXT`"),
+            AppError::SaysTheSame(other) => {
+                Self::usage(message).hint(format!("see it: `remora show {other}`; to merge two: `remora edit ID --merge ID`"))
+            }
+            AppError::OtherProjects(..) => Self::usage(message).hint("merge observations of one project"),
+            AppError::NeverEdited(_) => {
+                Self::not_found(message).hint("see its history: `remora edit ID --history`")
+            }
             AppError::NothingToForget => Self::usage(message).hint(
                 "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",
             ),

@@ -158,9 +158,10 @@ impl From<AppError> for ApiError {
                     "expected a date such as 2026-03-01, yesterday or `2 weeks ago`",
                 )
             }
-            AppError::NotAnObservation(_) | AppError::NotAnEvent(_) => {
-                Self::invalid(message, "`GET /api/search` finds ids")
-            }
+            AppError::NotAnObservation(_)
+            | AppError::NotAnEvent(_)
+            | AppError::SaysTheSame(_)
+            | AppError::OtherProjects(..) => Self::invalid(message, "`GET /api/search` finds ids"),
             AppError::UnknownSetting { nearest, .. } => {
                 let hint = match nearest {
                     Some(name) => format!("did you mean `{name}`?"),
@@ -191,6 +192,7 @@ impl From<AppError> for ApiError {
             | AppError::NoBackup(_)
             | AppError::NothingToUndo
             | AppError::UnknownFact(_)
+            | AppError::NeverEdited(_)
             | AppError::NothingFound(_) => Self::NotFound(message),
         }
     }

@@ -4,6 +4,7 @@
 //! them. What fails inside is logged and never answered. `docs/http.md` is the description for users.
 
 mod context;
+mod edit;
 mod error;
 mod facts;
 mod feedback;
@@ -105,6 +106,7 @@ fn app(http: Arc<Http>) -> Router {
 fn all() -> Routes {
     Routes::default()
         .merge(context::router())
+        .merge(edit::router())
         .merge(facts::router())
         .merge(feedback::router())
         .merge(forget::router())

@@ -24,8 +24,8 @@ struct Standing {
 /// Puts `new` in place of the observations `known`. The first keeps the first id, so that citations stay true; further ones
 /// get new ids; what is left of the version before is superseded, unless the user values it.
 ///
-/// Returns the records, or `None` if the user has rejected all of the version before, by deleting it or calling it wrong:
-/// another version of the same turn must not bring it back.
+/// Returns the records, or `None` if the user has rejected all of the version before, by deleting it or calling it wrong, or
+/// has edited it: another version of the same turn must not bring it back.
 pub(super) fn observations(
     db: &Connection,
     origin: &Origin<'_>,
@@ -115,14 +115,15 @@ pub(super) fn summary(
     Ok(number)
 }
 
-/// Those that the user has neither deleted nor called wrong, in order.
+/// Those that the user has neither deleted nor called wrong nor edited, in order.
 fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError> {
     let rows = db
         .prepare_cached(
             "SELECT o.id, o.uuid, o.content_hash, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0
              FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
              WHERE o.id IN (SELECT value FROM json_each(?1)) AND o.deleted_at IS NULL AND o.superseded_by IS NULL
-             AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0) ORDER BY o.id",
+             AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0)
+             AND CAST(o.id AS TEXT) NOT IN (SELECT record FROM revisions) ORDER BY o.id",
         )?
         .query_map([serde_json::to_string(known)?], |row| {
             Ok(Standing {

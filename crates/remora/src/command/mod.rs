@@ -8,6 +8,7 @@ pub(crate) mod context_files;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod feedback;

@@ -17,6 +17,7 @@ mod demo;
 mod docs;
 mod doors;
 mod durability;
+mod edit;
 mod embedders;
 mod facts;
 #[path = "../../../remora-observer/tests/it/fake.rs"]

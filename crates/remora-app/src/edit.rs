@@ -1,0 +1,132 @@
+//! Putting an observation right: edit it, merge others into it, replace it; with history and undo.
+
+use remora_core::document::RecordId;
+use remora_core::memory::{Observation, ObservationType};
+use remora_core::privacy::{Draft, SavedText};
+use remora_core::time::Time;
+use remora_store::{ObservationRow, Revision, SavedBy, Store};
+
+use crate::AppError;
+use crate::judge::observation;
+
+/// What is changed; the rest stays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Edit {
+    pub title: Option<String>,
+    pub narrative: Option<String>,
+    pub kind: Option<ObservationType>,
+    pub facts: Option<Vec<String>>,
+}
+
+impl Edit {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Changes what an observation says. Context files of its project follow; see [`crate::context_files`].
+pub fn edit(
+    store: &mut Store,
+    id: &str,
+    edit: &Edit,
+    by: SavedBy,
+    now: Time,
+) -> Result<ObservationRow, AppError> {
+    let row = observation(store, id)?;
+    let old = &row.observation;
+    let draft = Draft {
+        text: edit.narrative.clone().unwrap_or_else(|| old.narrative.clone()),
+        title: Some(edit.title.clone().unwrap_or_else(|| old.title.clone())),
+        kind: edit.kind.unwrap_or(old.kind),
+        facts: edit.facts.clone().unwrap_or_else(|| old.facts.clone()),
+        files: Vec::new(),
+    };
+    let cleaned = SavedText::new(&draft).ok_or(AppError::NothingToSave)?;
+    let Observation { kind, title, narrative, facts, .. } = cleaned.observation().clone();
+    let new = Observation { kind, title, narrative, facts, ..old.clone() };
+    if new == *old {
+        return Ok(row);
+    }
+    match store.edit_observation(row.id, &new, by, now)? {
+        Some(Ok(())) => observation(store, id),
+        Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
+        None => Err(AppError::UnknownRecord(id.to_owned())),
+    }
+}
+
+/// Says that another observation replaces this one. Search and recall then prefer the other.
+pub fn supersede(
+    store: &mut Store,
+    id: &str,
+    by_which: &str,
+    by: SavedBy,
+    now: Time,
+) -> Result<ObservationRow, AppError> {
+    let (old, new) = (observation(store, id)?, observation(store, by_which)?);
+    if old.id == new.id {
+        return Err(AppError::SaysTheSame(new.id));
+    }
+    store.replace_observations(new.id, &[old.id], None, by, now)?;
+    observation(store, by_which)
+}
+
+/// Merges others into an observation: it gets their facts, files and concepts, and replaces them.
+pub fn merge(
+    store: &mut Store,
+    id: &str,
+    others: &[String],
+    by: SavedBy,
+    now: Time,
+) -> Result<ObservationRow, AppError> {
+    let row = observation(store, id)?;
+    let mut merged = row.observation.clone();
+    let mut ids = Vec::new();
+    for other in others {
+        let other = observation(store, other)?;
+        if other.project_id != row.project_id {
+            return Err(AppError::OtherProjects(row.id, other.id));
+        }
+        if other.id == row.id {
+            continue;
+        }
+        ids.push(other.id);
+        let Observation { title, narrative, facts, concepts, files_read, files_modified, .. } =
+            other.observation;
+        // What it said stays findable in the one that replaces it.
+        let gist = if narrative.is_empty() { title } else { narrative };
+        add(&mut merged.facts, [gist]);
+        add(&mut merged.facts, facts);
+        add(&mut merged.concepts, concepts);
+        add(&mut merged.files_read, files_read);
+        add(&mut merged.files_modified, files_modified);
+    }
+    if ids.is_empty() {
+        return Err(AppError::NothingToSave);
+    }
+    store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
+    observation(store, id)
+}
+
+fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for text in more {
+        if !list.contains(&text) {
+            list.push(text);
+        }
+    }
+}
+
+/// Earlier versions, the latest first.
+pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
+    let row = observation(store, id)?;
+    Ok(store.revisions(row.id)?)
+}
+
+/// Takes the latest change back.
+pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<ObservationRow, AppError> {
+    let row = observation(store, id)?;
+    if !store.undo_edit(row.id, now)? {
+        let record = RecordId { kind: remora_core::document::RecordKind::Observation, number: row.id.0 };
+        return Err(AppError::NeverEdited(record));
+    }
+    observation(store, id)
+}

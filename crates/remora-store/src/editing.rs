@@ -1,0 +1,184 @@
+//! Observations that somebody edits, merges or replaces, with what they were before.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::ObservationId;
+use remora_core::memory::Observation;
+use remora_core::time::Time;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::reading::{OBSERVATION, read_observation};
+use crate::writing::{content_hash, rewrite};
+use crate::{SavedBy, Store, StoreError, retention};
+
+/// What was done to an observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Edit,
+    /// Others were merged into it.
+    Merge,
+    /// It was merged into another, or replaced by one.
+    Supersede,
+}
+
+impl Change {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Merge => "merge",
+            Self::Supersede => "supersede",
+        }
+    }
+}
+
+/// An earlier version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Revision {
+    pub id: i64,
+    pub action: String,
+    pub source: String,
+    pub before: Before,
+    pub created_at: String,
+    pub created_at_epoch: Time,
+}
+
+/// What an observation was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Before {
+    #[serde(flatten)]
+    pub observation: Observation,
+    pub superseded_by: Option<Uuid>,
+}
+
+impl Store {
+    /// Puts `new` in place of what the observation says. `None` if there is none; the id of another if that says the same.
+    pub fn edit_observation(
+        &mut self,
+        id: ObservationId,
+        new: &Observation,
+        by: SavedBy,
+        at: Time,
+    ) -> Result<Option<Result<(), ObservationId>>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let Some(before) = before(&transaction, id)? else { return Ok(None) };
+        if let Some(twin) = twin(&transaction, id, new)? {
+            return Ok(Some(Err(twin)));
+        }
+        keep(&transaction, id, Change::Edit, &before, by, at)?;
+        rewrite(&transaction, id.0, new, at)?;
+        retention::audit(&transaction, Change::Edit.name(), &id.to_string())?;
+        transaction.commit()?;
+        Ok(Some(Ok(())))
+    }
+
+    /// One observation takes the place of others, which stay as history. With `Change::Merge` it becomes `merged`.
+    pub fn replace_observations(
+        &mut self,
+        id: ObservationId,
+        others: &[ObservationId],
+        merged: Option<&Observation>,
+        by: SavedBy,
+        at: Time,
+    ) -> Result<bool, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sql = "SELECT uuid FROM observations WHERE id = ?1 AND deleted_at IS NULL";
+        let uuid: Option<[u8; 16]> = transaction.query_row(sql, [id.0], |row| row.get(0)).optional()?;
+        let (Some(uuid), Some(own)) = (uuid, before(&transaction, id)?) else { return Ok(false) };
+        if let Some(merged) = merged {
+            keep(&transaction, id, Change::Merge, &own, by, at)?;
+            rewrite(&transaction, id.0, merged, at)?;
+        }
+        for other in others.iter().filter(|other| **other != id) {
+            let Some(was) = before(&transaction, *other)? else { return Ok(false) };
+            keep(&transaction, *other, Change::Supersede, &was, by, at)?;
+            transaction.execute(
+                "UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1",
+                params![other.0, uuid, at.0],
+            )?;
+        }
+        let action = if merged.is_some() { Change::Merge } else { Change::Supersede };
+        retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()))?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// Earlier versions of an observation, the latest first.
+    pub fn revisions(&self, id: ObservationId) -> Result<Vec<Revision>, StoreError> {
+        let sql =
+            "SELECT id, action, source, before, created_at FROM revisions WHERE record = ?1 ORDER BY id DESC";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([id.to_string()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, Time(row.get(4)?)))
+        })?;
+        let read = |row: rusqlite::Result<(i64, String, String, String, Time)>| {
+            let (id, action, source, before, at) = row?;
+            let before = serde_json::from_str(&before)?;
+            Ok(Revision { id, action, source, before, created_at: at.iso(), created_at_epoch: at })
+        };
+        rows.map(read).collect()
+    }
+
+    /// Takes the latest change of an observation back; of a merge, with what it did to the others. `false` if there is none.
+    pub fn undo_edit(&mut self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
+        let Some(last) = self.revisions(id)?.into_iter().next() else { return Ok(false) };
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut changes = vec![(last.id, id)];
+        if last.action == Change::Merge.name() {
+            let sql = "SELECT id, CAST(record AS INTEGER) FROM revisions WHERE created_at = ?1 AND action = 'supersede'";
+            let rows: Vec<(i64, i64)> = transaction
+                .prepare(sql)?
+                .query_map([last.created_at_epoch.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<Result<_, _>>()?;
+            changes.extend(rows.into_iter().map(|(revision, other)| (revision, ObservationId(other))));
+        }
+        for (revision, observation) in changes {
+            let sql = "DELETE FROM revisions WHERE id = ?1 RETURNING before";
+            let was: String = transaction.query_row(sql, [revision], |row| row.get(0))?;
+            let was: Before = serde_json::from_str(&was)?;
+            rewrite(&transaction, observation.0, &was.observation, at)?;
+            transaction.execute(
+                "UPDATE observations SET superseded_by = ?2 WHERE id = ?1",
+                params![observation.0, was.superseded_by.map(Uuid::into_bytes)],
+            )?;
+        }
+        retention::audit(&transaction, "edit undo", &id.to_string())?;
+        transaction.commit()?;
+        Ok(true)
+    }
+}
+
+fn before(db: &Connection, id: ObservationId) -> Result<Option<Before>, StoreError> {
+    let row = db.query_row(&format!("{OBSERVATION} AND o.id = ?1"), [id.0], read_observation).optional()?;
+    let Some(row) = row else { return Ok(None) };
+    let sql = "SELECT superseded_by FROM observations WHERE id = ?1";
+    let by: Option<[u8; 16]> = db.query_row(sql, [id.0], |row| row.get(0))?;
+    Ok(Some(Before { observation: row.observation, superseded_by: by.map(Uuid::from_bytes) }))
+}
+
+/// Another observation of the session that says the same as the new text.
+fn twin(db: &Connection, id: ObservationId, new: &Observation) -> Result<Option<ObservationId>, StoreError> {
+    let sql = "SELECT s.id, s.uuid FROM observations AS o JOIN sessions AS s ON s.id = o.session_id WHERE o.id = ?1";
+    let (session, uuid): (i64, [u8; 16]) = db.query_row(sql, [id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let hash = content_hash(Uuid::from_bytes(uuid), &new.title, &new.narrative);
+    let sql = "SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2 AND deleted_at IS NULL AND id <> ?3";
+    let found = db.query_row(sql, params![session, hash, id.0], |row| row.get(0)).optional()?;
+    Ok(found.map(ObservationId))
+}
+
+fn keep(
+    db: &Connection,
+    id: ObservationId,
+    change: Change,
+    before: &Before,
+    by: SavedBy,
+    at: Time,
+) -> Result<(), StoreError> {
+    let record = RecordId { kind: RecordKind::Observation, number: id.0 };
+    db.execute(
+        "INSERT INTO revisions (record, action, before, source, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![record.to_string(), change.name(), serde_json::to_string(before)?, by.provider(), at.0],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,171 @@
+use std::fs;
+use std::io::Write as _;
+use std::process::Command;
+
+use clap::Args;
+use remora_app::edit::{self, Edit as Changes};
+use remora_app::judge::observation;
+use remora_core::memory::{Observation, ObservationType};
+use remora_core::time::Time;
+use remora_store::{ObservationRow, SavedBy, Store};
+use remora_sys::file::private_file;
+
+use super::{context_files, hook, save};
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, brief, local, say, talk};
+
+/// Put an observation right: edit it, merge others into it, or say what replaces it.
+///
+/// Without options it opens `$EDITOR`. What it said before stays in its history, and the last change
+/// can be taken back. A model that observes the turn later does not overwrite your text.
+///
+///   remora edit 12                            in your editor
+///   remora edit 12 --title "Totals are cents" --type decision
+///   remora edit 12 --merge 15 --merge 16      12 gets what they say, and replaces them
+///   remora edit 12 --superseded-by 20         20 replaces 12
+///   remora edit 12 --history                  earlier versions
+///   remora edit 12 --undo                     take the last change back
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Edit {
+    /// The observation, as search prints it.
+    #[arg(value_name = "ID")]
+    id: String,
+    #[arg(long)]
+    title: Option<String>,
+    /// The text.
+    #[arg(long)]
+    narrative: Option<String>,
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = save::observation_type())]
+    kind: Option<ObservationType>,
+    /// A fact; all that are given replace those it has.
+    #[arg(long = "fact", value_name = "TEXT")]
+    facts: Vec<String>,
+    /// Merge this observation into it; may be given several times.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["title", "narrative", "kind", "facts"])]
+    merge: Vec<String>,
+    /// The observation that replaces it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["title", "narrative", "kind", "facts", "merge"])]
+    superseded_by: Option<String>,
+    /// Show earlier versions.
+    #[arg(long, conflicts_with_all = ["title", "narrative", "kind", "facts", "merge", "superseded_by"])]
+    history: bool,
+    /// Take the last change back.
+    #[arg(long, conflicts_with_all = ["title", "narrative", "kind", "facts", "merge", "superseded_by", "history"])]
+    undo: bool,
+}
+
+pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
+    let mut store = app.open()?;
+    let Edit { id, title, narrative, kind, facts, merge, superseded_by, .. } = arguments;
+    if arguments.history {
+        return history(app, &store, id);
+    }
+    let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
+    let now = Time::now();
+    let row = if arguments.undo {
+        edit::undo(&mut store, id, now)?
+    } else if !merge.is_empty() {
+        edit::merge(&mut store, id, merge, by, now)?
+    } else if let Some(other) = superseded_by {
+        edit::supersede(&mut store, id, other, by, now)?
+    } else {
+        let facts = (!facts.is_empty()).then(|| facts.clone());
+        let mut changes = Changes { title: title.clone(), narrative: narrative.clone(), kind: *kind, facts };
+        if changes.is_empty() {
+            let row = observation(&store, id)?;
+            changes = in_editor(app, &row)?;
+        }
+        edit::edit(&mut store, id, &changes, by, now)?
+    };
+    context_files::follow(&mut store, Some(row.project_id));
+    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+    if app.json {
+        return output::json(&row);
+    }
+    say(&format!("{}  {}", row.id, brief(&row.observation.title, 120)));
+    if !arguments.undo {
+        talk(&format!("To take it back: `remora edit {id} --undo`"));
+    }
+    Ok(())
+}
+
+fn history(app: &App, store: &Store, id: &str) -> Result<()> {
+    let revisions = edit::history(store, id)?;
+    if app.json {
+        return output::json(&revisions);
+    }
+    for revision in &revisions {
+        let was = brief(&revision.before.observation.title, 100);
+        say(&format!(
+            "{}  {} by {}; before: {was}",
+            local(revision.created_at_epoch),
+            revision.action,
+            revision.source
+        ));
+    }
+    if revisions.is_empty() {
+        talk("It was never changed by hand.");
+    }
+    Ok(())
+}
+
+/// Lets the user's editor change a text form of the observation.
+fn in_editor(app: &App, row: &ObservationRow) -> Result<Changes> {
+    let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).map_err(|_| {
+        CliError::usage("no editor is set")
+            .hint("set `EDITOR`, or say what changes: `--title`, `--narrative`, `--fact`")
+    })?;
+    let path = app.dir.path().join(format!("edit-{}.md", row.id));
+    let _ = fs::remove_file(&path);
+    private_file().create_new(true).write(true).open(&path)?.write_all(form(&row.observation).as_bytes())?;
+    let ran = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(&path).status();
+    let text = fs::read_to_string(&path);
+    fs::remove_file(&path)?;
+    if !ran?.success() {
+        return Err(CliError::usage("the editor failed; nothing was changed"));
+    }
+    parse(&text?).ok_or_else(|| {
+        CliError::usage("the text cannot be read; nothing was changed")
+            .hint("keep the lines `title:` and `type:`, and facts as lines that begin with `- `")
+    })
+}
+
+fn form(observation: &Observation) -> String {
+    let Observation { kind, title, narrative, facts, .. } = observation;
+    let facts: String =
+        facts.iter().map(|fact| format!("- {}\n", fact.replace('\n', " "))).collect::<Vec<_>>().concat();
+    format!("title: {title}\ntype: {}\nfacts:\n{facts}\n{narrative}\n", kind.name())
+}
+
+fn parse(text: &str) -> Option<Changes> {
+    let (head, narrative) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut lines = head.lines();
+    let title = lines.next()?.strip_prefix("title:")?.trim().to_owned();
+    let kind = ObservationType::named(lines.next()?.strip_prefix("type:")?.trim())?;
+    let facts = lines.filter_map(|line| line.strip_prefix("- ")).map(|fact| fact.trim().to_owned()).collect();
+    let narrative = narrative.trim().to_owned();
+    Some(Changes { title: Some(title), narrative: Some(narrative), kind: Some(kind), facts: Some(facts) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_read_as_it_is_written() {
+        let observation: Observation = serde_json::from_value(serde_json::json!({
+            "type": "decision", "title": "Totals are cents", "narrative": "Because\n\nfloats round.", "facts": ["a", "b"],
+        }))
+        .unwrap();
+        let read = parse(&form(&observation)).unwrap();
+        assert_eq!(read.title.as_deref(), Some("Totals are cents"));
+        assert_eq!(read.narrative.as_deref(), Some("Because\n\nfloats round."));
+        assert_eq!(
+            (read.kind, read.facts),
+            (Some(ObservationType::Decision), Some(vec!["a".into(), "b".into()]))
+        );
+        assert_eq!(parse("nonsense"), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! Observations that somebody puts right.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::client;
+use crate::daemon::{Background, turn};
+use crate::support::{World, contains};
+
+fn observed(world: &World) {
+    for number in 1..=3 {
+        turn(world, "one", number, |message| world.hook(message));
+    }
+    world.text(&["queue", "drain"]);
+    assert_eq!(world.count("observations"), 3);
+}
+
+fn hits(world: &World, query: &str) -> Vec<String> {
+    let output = world.remora(&["search", query, "--kind", "observation", "--mode", "text", "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
+    let world = World::new();
+    observed(&world);
+    let before = world.json(&["show", "1"]);
+    world.text(&["edit", "1", "--title", "The quendrith was read too early", "--type", "decision"]);
+    world.text(&[
+        "edit",
+        "1",
+        "--narrative",
+        "The lantern has to be lit first.",
+        "--fact",
+        "Lanterns burn for an hour",
+    ]);
+    // Its neighbour is found by it, too, after it.
+    assert_eq!((&*hits(&world, "quendrith")[0], &*hits(&world, "lantern")[0]), ("1", "1"));
+    let edited = world.json(&["show", "1"]);
+    assert_eq!(
+        (&edited["type"], &edited["facts"]),
+        (&json!("decision"), &json!(["Lanterns burn for an hour"]))
+    );
+    assert_eq!(edited["files_modified"], before["files_modified"], "the rest stays");
+    let history = world.json(&["edit", "1", "--history"]);
+    assert_eq!(history.as_array().unwrap().len(), 2, "{history}");
+    assert_eq!(history[1]["before"]["title"], before["title"]);
+    world.text(&["edit", "1", "--undo"]);
+    assert!(hits(&world, "lantern").is_empty());
+    assert_eq!(hits(&world, "quendrith")[0], "1");
+    world.text(&["edit", "1", "--undo"]);
+    let shown = world.json(&["show", "1"]);
+    assert_eq!(
+        (&shown["title"], &shown["narrative"], &shown["facts"]),
+        (&before["title"], &before["narrative"], &before["facts"])
+    );
+    assert_eq!(world.remora(&["edit", "1", "--undo"]).status.code(), Some(1));
+    assert!(world.text(&["verify"]).contains("sound"));
+}
+
+#[test]
+fn an_edit_in_the_editor_is_private_and_leaves_no_file() {
+    let world = World::new();
+    observed(&world);
+    let editor = world.path("editor");
+    fs::write(&editor, "#!/bin/sh\nstat -c %a \"$1\" >&2\nsed -i 's/^title:.*/title: Lanterns <private>and more<\\/private> first/' \"$1\"\n").unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let edited = world.command(&["edit", "2"]).env("EDITOR", &editor).output().unwrap();
+    assert!(edited.status.success() && contains(&edited.stderr, "600"), "{edited:?}");
+    let title = world.json(&["show", "2"])["title"].to_string();
+    assert!(title.contains("Lanterns") && !title.contains("and more"), "{title}");
+    let left = fs::read_dir(world.data())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("edit-"));
+    assert_eq!(left.count(), 0);
+    assert_eq!(world.remora(&["edit", "2"]).status.code(), Some(2), "without an editor it says so");
+    assert_eq!(world.remora(&["edit", "t1", "--title", "x"]).status.code(), Some(2));
+    assert_eq!(world.remora(&["edit", "99", "--title", "x"]).status.code(), Some(1));
+}
+
+#[test]
+fn search_shows_what_replaces_an_observation_and_a_merge_keeps_every_word() {
+    let world = World::new();
+    observed(&world);
+    world.text(&["edit", "1", "--narrative", "The lantern of the first gate burns."]);
+    world.text(&["edit", "2", "--narrative", "The lantern of the second gate smokes."]);
+    world.text(&["edit", "3", "--narrative", "The lantern of the third gate is out."]);
+    assert_eq!(hits(&world, "lantern").len(), 3);
+    world.text(&["edit", "1", "--superseded-by", "3"]);
+    let mut found = hits(&world, "lantern");
+    found.sort();
+    assert_eq!(found, ["2", "3"], "the newest says it");
+    world.text(&["edit", "3", "--merge", "2"]);
+    assert_eq!(hits(&world, "lantern"), ["3"]);
+    assert!(world.json(&["show", "3"])["facts"].to_string().contains("smokes"));
+    world.text(&["edit", "3", "--undo"]);
+    assert_eq!(hits(&world, "lantern").len(), 2);
+    assert!(!world.json(&["show", "3"])["facts"].to_string().contains("smokes"));
+    world.text(&["edit", "1", "--undo"]);
+    assert_eq!(hits(&world, "lantern").len(), 3);
+}
+
+#[test]
+fn what_an_observation_said_before_is_forgotten_with_it() {
+    let world = World::new();
+    observed(&world);
+    world.text(&["edit", "1", "--narrative", "The quendrith lantern burns."]);
+    world.text(&["edit", "1", "--narrative", "Something else."]);
+    world.text(&["forget", "--all", "quendrith lantern", "--similar", "2", "--yes", "--now"]);
+    let bytes = fs::read(world.data().join("remora.db")).unwrap();
+    assert!(!contains(&bytes, "quendrith"));
+    assert_eq!(world.count("observations"), 3, "it does not say so any more, so it stays");
+}
+
+#[test]
+fn over_http_an_observation_is_changed_by_its_id() {
+    let background = Background::new();
+    let world = &background.world;
+    observed(world);
+    let client = client::start(&background);
+    let patch = |id: &str, body: &Value| {
+        let body = body.to_string();
+        let head = format!(
+            "{}Content-Type: application/json\r\nContent-Length: {}\r\n",
+            client.friendly(),
+            body.len()
+        );
+        client.send("PATCH", &format!("/api/v1/observations/{id}"), &head, body.as_bytes())
+    };
+    let changed = patch("1", &json!({"title": "Lanterns first", "type": "decision"}));
+    assert_eq!((changed.status, &changed.json()["title"]), (200, &json!("Lanterns first")));
+    assert_eq!(client.list("/api/v1/observations/1/revisions")["revisions"][0]["action"], "edit");
+    assert_eq!(client.post("/api/v1/observations/1/undo", &json!({})).status, 200);
+    assert_eq!(client.post("/api/v1/observations/1/undo", &json!({})).status, 404);
+    assert_eq!(patch("1", &json!({"merge": ["2"]})).status, 200);
+    assert_eq!(patch("2", &json!({"superseded_by": "3"})).status, 200);
+    for (id, body, status) in [
+        ("1", json!({}), 422),
+        ("1", json!({"title": "x", "merge": ["2"]}), 422),
+        ("1", json!({"type": "rumour"}), 422),
+        ("1", json!({"superseded_by": "1"}), 422),
+        ("99", json!({"title": "x"}), 404),
+    ] {
+        assert_eq!(patch(id, &body).status, status, "{id} {body}");
+    }
+}
