@@ -23,6 +23,7 @@ mod fake;
 mod faults;
 mod feedback;
 mod hook;
+mod hosts;
 mod http;
 mod http_guard;
 mod http_stream;
