@@ -46,7 +46,13 @@ pub fn read(host: Host, document: &Document) -> Option<Entry> {
         Host::ClaudeCode => claude_code::read(document)?,
         Host::Codex => codex::read(document)?,
         Host::Copilot => copilot::read(document)?,
-        Host::Gemini | Host::Qwen | Host::Opencode | Host::Cursor | Host::Windsurf | Host::Generic => {
+        Host::Gemini
+        | Host::Qwen
+        | Host::Opencode
+        | Host::Cursor
+        | Host::Windsurf
+        | Host::Generic
+        | Host::Channel(_) => {
             return None;
         }
     };

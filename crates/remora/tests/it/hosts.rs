@@ -69,6 +69,28 @@ fn a_prompt_that_qwen_repeats_is_one_prompt_until_its_turn_has_ended() {
 }
 
 #[test]
+fn a_chat_is_a_channel_of_its_own_in_one_personal_project() {
+    let world = World::new();
+    for (channel, id, text) in
+        [("whatsapp", "w1", "The dentist is on Tuesday"), ("mission-control", "m1", "Ship on Friday")]
+    {
+        let prompt = json!({"host": channel, "session_id": id, "prompt": text});
+        world.hook_of("generic", "init", &prompt);
+        let ended =
+            json!({"host": channel, "session_id": id, "last_assistant_message": format!("Noted: {text}.")});
+        world.hook_of("generic", "summarize", &ended);
+    }
+    let status = world.json(&["status"]);
+    assert_eq!(status["projects"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["projects"][0]["name"], "personal");
+    assert!(world.text(&["sessions"]).contains("mission-control"));
+    world.text(&["queue", "drain"]);
+    let only =
+        |host: &str| world.json(&["search", "--all", "--host", host, "dentist Friday"])["total"].as_i64();
+    assert!(only("whatsapp") > Some(0) && only("mission-control") > Some(0) && only("telegram") == Some(0));
+}
+
+#[test]
 fn cursor_and_windsurf_always_get_their_answer() {
     let world = World::new();
     for (host, event) in
