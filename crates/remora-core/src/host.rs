@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An agent program, by the name that `remora hook HOST` takes and the database keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
     ClaudeCode,
     Codex,
@@ -19,9 +19,49 @@ pub enum Host {
     Windsurf,
     /// Any program that speaks Remora's own format.
     Generic,
+    /// A program that speaks it, too, and says its own name: a chat gateway, for example.
+    Channel(Channel),
+}
+
+/// The name of a channel: up to 32 small letters, digits, dots, dashes and underscores.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Channel {
+    // Behind the name, all bytes are 0. A host is copied everywhere, so this is no `String`.
+    bytes: [u8; Channel::LONGEST],
+}
+
+impl Channel {
+    const LONGEST: usize = 32;
+
+    fn new(name: &str) -> Option<Self> {
+        let is_fine = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(byte);
+        let first = name.bytes().next()?;
+        if name.len() > Self::LONGEST
+            || !first.is_ascii_alphanumeric()
+            || !name.as_bytes().iter().all(is_fine)
+        {
+            return None;
+        }
+        let mut bytes = [0; Self::LONGEST];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Some(Self { bytes })
+    }
+
+    fn name(&self) -> &str {
+        let length = self.bytes.iter().position(|byte| *byte == 0).unwrap_or(Self::LONGEST);
+        // Only ASCII was put in.
+        std::str::from_utf8(&self.bytes[..length]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.name(), f)
+    }
 }
 
 impl Host {
+    /// All but the channels.
     pub const ALL: &'static [Host] = &[
         Host::ClaudeCode,
         Host::Codex,
@@ -34,7 +74,12 @@ impl Host {
         Host::Generic,
     ];
 
-    pub fn name(self) -> &'static str {
+    /// The host of this name: one of ours, or a channel if it can be the name of one.
+    pub fn named(name: &str) -> Option<Self> {
+        name.parse().ok().or_else(|| Channel::new(name).map(Host::Channel))
+    }
+
+    pub fn name(&self) -> &str {
         match self {
             Host::ClaudeCode => "claude-code",
             Host::Codex => "codex",
@@ -45,7 +90,21 @@ impl Host {
             Host::Cursor => "cursor",
             Host::Windsurf => "windsurf",
             Host::Generic => "generic",
+            Host::Channel(channel) => channel.name(),
         }
+    }
+}
+
+impl Serialize for Host {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Host {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| D::Error::custom(UnknownHost))
     }
 }
 
@@ -76,6 +135,20 @@ mod tests {
         for host in Host::ALL {
             assert_eq!(host.name().parse::<Host>().ok(), Some(*host));
             assert_eq!(serde_json::to_value(host).unwrap(), host.name());
+        }
+    }
+
+    #[test]
+    fn a_channel_is_a_short_name_that_is_kept() {
+        let longest = "a".repeat(32);
+        for name in ["whatsapp", "mission-control", "x1._-", &longest] {
+            let host = Host::named(name).unwrap();
+            assert_eq!((host.name(), host.to_string().as_str()), (name, name));
+            assert_eq!(serde_json::from_value::<Host>(serde_json::to_value(host).unwrap()).unwrap(), host);
+            assert!(name.parse::<Host>().is_err(), "only ours can be parsed");
+        }
+        for name in ["", "-x", "two words", "Upper", "ümlaut", &"a".repeat(33)] {
+            assert_eq!(Host::named(name), None, "{name}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
         _ => return Reading::Nothing,
     };
     let Some(host) = host(&mut wire) else {
-        return Reading::Malformed("host is not one Remora knows");
+        return Reading::Malformed("host is not a short name, such as whatsapp");
     };
     let Some(id) = wire.id("contentSessionId").or_else(|| wire.id("session_id")) else {
         return Reading::Malformed("contentSessionId is missing");
@@ -59,7 +59,7 @@ fn host(wire: &mut Wire) -> Option<Host> {
     if !wire.has("host") {
         return Some(Host::Generic);
     }
-    wire.text("host").parse().ok()
+    Host::named(&wire.text("host"))
 }
 
 /// A text or a number: it is compared and never calculated with.

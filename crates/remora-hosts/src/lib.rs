@@ -44,7 +44,7 @@ pub enum Reading {
 pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {
     match host {
         Host::ClaudeCode => claude_code::read(event, document),
-        Host::Generic => generic::read(event, document),
+        Host::Generic | Host::Channel(_) => generic::read(event, document),
         Host::Codex => codex::read(event, document),
         Host::Gemini => gemini::read(event, document),
         Host::Qwen => qwen::read(event, document),

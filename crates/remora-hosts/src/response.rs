@@ -20,7 +20,7 @@ pub fn room(host: Host) -> Option<u64> {
         // 2,500 tokens by its own count.
         Host::Codex => Some(2_200),
         Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
-        Host::Cursor | Host::Windsurf | Host::Generic => None,
+        Host::Cursor | Host::Windsurf | Host::Generic | Host::Channel(_) => None,
     }
 }
 

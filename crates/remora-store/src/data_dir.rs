@@ -87,6 +87,11 @@ impl DataDir {
         self.path.join("paused.json")
     }
 
+    /// Stands for the directory of what belongs to no directory, such as a chat. Nothing is there.
+    pub fn personal(&self) -> PathBuf {
+        self.path.join("personal")
+    }
+
     pub(crate) fn private_turns(&self) -> PathBuf {
         self.path.join("private-turns")
     }

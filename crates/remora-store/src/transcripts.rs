@@ -86,7 +86,7 @@ impl Store {
             })
             .optional()?;
         // A host that a newer Remora knows.
-        Ok(found.and_then(|(host, transcript)| Some(Transcript { host: host.parse().ok()?, ..transcript })))
+        Ok(found.and_then(|(host, transcript)| Some(Transcript { host: Host::named(&host)?, ..transcript })))
     }
 
     /// Stores what became of text that a host wrote after its turn was observed, beside the turn's memory. `false` if

@@ -16,8 +16,8 @@ use crate::output::{self, BOLD, RED, paint};
 
 /// A memory that lasts for AI coding agents.
 ///
-/// Remora attaches to the agent you already use (today Claude Code), watches what it does through its hooks,
-/// and keeps what was learned. Everything stays in one directory on this machine: `~/.remora`, or
+/// Remora attaches to the agents you already use (Claude Code, Codex, Gemini CLI and others; see `remora install`), watches
+/// what they do through their hooks, and keeps what was learned. Everything stays in one directory on this machine: `~/.remora`, or
 /// `REMORA_DATA_DIR`.
 #[derive(Parser)]
 #[command(name = "remora", version, max_term_width = 100, arg_required_else_help = true)]
@@ -83,7 +83,8 @@ enum Command {
     ///
     /// Agents run this, not people. It always exits with 0 and never prints an error; `remora doctor` shows problems.
     Hook {
-        /// The agent program: claude-code, or generic for programs that send Remora's own format.
+        /// The agent program: claude-code, codex, gemini, qwen, copilot, opencode, cursor, windsurf, or generic for programs
+        /// that send Remora's own format.
         #[arg(value_name = "HOST")]
         _host: String,
         /// The event's name, for hosts that do not send one; overrides the name in the message.

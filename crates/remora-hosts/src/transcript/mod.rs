@@ -6,6 +6,7 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 
 use remora_core::host::Host;
 use remora_core::intake::Document;
@@ -44,13 +45,16 @@ pub fn read(host: Host, document: &Document) -> Option<Entry> {
     let (line, at) = match host {
         Host::ClaudeCode => claude_code::read(document)?,
         Host::Codex => codex::read(document)?,
+        Host::Copilot => copilot::read(document)?,
         Host::Gemini
         | Host::Qwen
-        | Host::Copilot
         | Host::Opencode
         | Host::Cursor
         | Host::Windsurf
-        | Host::Generic => return None,
+        | Host::Generic
+        | Host::Channel(_) => {
+            return None;
+        }
     };
     let cwd = document.value["cwd"].as_str().map(str::to_owned);
     Some(Entry { line, cwd, at })
@@ -58,7 +62,7 @@ pub fn read(host: Host, document: &Document) -> Option<Entry> {
 
 /// Whether transcripts of this host can be read at all.
 pub fn is_known(host: Host) -> bool {
-    matches!(host, Host::ClaudeCode | Host::Codex)
+    matches!(host, Host::ClaudeCode | Host::Codex | Host::Copilot)
 }
 
 /// A user's line. `text` is what private tags left of it; an image alone leaves nothing either.

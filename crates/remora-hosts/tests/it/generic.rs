@@ -64,7 +64,10 @@ fn what_is_missing_is_said() {
     };
     assert_eq!(told("init", json!({"cwd": "/p"})), "contentSessionId is missing");
     assert_eq!(told("observations", json!({"session_id": "s"})), "tool_name is missing");
-    assert_eq!(told("init", json!({"session_id": "s", "host": "emacs"})), "host is not one Remora knows");
+    assert_eq!(
+        told("init", json!({"session_id": "s", "host": "two words"})),
+        "host is not a short name, such as whatsapp"
+    );
     assert_eq!(told("init", json!([])), "the message is not a JSON object");
     assert_eq!(reading("party", &json!({"session_id": "s"})), Reading::Nothing);
 }

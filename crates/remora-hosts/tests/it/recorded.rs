@@ -127,3 +127,20 @@ fn the_setup_of_claude_code_is_not_an_event() {
     let setup = json!({"session_id": "s", "hook_event_name": "Setup", "trigger": "init"});
     assert_eq!(meaning(read(Host::ClaudeCode, None, document(&setup))), "nothing");
 }
+
+#[test]
+fn the_transcript_of_copilot_has_the_last_words() {
+    use remora_hosts::transcript::{self, Line};
+    let said = |line: Value| transcript::read(Host::Copilot, &document(&line)).map(|entry| entry.line);
+    let asked = said(
+        json!({"type": "user.message", "data": {"content": "mend it"}, "timestamp": "2026-11-17T05:31:36.935Z"}),
+    );
+    assert_eq!(asked, Some(Line::Asked { text: "mend it".into(), withheld: false }));
+    let last = said(json!({"type": "assistant.message", "data": {"content": "Mended.", "toolRequests": []}}));
+    assert_eq!(last, Some(Line::Said("Mended.".into())));
+    assert_eq!(
+        said(json!({"type": "assistant.message", "data": {"content": "x", "parentToolCallId": "c"}})),
+        None
+    );
+    assert_eq!(said(json!({"type": "hook.start", "data": {"hookType": "agentStop"}})), None);
+}

@@ -145,7 +145,7 @@ fn transcripts_of_other_hosts_are_not_read() {
     let line = json!({ "type": "assistant", "message": { "content": [{ "type": "text", "text": "x" }] } });
     for host in Host::ALL {
         let known = remora_hosts::transcript::is_known(*host);
-        assert_eq!(known, matches!(host, Host::ClaudeCode | Host::Codex));
+        assert_eq!(known, matches!(host, Host::ClaudeCode | Host::Codex | Host::Copilot));
         assert_eq!(entry(*host, &line).is_some(), *host == Host::ClaudeCode);
     }
 }

@@ -93,7 +93,7 @@ async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Jso
     let question: Question = body(request, HINT).await?;
     let host = match question.host.as_deref() {
         None => Host::Generic,
-        Some(name) => name.parse().map_err(|_| ApiError::invalid("there is no such host", HINT))?,
+        Some(name) => Host::named(name).ok_or_else(|| ApiError::invalid("there is no such host", HINT))?,
     };
     let Some((project, session)) = asker(&http, host, &question).await? else {
         return Ok(Json(Injected::default()));

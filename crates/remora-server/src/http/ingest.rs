@@ -134,7 +134,15 @@ async fn placed(http: &Http, mut event: Event) -> Result<Event, ApiError> {
     if event.cwd.is_empty() {
         let session = event.session.clone();
         let known = http.shared.reader.call(move |store| store.session_directory(&session)).await?;
-        event.cwd = known.ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;
+        let personal = || match event.session.host {
+            Host::Generic | Host::Channel(_) => {
+                Some(http.shared.dir.personal().to_string_lossy().into_owned())
+            }
+            _ => None,
+        };
+        event.cwd = known
+            .or_else(personal)
+            .ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;
     } else if !Path::new(&event.cwd).is_absolute() {
         return Err(wrong("cwd is not an absolute path"));
     }

@@ -78,7 +78,7 @@ impl Parameters {
             "file" => request.files.push(value),
             "dateFrom" => request.from = Some(value),
             "dateTo" => request.until = Some(value),
-            "host" => request.host = Some(one(name, &value, |value| value.parse::<Host>().ok())?),
+            "host" => request.host = Some(one(name, &value, Host::named)?),
             "session" => request.session = Some(value),
             "limit" => request.limit = one(name, &value, within(1, LARGEST_LIMIT))?,
             "offset" => request.offset = one(name, &value, within(0, LARGEST_OFFSET))?,

@@ -176,7 +176,8 @@ pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
             Some(Report::FileAhead(ahead))
         }
         Reading::Event(mut event) => {
-            event.cwd = directory(event.cwd);
+            let is_chat = matches!(event.session.host, Host::Channel(_)) && event.cwd.is_empty();
+            event.cwd = if is_chat { personal() } else { directory(event.cwd) };
             Some(Report::Event(event))
         }
     })
@@ -188,6 +189,12 @@ fn directory(named: String) -> String {
         return named;
     }
     std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
+}
+
+/// A channel without a directory is about the user, not about a project.
+fn personal() -> String {
+    let dir = env::data_dir().map(DataDir::new);
+    dir.map_or_else(String::new, |dir| dir.personal().to_string_lossy().into_owned())
 }
 
 /// How long a prompt or a file waits for what is known about it.

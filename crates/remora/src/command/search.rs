@@ -47,8 +47,8 @@ pub(crate) struct Search {
     /// Not newer; a day includes its end.
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// Only from this agent program, such as claude-code.
-    #[arg(long)]
+    /// Only from this agent program or channel, such as claude-code or whatsapp.
+    #[arg(long, value_parser = |name: &str| Host::named(name).ok_or("no name of a host"))]
     host: Option<Host>,
     /// Only from this session: the beginning of its id.
     #[arg(long)]

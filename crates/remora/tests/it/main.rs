@@ -27,6 +27,7 @@ mod faults;
 mod feedback;
 mod forget;
 mod hook;
+mod hosts;
 mod http;
 mod http_guard;
 mod http_stream;
