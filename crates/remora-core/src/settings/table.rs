@@ -340,7 +340,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "hosts in which `remora mcp` is registered, such as `claude-code`: text injected there names its tools, elsewhere the commands",
         |settings, given| {
             let named = |name: String| {
-                let names = || Host::ALL.iter().map(|host| host.name()).collect::<Vec<_>>().join(", ");
+                let names = || Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", ");
                 name.parse().map_err(|_| format!("`{name}` is no host; there are {}", names()))
             };
             let hosts: Result<Vec<Host>, String> = given.strings()?.into_iter().map(named).collect();

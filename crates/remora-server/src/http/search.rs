@@ -109,7 +109,7 @@ pub(super) fn one<T>(name: &str, value: &str, read: impl Fn(&str) -> Option<T>) 
             "sort" => "relevance or date".to_owned(),
             "type" => ObservationType::ALL.map(ObservationType::name).join(", "),
             "kind" => RecordKind::ALL.map(RecordKind::name).join(", "),
-            "host" => Host::ALL.iter().map(|host| host.name()).collect::<Vec<_>>().join(", "),
+            "host" => Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", "),
             _ => "an id that search gave, such as 12, s3 or t4".to_owned(),
         };
         ApiError::invalid(format!("{name} is `{value}`"), format!("expected {expected}"))
