@@ -36,21 +36,31 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             let dir = shared.dir.clone();
             // Not on a store thread: those answer hooks and pages meanwhile.
             let done = tokio::task::spawn_blocking(move || finish(&dir)).await;
-            if let Ok(Err(error)) = done {
-                problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {error}"));
-                tokio::select! {
-                    () = tokio::time::sleep(AFTER_ERROR) => {}
-                    _ = stop.changed() => return,
-                }
+            let problem = match done {
+                Ok(Ok(_)) => continue,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "it hit a bug".to_owned(),
+            };
+            problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {problem}"));
+            tokio::select! {
+                () = tokio::time::sleep(AFTER_ERROR) => {}
+                _ = stop.changed() => return,
             }
             continue;
         }
         tokio::select! {
             () = sleep(wait) => {}
-            _ = news.changed() => tokio::time::sleep(MOMENT).await,
+            () = hear(&mut news) => {}
             _ = stop.changed() => return,
         }
     }
+}
+
+/// Ends a moment after there was news.
+async fn hear(news: &mut watch::Receiver<u64>) {
+    // The daemon sends news as long as it lives.
+    let _ = news.changed().await;
+    tokio::time::sleep(MOMENT).await;
 }
 
 async fn sleep(wait: Option<Duration>) {
