@@ -140,6 +140,7 @@ fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let added = SCHEMA.split_once(NEW_SINCE_10).map(|(_, added)| added).unwrap_or_default();
     transaction.execute_batch(&without_comments(added))?;
+    add_missing_indexes(&transaction)?;
     // Entries that were deleted before are still in the index; those of a new one are not.
     transaction.execute_batch(
         "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
@@ -147,6 +148,21 @@ fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
     )?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Version 10 got indexes without a new number, so some of its databases lack them.
+fn add_missing_indexes(db: &Connection) -> Result<(), StoreError> {
+    let scratch = connection::open_in_memory()?;
+    build(&scratch)?;
+    let mut indexes = scratch.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")?;
+    let indexes = indexes.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    for index in indexes {
+        let (name, sql) = index?;
+        if !db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1")?.exists([name])? {
+            db.execute_batch(&sql)?;
+        }
+    }
     Ok(())
 }
 

@@ -201,7 +201,8 @@ fn of_version_10() -> (tempfile::TempDir, DataDir) {
     drop(Store::open(&dir).unwrap());
     let db = connection::open_for_owner(&dir.database()).unwrap();
     db.execute_batch(
-        "DROP TABLE tombstones; DROP TABLE forgettings; DROP TABLE revisions; PRAGMA user_version = 10;",
+        "DROP TABLE tombstones; DROP TABLE forgettings; DROP TABLE revisions; DROP INDEX observations_superseded;
+         PRAGMA user_version = 10;",
     )
     .unwrap();
     for table in ["documents_text", "documents_trigram"] {
