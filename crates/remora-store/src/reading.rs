@@ -269,6 +269,11 @@ impl Store {
         Ok(project::joined(&self.db, place)?)
     }
 
+    /// The same for a directory that joined its project when this session began.
+    pub fn joined_with(&self, session: SessionId) -> Result<Option<Joined>, StoreError> {
+        Ok(project::joined_with(&self.db, session)?)
+    }
+
     /// Gives a directory that shares a project one of its own, from now on. `None` if it shares none.
     pub fn split(&mut self, place: &Place, now: Time) -> Result<Option<ProjectRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;

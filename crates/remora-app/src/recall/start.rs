@@ -1,16 +1,15 @@
 //! The start of a session.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use remora_core::context::{self, LaidDown, Material, More, substance};
 use remora_core::event::SessionRef;
-use remora_core::ids::{ObservationId, ProjectId};
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
 use remora_store::retrievals::{Item, Moment};
-use remora_store::{KnownSession, Recall, Store, StoreError, locate};
+use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
 
@@ -19,8 +18,6 @@ const MOST_READ: usize = 2_000;
 
 /// How long a loss is mentioned.
 const NEWS: Duration = Duration::from_hours(24);
-/// A directory joins its project with the first event of its first session.
-const JUST_JOINED: Duration = Duration::from_secs(10);
 const MINUTE: &str = "%-d %B %H:%M";
 
 /// The agent that reads the text.
@@ -58,7 +55,7 @@ pub fn begin(
     }
     let Some(part) = part(source, session) else { return Ok(None) };
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
-    let notices = notices(store, directory, now)?;
+    let notices = notices(store, session.id, now)?;
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {
         return Ok(None);
     };
@@ -78,7 +75,7 @@ pub fn preview(
 }
 
 /// What an agent should know of the memory itself, told while it is new.
-fn notices(store: &Store, directory: &str, now: Time) -> Result<Vec<String>, StoreError> {
+fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, StoreError> {
     let mut notices = Vec::new();
     if let Some(restored) = last_check(store.dir()).and_then(|check| check.restored)
         && let Some(made_at) = restored.made_at
@@ -90,9 +87,7 @@ fn notices(store: &Store, directory: &str, now: Time) -> Result<Vec<String>, Sto
             restored.restored_at.format(MINUTE)
         ));
     }
-    if let Some(joined) = store.joined(&locate(Path::new(directory)))?
-        && now.since(joined.at) < JUST_JOINED
-    {
+    if let Some(joined) = store.joined_with(session)? {
         notices.push(format!(
             "This directory is new and shares the memory of {}, because it has the same origin. If it is something \
              else, `remora project split` separates them.",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::record::new_uuid;
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -41,18 +41,26 @@ pub struct Joined {
     pub at: Time,
 }
 
-/// Whether the directory joined a project of which another directory is there still.
+/// Directories (`own`) that joined a project of which another directory is there still.
+const JOINED: &str = "SELECT p.name, p.root, own.seen_at FROM project_aliases AS own
+    JOIN project_aliases AS other ON other.project_id = own.project_id AND other.id < own.id
+        AND other.origin = own.origin AND other.gone_at IS NULL
+    JOIN projects AS p ON p.id = own.project_id WHERE own.gone_at IS NULL";
+
+fn read_joined(row: &rusqlite::Row<'_>) -> rusqlite::Result<Joined> {
+    Ok(Joined { project: row.get(0)?, root: row.get(1)?, at: Time(row.get(2)?) })
+}
+
+/// What this directory joined, if it did.
 pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<Joined>> {
-    db.query_row(
-        "SELECT p.name, p.root, own.seen_at FROM project_aliases AS own
-         JOIN project_aliases AS other ON other.project_id = own.project_id AND other.id < own.id
-             AND other.origin = own.origin AND other.gone_at IS NULL
-         JOIN projects AS p ON p.id = own.project_id
-         WHERE own.path = ?1 AND own.gone_at IS NULL LIMIT 1",
-        [&place.path],
-        |row| Ok(Joined { project: row.get(0)?, root: row.get(1)?, at: Time(row.get(2)?) }),
-    )
-    .optional()
+    db.query_row(&format!("{JOINED} AND own.path = ?1 LIMIT 1"), [&place.path], read_joined).optional()
+}
+
+/// What a directory joined when this session began in it, if it did. A hook has looked its directory up by then.
+pub(crate) fn joined_with(db: &Connection, session: SessionId) -> rusqlite::Result<Option<Joined>> {
+    let began = "(SELECT project_id, started_at FROM sessions WHERE id = ?1)";
+    let sql = format!("{JOINED} AND (own.project_id, own.seen_at) = {began} LIMIT 1");
+    db.prepare_cached(&sql)?.query_row([session.0], read_joined).optional()
 }
 
 /// Gives a directory that joined a project one of its own.
