@@ -15,7 +15,7 @@ mod user;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
-use remora_core::prose::{Normal, Role, Sentence, sentences};
+use remora_core::prose::{Normal, Role, Sentence, heading, plan_heading, sentences};
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
@@ -250,16 +250,4 @@ impl<'a> Account<'a> {
 
 fn trap(Trap { fails, why, works }: &Trap) -> String {
     format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
-}
-
-/// The first heading of a plan or a task that was pasted as the prompt.
-fn plan_heading(prompt: &str) -> Option<&str> {
-    (prompt.lines().count() > 8).then(|| heading(prompt)).flatten()
-}
-
-/// The first heading of a document, if it says something.
-fn heading(markdown: &str) -> Option<&str> {
-    let line = markdown.lines().find_map(|line| line.trim_start_matches('+').strip_prefix("# "))?.trim();
-    let heading = line.strip_prefix("Plan: ").unwrap_or(line);
-    (heading.split_whitespace().count() >= 3).then_some(heading)
 }
