@@ -9,6 +9,7 @@ mod about_file;
 mod asking;
 pub mod backup;
 pub mod changed_files;
+pub mod claude_mem;
 mod clock;
 pub mod config_file;
 mod connection;

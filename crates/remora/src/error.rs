@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
+use remora_app::import::ImportError;
 use remora_app::install::InstallError;
 use remora_store::config_file::ConfigError;
 use remora_store::{DataDir, SchemaAge, StoreError, backup};
@@ -81,6 +82,9 @@ impl From<StoreError> for CliError {
             }
             StoreError::TooOld { path, .. } => {
                 format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
+            }
+            StoreError::NotClaudeMem { .. } => {
+                return Self::usage(message).hint("name its database: `remora import claude-mem PATH`");
             }
             StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
             StoreError::ReadOnly { path } => format!(
@@ -221,6 +225,17 @@ impl From<ContextFilesError> for CliError {
             }
             ContextFilesError::Off(_) => Self::not_found(message)
                 .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"),
+        }
+    }
+}
+
+impl From<ImportError> for CliError {
+    fn from(error: ImportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ImportError::App(error) => error.into(),
+            ImportError::Unreadable { path, .. } => Self::usage(message)
+                .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
         }
     }
 }
