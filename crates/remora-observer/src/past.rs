@@ -1,11 +1,19 @@
-//! Transcripts of past sessions: where hosts keep them.
+//! Transcripts of past sessions: where hosts keep them, and what happened in them.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use remora_core::event::SessionRef;
 use remora_core::host::Host;
+use remora_core::intake::Intake;
+use remora_hosts::transcript::{Past, Replay};
 use remora_sys::file::is_absent;
+
+/// A longer line is skipped. The longest are images that a tool returned.
+const LONGEST_LINE: u64 = 64 << 20;
+/// The directory of a session is in one of its first lines.
+const HEAD_LINES: usize = 50;
 
 /// Folders below the home directory in which hosts keep transcripts, and how many levels of folders are in them.
 const FOLDERS: [(Host, &str, u8); 2] =
@@ -17,6 +25,84 @@ pub struct PastTranscript {
     pub host: Host,
     pub path: PathBuf,
     pub bytes: u64,
+}
+
+/// A session of the past.
+#[derive(Debug)]
+pub struct PastSession {
+    pub session: SessionRef,
+    /// In order, each with its time.
+    pub events: Vec<Past>,
+    /// It is a subagent's own; its report is in the session that started it.
+    pub of_subagent: bool,
+    /// The directory it worked in last.
+    pub directory: Option<PathBuf>,
+    /// Lines that are no JSON: the file was cut or written by two programs.
+    pub damaged: usize,
+}
+
+impl PastTranscript {
+    /// The name of the session, as far as the name of the file says it.
+    fn id(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The session if its file is named after it.
+    pub fn session(&self) -> Option<SessionRef> {
+        (self.host == Host::ClaudeCode).then(|| SessionRef { host: self.host, id: self.id() })
+    }
+
+    /// Reads all of it. Private parts are gone when this returns.
+    pub fn read(&self) -> io::Result<PastSession> {
+        let mut events = Vec::new();
+        let (replay, damaged) = self.replay(usize::MAX, &mut events)?;
+        let session = replay.session().clone();
+        let of_subagent = replay.is_of_subagent();
+        let directory = directory(&replay);
+        replay.finish(&mut events);
+        Ok(PastSession { session, events, of_subagent, directory, damaged })
+    }
+
+    /// The directory the session worked in at first.
+    pub fn directory(&self) -> io::Result<Option<PathBuf>> {
+        let (replay, _) = self.replay(HEAD_LINES, &mut Vec::new())?;
+        Ok(directory(&replay))
+    }
+
+    /// Reads lines until one that says the directory, or until the end.
+    fn replay(&self, most: usize, events: &mut Vec<Past>) -> io::Result<(Replay, usize)> {
+        let path = std::path::absolute(&self.path)?;
+        let mut replay = Replay::new(self.host, &self.id(), &path.to_string_lossy());
+        let mut reader = BufReader::new(File::open(&self.path)?);
+        let (mut line, mut damaged) = (Vec::new(), 0);
+        for _ in 0..most {
+            line.clear();
+            if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
+                reader.skip_until(b'\n')?;
+                damaged += 1;
+                continue;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let mut intake = Intake::default();
+            match intake.push(&line).and_then(|_| intake.finish()) {
+                Ok(document) => replay.push(&document, events),
+                Err(_) => damaged += 1,
+            }
+            if most < usize::MAX && !replay.cwd().is_empty() {
+                break;
+            }
+        }
+        Ok((replay, damaged))
+    }
+}
+
+fn directory(replay: &Replay) -> Option<PathBuf> {
+    Some(replay.cwd()).filter(|cwd| !cwd.is_empty()).map(PathBuf::from)
 }
 
 /// The transcripts below a home directory, sorted by path. Only names are read, so it is cheap.

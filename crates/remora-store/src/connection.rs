@@ -138,6 +138,11 @@ pub(crate) fn open_unchanging(path: &Path) -> Result<Connection, StoreError> {
     readable(open(Path::new(&immutable), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
 }
 
+/// For our own copy of another program's database, with the log that was beside it.
+pub(crate) fn open_copy(path: &Path) -> Result<Connection, StoreError> {
+    readable(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?)
+}
+
 /// Only the first statement opens the log.
 fn readable(connection: Connection) -> Result<Connection, StoreError> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

@@ -217,6 +217,18 @@ pub(crate) fn insert_observation(
     if echo || forget::is_forgotten(db, &forget::of_content(db, &content_hash)?)? {
         return Ok(None);
     }
+    insert_observation_as(db, new_uuid(), origin, observation, now)
+}
+
+/// Stores an observation under a given uuid; `None` when its session has one that says the same.
+pub(crate) fn insert_observation_as(
+    db: &Connection,
+    uuid: Uuid,
+    origin: &Origin<'_>,
+    observation: &Observation,
+    at: Time,
+) -> Result<Option<ObservationId>, StoreError> {
+    let content_hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
     let inserted = db
         .prepare_cached(
             "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
@@ -225,7 +237,7 @@ pub(crate) fn insert_observation(
              ON CONFLICT (session_id, content_hash) WHERE deleted_at IS NULL DO NOTHING",
         )?
         .execute(params![
-            new_uuid().as_bytes(),
+            uuid.as_bytes(),
             origin.session.0,
             origin.project,
             origin.prompt_number,
@@ -240,7 +252,7 @@ pub(crate) fn insert_observation(
             origin.sources,
             origin.provider,
             origin.model,
-            now.0,
+            at.0,
         ])?;
     if inserted == 0 {
         return Ok(None);

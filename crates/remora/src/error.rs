@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
+use remora_app::export::ExportError;
 use remora_app::import::ImportError;
 use remora_app::install::InstallError;
 use remora_store::config_file::ConfigError;
@@ -225,6 +226,18 @@ impl From<ContextFilesError> for CliError {
             }
             ContextFilesError::Off(_) => Self::not_found(message)
                 .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"),
+        }
+    }
+}
+
+impl From<ExportError> for CliError {
+    fn from(error: ExportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ExportError::App(error) => error.into(),
+            ExportError::Write(_) => {
+                Self::internal(message).hint("write it to a disk with room: `remora export --out FILE`")
+            }
         }
     }
 }

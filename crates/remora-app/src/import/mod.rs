@@ -1,4 +1,15 @@
-//! Filling the memory from what is already there.
+//! Filling the memory from what is already there: a claude-mem database, transcripts of past sessions, a file of lines.
+//!
+//! All ways share the same rules. A backup is taken first. Every record is in the report, and a second import adds nothing.
+//! Private text and secrets stay outside, excluded projects too. What was imported is reference data until the user confirms it.
+
+mod claude_mem;
+mod directories;
+mod file;
+mod pipeline;
+mod report;
+mod run;
+mod transcripts;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,11 +17,17 @@ use std::path::{Path, PathBuf};
 use remora_core::host::Host;
 use remora_observer::past;
 use remora_store::StoreError;
-use remora_store::claude_mem::{self, Rows};
+use remora_store::claude_mem::Rows;
 use remora_sys::file::is_absent;
 use serde::Serialize;
 
 use crate::AppError;
+
+pub use claude_mem::import as claude_mem;
+pub use file::import as file;
+pub use report::{Observed, Recipient, Report, Skipped, Tally};
+pub use run::{Imported, Progress, Request};
+pub use transcripts::import as transcripts;
 
 /// Why nothing was imported.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +80,7 @@ pub fn claude_mem_database(home: &Path) -> PathBuf {
 /// by name. A database that cannot be read counts as none; `remora import claude-mem` says why.
 pub fn available(home: &Path) -> Result<Available, ImportError> {
     let path = claude_mem_database(home);
-    let rows = claude_mem::count(&path).ok().filter(|rows| rows.total() > 0);
+    let rows = remora_store::claude_mem::count(&path).ok().filter(|rows| rows.total() > 0);
     let claude_mem = rows.map(|rows| ClaudeMem { path, rows });
     let found = match past::find(home) {
         // A folder went away while it was read.
