@@ -78,6 +78,9 @@ const FACTS: &str = concat!(
     " ORDER BY f.id"
 );
 
+/// Makes a line of a row.
+type Read<'a> = &'a dyn Fn(&Row<'_>) -> Result<Line, StoreError>;
+
 impl Store {
     /// Hands out every line of one moment, of one project or of all. What holds everywhere belongs to no project.
     pub fn export<E: From<StoreError>>(
@@ -87,7 +90,7 @@ impl Store {
     ) -> Result<(), E> {
         let moment = self.db.unchecked_transaction().map_err(StoreError::from)?;
         let dir = self.dir();
-        let readers: [(&str, &dyn Fn(&Row<'_>) -> Result<Line, StoreError>); 6] = [
+        let readers: [(&str, Read<'_>); 6] = [
             (PROJECTS, &|row| read_project(dir, row)),
             (SESSIONS, &read_session),
             (MESSAGES, &read_message),
@@ -106,7 +109,7 @@ fn read_all<E: From<StoreError>>(
     db: &Connection,
     sql: &str,
     project: Option<ProjectId>,
-    read: &dyn Fn(&Row<'_>) -> Result<Line, StoreError>,
+    read: Read<'_>,
     each: &mut impl FnMut(Line) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut statement = db.prepare(sql).map_err(StoreError::from)?;

@@ -197,7 +197,9 @@ pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time)
     for parts in ["observation_files", "observation_concepts"] {
         db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;
     }
-    insert_parts(db, number, new)
+    insert_parts(db, number, new)?;
+    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    Ok(())
 }
 
 /// Says which row it became; `None` when the same was known already.
@@ -217,10 +219,14 @@ pub(crate) fn insert_observation(
     if echo || forget::is_forgotten(db, &forget::of_content(db, &content_hash)?)? {
         return Ok(None);
     }
-    insert_observation_as(db, new_uuid(), origin, observation, now)
+    let inserted = insert_observation_as(db, new_uuid(), origin, observation, now)?;
+    if let Some(id) = inserted {
+        documents::write(db, RecordId { kind: RecordKind::Observation, number: id.0 })?;
+    }
+    Ok(inserted)
 }
 
-/// Stores an observation under a given uuid; `None` when its session has one that says the same.
+/// Stores an observation under a given uuid, without its documents; `None` when its session has one that says the same.
 pub(crate) fn insert_observation_as(
     db: &Connection,
     uuid: Uuid,
@@ -262,7 +268,7 @@ pub(crate) fn insert_observation_as(
     Ok(Some(ObservationId(number)))
 }
 
-/// What belongs to an observation in other tables, search included.
+/// What belongs to an observation in other tables.
 fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Result<(), StoreError> {
     insert_files(db, number, "read", &observation.files_read)?;
     insert_files(db, number, "modified", &observation.files_modified)?;
@@ -272,7 +278,6 @@ fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Resu
     for (position, concept) in (0_i64..).zip(&observation.concepts) {
         concepts.execute(params![number, position, concept])?;
     }
-    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
     Ok(())
 }
 

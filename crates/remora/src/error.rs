@@ -146,6 +146,9 @@ impl From<AppError> for CliError {
             AppError::UnknownDirectory(_) => Self::not_found(message).hint(
                 "name another project: `--project NAME` (`remora project list` has them), or search all: `remora search --all TEXT`",
             ),
+            AppError::HasDirectory { .. } => {
+                Self::usage(message).hint("see which projects have none: `remora project list`")
+            }
             AppError::NotShared(_) => {
                 Self::not_found(message).hint("see which projects there are: `remora project list`")
             }

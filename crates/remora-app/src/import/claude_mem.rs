@@ -30,6 +30,7 @@ pub fn import(
         let sessions = source.sessions()?;
         let (mut done, total) = (0, source.rows.total());
         for table in Table::ALL {
+            pipeline.report().of(name(table));
             let (kind, mut after, mut seen) = (name(table), i64::MIN, 0);
             loop {
                 let chunk = source.chunk(table, after, &sessions)?;

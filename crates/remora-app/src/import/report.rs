@@ -147,8 +147,10 @@ impl Report {
         }
     }
 
+    /// Of past sessions the sessions, otherwise all records.
     pub fn imported(&self) -> u64 {
-        self.kinds.iter().map(|tally| tally.imported).sum()
+        let counts = |tally: &&Tally| self.observed.is_none() || tally.kind == "sessions";
+        self.kinds.iter().filter(counts).map(|tally| tally.imported).sum()
     }
 }
 

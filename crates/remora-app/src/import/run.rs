@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::pipeline::{Decides, Rules};
 use super::{ImportError, Report};
 use crate::AppError;
+use crate::context_files::{self, Followed};
 
 /// How an import is to be done.
 #[derive(Debug)]
@@ -44,6 +45,9 @@ pub struct Imported {
     pub report: Report,
     #[serde(skip)]
     pub backup: Option<Backup>,
+    /// Context files that changed with it.
+    #[serde(skip)]
+    pub followed: Followed,
     pub ms: u64,
 }
 
@@ -65,19 +69,22 @@ impl<'a> Request<'a> {
         import: impl FnOnce(&mut Store) -> Result<Report, ImportError>,
     ) -> Result<Imported, ImportError> {
         let started = Instant::now();
-        let (report, backup) = if self.dry_run {
+        let (report, backup, followed) = if self.dry_run {
             let copy = DryRun::new(self.dir)?;
-            (import(&mut Store::open(&copy.dir)?)?, None)
+            (import(&mut Store::open(&copy.dir)?)?, None, Followed::default())
         } else {
             // A new memory has nothing to lose.
-            let backup = match self.dir.database().exists() {
-                true => Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup),
-                false => None,
+            let backup = if self.dir.database().exists() {
+                Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup)
+            } else {
+                None
             };
-            (import(&mut Store::open(self.dir)?)?, backup)
+            let mut store = Store::open(self.dir)?;
+            let report = import(&mut store)?;
+            (report, backup, context_files::follow(&mut store, None))
         };
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Imported { dry_run: self.dry_run, report, backup, ms })
+        Ok(Imported { dry_run: self.dry_run, report, backup, followed, ms })
     }
 }
 

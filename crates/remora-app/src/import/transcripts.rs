@@ -173,7 +173,7 @@ fn admitted(
         match capture::take(dir, request.settings, request.home, report, at)? {
             Taken::Record(record) => records.push(*record),
             Taken::LeftOut(Reason::ExcludedProject | Reason::UnknownExclusions) => {
-                reason = Skipped::ExcludedProject
+                reason = Skipped::ExcludedProject;
             }
             Taken::LeftOut(Reason::Paused) => reason = Skipped::Paused,
             Taken::LeftOut(Reason::PrivateTurn) => reason = Skipped::Private,

@@ -67,8 +67,9 @@ impl Clean<Observation> {
         if given.title.trim().is_empty() {
             let texts = [&given.narrative, &given.subtitle].into_iter().chain(&given.facts);
             let text = texts.into_iter().find(|text| !text.trim().is_empty());
-            given.title = text
-                .map_or_else(String::new, |text| one_line(saved_text::first_sentence(text), TITLE_OF_TEXT));
+            given.title = text.map_or_else(String::new, |text| {
+                one_line(saved_text::first_sentence(text).trim_end_matches('.'), TITLE_OF_TEXT)
+            });
         }
         Ok(Self(given))
     }

@@ -66,9 +66,12 @@ pub struct Chunk {
 /// How sessions are named, to which other rows refer in one of three ways.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    by_memory: HashMap<String, (String, Host)>,
-    by_id: HashMap<i64, (String, Host)>,
-    by_content: HashMap<String, Host>,
+    /// By the observer's name.
+    observers: HashMap<String, (String, Host)>,
+    /// By the number of their row.
+    rows: HashMap<i64, (String, Host)>,
+    /// By the host's name.
+    hosts: HashMap<String, Host>,
 }
 
 impl Source {
@@ -83,10 +86,10 @@ impl Source {
             for row in columns.rows {
                 let (Some(content), host) = (row.text(&CONTENT_SESSION), row.host()) else { continue };
                 if let Some(memory) = row.text(&MEMORY_SESSION) {
-                    sessions.by_memory.insert(memory, (content.clone(), host));
+                    sessions.observers.insert(memory, (content.clone(), host));
                 }
-                sessions.by_content.insert(content.clone(), host);
-                sessions.by_id.insert(row.id, (content, host));
+                sessions.hosts.insert(content.clone(), host);
+                sessions.rows.insert(row.id, (content, host));
             }
         }
     }
@@ -142,7 +145,7 @@ impl Source {
             table.name()
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([after])?;
         let mut columns = Columns::default();
         loop {
@@ -237,9 +240,9 @@ impl Values {
     }
 
     /// The same row has the same uuid in every copy of the database.
-    fn uuid(&self, table: Table, session: &str) -> Option<uuid::Uuid> {
+    fn uuid(&self, table: Table, session: &str) -> uuid::Uuid {
         let (id, at) = (self.id.to_string(), self.own("created_at_epoch"));
-        Some(derived_uuid(&[PROVIDER, table.name(), session, &id, &at]))
+        derived_uuid(&[PROVIDER, table.name(), session, &id, &at])
     }
 
     fn session(&self) -> Result<Line, String> {
@@ -276,14 +279,14 @@ impl Values {
     }
 
     fn prompt(&self, sessions: &Sessions) -> Result<Line, String> {
-        let by_id = || sessions.by_id.get(&self.number("session_db_id")).cloned();
+        let by_row = || sessions.rows.get(&self.number("session_db_id")).cloned();
         let named = self.text(&CONTENT_SESSION).map(|content| {
-            let host = sessions.by_content.get(&content).copied().unwrap_or(Host::ClaudeCode);
+            let host = sessions.hosts.get(&content).copied().unwrap_or(Host::ClaudeCode);
             (content, host)
         });
-        let (session, host) = named.or_else(by_id).ok_or("it has no session")?;
+        let (session, host) = named.or_else(by_row).ok_or("it has no session")?;
         Ok(Line::Message(MessageLine {
-            uuid: self.uuid(Table::Prompts, &session),
+            uuid: Some(self.uuid(Table::Prompts, &session)),
             project: self.project(),
             channel: Some(host),
             number: Some(self.number("prompt_number")).filter(|number| *number > 0),
@@ -297,13 +300,13 @@ impl Values {
     /// A session that was deleted is known by the observer's name of it alone.
     fn session_of(&self, sessions: &Sessions) -> Result<(String, Host), String> {
         let memory = self.text(&MEMORY_SESSION).ok_or("it has no session")?;
-        Ok(sessions.by_memory.get(&memory).cloned().unwrap_or((memory, Host::ClaudeCode)))
+        Ok(sessions.observers.get(&memory).cloned().unwrap_or((memory, Host::ClaudeCode)))
     }
 
     fn observation(&self, sessions: &Sessions) -> Result<Line, String> {
         let (session, host) = self.session_of(sessions)?;
         Ok(Line::Observation(ObservationLine {
-            uuid: self.uuid(Table::Observations, &session),
+            uuid: Some(self.uuid(Table::Observations, &session)),
             project: self.project(),
             channel: Some(host),
             session: Some(session),
@@ -327,7 +330,7 @@ impl Values {
     fn summary(&self, sessions: &Sessions) -> Result<Line, String> {
         let (session, host) = self.session_of(sessions)?;
         Ok(Line::Summary(SummaryLine {
-            uuid: self.uuid(Table::Summaries, &session),
+            uuid: Some(self.uuid(Table::Summaries, &session)),
             project: self.project(),
             channel: Some(host),
             session: Some(session),

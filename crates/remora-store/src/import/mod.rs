@@ -1,6 +1,7 @@
 //! Records that were made elsewhere. They keep their uuid, so that the same record comes in once, however often it is imported,
 //! and their date. Whatever they say of themselves, they are reference data: nothing imported is what the user laid down.
 
+mod join;
 pub(crate) mod past;
 mod records;
 
@@ -15,6 +16,7 @@ use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
+use crate::search::documents;
 use crate::{Place, ProjectRow, Store, StoreError, project, schema};
 
 /// Marks that the user's own word came with an import. It is written before who said it.
@@ -149,8 +151,17 @@ impl Store {
     pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<Fate>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
-        let fates =
-            new.iter().map(|record| records::store(&transaction, record)).collect::<Result<_, _>>()?;
+        let mut fates = Vec::with_capacity(new.len());
+        let mut stored = Vec::with_capacity(new.len());
+        for record in new {
+            let outcome = records::store(&transaction, record)?;
+            fates.push(outcome.map_or_else(|fate| fate, |_| Fate::Imported));
+            stored.extend(outcome.ok());
+        }
+        // After all of them, because a document has the texts of its neighbours.
+        for record in stored {
+            documents::write(&transaction, record)?;
+        }
         transaction.commit()?;
         Ok(fates)
     }

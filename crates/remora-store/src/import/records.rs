@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use super::{Fate, IMPORTED};
 use crate::saving::SavedBy;
-use crate::search::documents;
 use crate::writing::{self, Origin};
 use crate::{StoreError, forget};
 
@@ -76,7 +75,11 @@ pub struct ImportedFact {
     pub confirmed_at: Option<Time>,
 }
 
-pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Result<Fate, StoreError> {
+/// The record it became, or why it did not become one.
+type Outcome = Result<Result<RecordId, Fate>, StoreError>;
+
+/// Stores a record without its documents.
+pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Outcome {
     let (kind, uuid) = match record {
         ImportedRecord::Turn(turn) => (RecordKind::Turn, turn.uuid),
         ImportedRecord::Observation(observation) => (RecordKind::Observation, observation.uuid),
@@ -84,7 +87,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Result<Fate, St
         ImportedRecord::Fact(fact) => (RecordKind::Fact, fact.uuid),
     };
     if forget::is_record_forgotten(db, kind, uuid)? {
-        return Ok(Fate::Forgotten);
+        return Ok(Err(Fate::Forgotten));
     }
     let table = match kind {
         RecordKind::Turn => "user_prompts",
@@ -94,7 +97,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Result<Fate, St
     };
     let sql = format!("SELECT 1 FROM {table} WHERE uuid = ?1");
     if db.prepare_cached(&sql)?.exists([uuid.as_bytes()])? {
-        return Ok(Fate::Known);
+        return Ok(Err(Fate::Known));
     }
     match record {
         ImportedRecord::Turn(turn) => store_turn(db, turn),
@@ -104,7 +107,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Result<Fate, St
     }
 }
 
-fn store_turn(db: &Connection, new: &ImportedTurn) -> Result<Fate, StoreError> {
+fn store_turn(db: &Connection, new: &ImportedTurn) -> Outcome {
     let next = "SELECT prompt_counter + 1 FROM sessions WHERE id = ?1";
     let number: i64 = match new.number {
         Some(number) => number,
@@ -118,13 +121,12 @@ fn store_turn(db: &Connection, new: &ImportedTurn) -> Result<Fate, StoreError> {
         )?
         .execute(params![new.uuid.as_bytes(), new.session.0, number, text, answer, new.at.0])?;
     if inserted == 0 {
-        return Ok(Fate::Repeated);
+        return Ok(Err(Fate::Repeated));
     }
     let id = db.last_insert_rowid();
     db.prepare_cached("UPDATE sessions SET prompt_counter = max(prompt_counter, ?2) WHERE id = ?1")?
         .execute([new.session.0, number])?;
-    documents::write(db, RecordId { kind: RecordKind::Turn, number: id })?;
-    Ok(Fate::Imported)
+    Ok(Ok(RecordId { kind: RecordKind::Turn, number: id }))
 }
 
 /// Who made it. The user's own word becomes an import's, until the user says it again.
@@ -136,14 +138,14 @@ fn demoted(provider: &str) -> String {
     }
 }
 
-fn store_observation(db: &Connection, new: &ImportedObservation) -> Result<Fate, StoreError> {
+fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
     let sql = "SELECT uuid FROM sessions WHERE id = ?1";
     let session_uuid =
         db.prepare_cached(sql)?.query_row([new.session.0], |row| row.get(0).map(Uuid::from_bytes))?;
     let observation = new.observation.get();
     let hash = writing::content_hash(session_uuid, &observation.title, &observation.narrative);
     if forget::is_forgotten(db, &forget::of_content(db, &hash)?)? {
-        return Ok(Fate::Forgotten);
+        return Ok(Err(Fate::Forgotten));
     }
     let provider = demoted(new.provider.get());
     let origin = Origin {
@@ -156,7 +158,7 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Result<Fate,
         model: new.model.get(),
     };
     let Some(id) = writing::insert_observation_as(db, new.uuid, &origin, observation, new.at)? else {
-        return Ok(Fate::Repeated);
+        return Ok(Err(Fate::Repeated));
     };
     if new.superseded_by.is_some() || new.pinned_at.is_some() {
         db.prepare_cached("UPDATE observations SET superseded_by = ?2, pinned_at = ?3 WHERE id = ?1")?
@@ -172,10 +174,10 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Result<Fate,
         )?
         .execute([id.0, new.useful.max(0), new.wrong.max(0)])?;
     }
-    Ok(Fate::Imported)
+    Ok(Ok(RecordId { kind: RecordKind::Observation, number: id.0 }))
 }
 
-fn store_summary(db: &Connection, new: &ImportedSummary) -> Result<Fate, StoreError> {
+fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
     let summary = new.summary.get();
     db.prepare_cached(
         "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, checkpoint, request, investigated,
@@ -201,16 +203,15 @@ fn store_summary(db: &Connection, new: &ImportedSummary) -> Result<Fate, StoreEr
         new.model.get(),
         new.at.0,
     ])?;
-    documents::write(db, RecordId { kind: RecordKind::Summary, number: db.last_insert_rowid() })?;
-    Ok(Fate::Imported)
+    Ok(Ok(RecordId { kind: RecordKind::Summary, number: db.last_insert_rowid() }))
 }
 
 /// What holds here stays. A value that contradicts it is stored as one that never held, and is a conflict that
 /// `remora facts` shows.
-fn store_fact(db: &Connection, new: &ImportedFact) -> Result<Fate, StoreError> {
+fn store_fact(db: &Connection, new: &ImportedFact) -> Outcome {
     let fact = new.fact.get();
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
-        return Ok(Fate::Forgotten);
+        return Ok(Err(Fate::Forgotten));
     }
     let current: Option<String> = db
         .prepare_cached(
@@ -220,7 +221,7 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Result<Fate, StoreError> {
         .query_row(params![new.project.map_or(0, |project| project.0), fact.key], |row| row.get(0))
         .optional()?;
     let valid_to = match (new.valid_to, current) {
-        (None, Some(value)) if value == fact.value => return Ok(Fate::Repeated),
+        (None, Some(value)) if value == fact.value => return Ok(Err(Fate::Repeated)),
         (None, Some(_)) => Some(new.valid_from),
         (valid_to, _) => valid_to,
     };
@@ -245,7 +246,5 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Result<Fate, StoreError> {
         new.valid_from.0,
         valid_to.map(|at| at.0),
     ])?;
-    let number = db.last_insert_rowid();
-    documents::write(db, RecordId { kind: RecordKind::Fact, number })?;
-    Ok(Fate::Imported)
+    Ok(Ok(RecordId { kind: RecordKind::Fact, number: db.last_insert_rowid() }))
 }

@@ -209,7 +209,12 @@ fn create_as(
     Ok(ProjectId(db.last_insert_rowid()))
 }
 
-fn add_alias(db: &Connection, project: ProjectId, place: &Place, now: Time) -> rusqlite::Result<()> {
+pub(crate) fn add_alias(
+    db: &Connection,
+    project: ProjectId,
+    place: &Place,
+    now: Time,
+) -> rusqlite::Result<()> {
     let Identity { device, inode, born_at } =
         place.identity.unwrap_or(Identity { device: 0, inode: 0, born_at: 0 });
     let known = place.identity.is_some();

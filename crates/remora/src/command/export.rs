@@ -76,7 +76,7 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
 }
 
 fn to_file(store: &Store, whose: &Whose, format: Format, path: &Path) -> Result<u64> {
-    let file = private_file().create_new(true).open(path).map_err(|error| {
+    let file = private_file().write(true).create_new(true).open(path).map_err(|error| {
         CliError::usage(format!("cannot write to {}: {error}", path.display()))
             .hint("name a new file in a directory you can write to: `remora export --out FILE`")
     })?;

@@ -8,7 +8,7 @@ use remora_app::import::{self, Available, Imported, Progress, Recipient, Request
 use remora_core::time::Time;
 use serde_json::json;
 
-use super::hook;
+use super::{context_files, hook};
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
@@ -66,6 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
         _ => return Err(CliError::usage("too many paths").hint("see how it is used: `remora import --help`")),
     };
     bar.finish();
+    context_files::warn(&imported.followed);
     if !arguments.dry_run {
         // Its vectors are made in the background; search by words finds everything now.
         let _ = hook::poke(&app.dir, settings.daemon.autostart);
@@ -73,7 +74,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     if app.json {
         return output::json(&as_json(&imported));
     }
-    show(&imported, source);
+    show(&imported);
     Ok(())
 }
 
@@ -125,7 +126,7 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn show(imported: &Imported, source: &str) {
+fn show(imported: &Imported) {
     let report = &imported.report;
     if report.kinds.is_empty() {
         say("Nothing to import was found.");
@@ -142,11 +143,11 @@ fn show(imported: &Imported, source: &str) {
         ]);
     }
     table.print();
-    show_projects(&report.projects, source);
+    show_projects(&report.projects);
     for problem in &report.problems {
         talk(&format!("damaged: {problem}"));
     }
-    if let Some(observed) = &report.observed {
+    if let Some(observed) = report.observed.filter(|observed| observed.turns > 0) {
         say(&format!(
             "\n{} became {}, {} and {}.",
             count(number(observed.turns as u64), "turn"),
@@ -160,8 +161,9 @@ fn show(imported: &Imported, source: &str) {
         talk(&format!("\nA dry run, in {seconds}: nothing was stored. Without `--dry-run` it is."));
         return;
     }
-    talk(&format!("\nImported {} in {seconds}.", count(number(report.imported()), "record")));
-    if let Some(backup) = &imported.backup {
+    let noun = if report.observed.is_some() { "session" } else { "record" };
+    talk(&format!("\nImported {} in {seconds}.", count(number(report.imported()), noun)));
+    if let Some(backup) = imported.backup.as_ref().filter(|_| report.imported() > 0) {
         talk(&format!("To go back: `remora restore {}`", backup.path.display()));
     }
     if report.imported() > 0 {
@@ -175,7 +177,7 @@ fn skipped(tally: &Tally) -> String {
     if reasons.is_empty() { "0".to_owned() } else { reasons.join(", ") }
 }
 
-fn show_projects(projects: &[Recipient], source: &str) {
+fn show_projects(projects: &[Recipient]) {
     let filled: Vec<&Recipient> = projects.iter().filter(|project| project.records > 0).collect();
     if filled.is_empty() {
         return;
@@ -196,7 +198,6 @@ fn show_projects(projects: &[Recipient], source: &str) {
             "\nNothing of a project without a directory is injected. If it is yours, give it one: `remora project join {} DIR`",
             shell_word(&project.name)
         ));
-        let _ = source;
     }
 }
 

@@ -141,7 +141,7 @@ impl<'a> Pipeline<'a> {
         let belongs = line.take_belongs();
         let (place, record) = match line {
             Line::Project(project) => return self.take_project(kind, project, uuid, at),
-            Line::Session(session) => return self.take_session(kind, &belongs, session, uuid, at),
+            Line::Session(session) => return self.take_session(kind, &belongs, &session, uuid, at),
             Line::Fact(fact) => {
                 let project = match &belongs.project {
                     Some(name) => Some(self.project(Some(name), at)?),

@@ -50,7 +50,7 @@ impl Pipeline<'_> {
         &mut self,
         kind: &'static str,
         belongs: &Belongs,
-        line: SessionLine,
+        line: &SessionLine,
         uuid: Uuid,
         at: Time,
     ) -> Result<(), Stop> {
@@ -139,27 +139,26 @@ impl Pipeline<'_> {
         project: ProjectId,
         at: Time,
     ) -> Result<(SessionId, ProjectId), Stop> {
-        let found = match self.sessions.get(&key(host, id)) {
-            Some(found) => found.map_err(Stop::Skip)?,
-            None => {
-                let new = ImportedSession {
-                    uuid: derived_uuid(&["session", host.name(), id]),
-                    session: SessionRef { host, id: id.to_owned() },
-                    project,
-                    status: SessionStatus::Completed,
-                    turns: 0,
-                    private_turns: 0,
-                    started_at: at,
-                    last_activity_at: at,
-                    completed_at: Some(at),
-                };
-                let (session, owner, fate) = self.store.import_session(&new)?;
-                self.sessions.insert(key(host, id), Ok((session, owner)));
-                if fate == Fate::Imported {
-                    self.implied.insert(session, (at, at));
-                }
-                (session, owner)
+        let found = if let Some(found) = self.sessions.get(&key(host, id)) {
+            found.map_err(Stop::Skip)?
+        } else {
+            let new = ImportedSession {
+                uuid: derived_uuid(&["session", host.name(), id]),
+                session: SessionRef { host, id: id.to_owned() },
+                project,
+                status: SessionStatus::Completed,
+                turns: 0,
+                private_turns: 0,
+                started_at: at,
+                last_activity_at: at,
+                completed_at: Some(at),
+            };
+            let (session, owner, fate) = self.store.import_session(&new)?;
+            self.sessions.insert(key(host, id), Ok((session, owner)));
+            if fate == Fate::Imported {
+                self.implied.insert(session, (at, at));
             }
+            (session, owner)
         };
         if let Some((first, last)) = self.implied.get_mut(&found.0) {
             (*first, *last) = ((*first).min(at), (*last).max(at));
