@@ -76,6 +76,8 @@ enum Command {
     Backup(backup::Backup),
     Verify(verify::Verify),
     Restore(restore::Restore),
+    /// Print the version.
+    Version,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
     /// Capture one event from an agent's hook (JSON on standard input).
@@ -149,6 +151,7 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Backup(backup) => backup::run(&app, backup).map(done),
         Command::Verify(verify) => verify::run(&app, verify),
         Command::Restore(restore) => restore::run(&app, restore).map(done),
+        Command::Version => version(&app).map(done),
         Command::Completions(completions) => {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)
@@ -156,6 +159,17 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         // Handled before arguments are parsed.
         Command::Hook { .. } => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn version(app: &App) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    if app.json {
+        return output::json(
+            &serde_json::json!({ "version": version, "schema": remora_store::SCHEMA_VERSION }),
+        );
+    }
+    output::say(&format!("remora {version}"));
+    Ok(())
 }
 
 /// An answer that nobody could read is a failure.

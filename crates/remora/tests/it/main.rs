@@ -26,6 +26,7 @@ mod facts;
 mod fake;
 mod faults;
 mod feedback;
+mod first_hour;
 mod forget;
 mod hook;
 mod hosts;
