@@ -9,6 +9,7 @@
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
+//! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
@@ -19,8 +20,10 @@ pub mod context_files;
 pub mod doctor;
 pub mod edit;
 mod error;
+pub mod export;
 pub mod facts;
 pub mod forget;
+pub mod import;
 pub mod install;
 pub mod judge;
 pub mod projects;

@@ -147,7 +147,9 @@ pub(crate) const SESSION: &str =
     s.started_at, s.last_activity_at, s.completed_at
     FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
     WHERE (EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id)
-           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL))";
+           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM session_summaries WHERE session_id = s.id AND deleted_at IS NULL))";
 
 pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts

@@ -33,6 +33,7 @@ mod hosts;
 mod http;
 mod http_guard;
 mod http_stream;
+mod import;
 mod install;
 mod logs;
 mod mcp;
