@@ -10,13 +10,14 @@
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
 //! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod doctor;
 pub mod edit;
 mod error;
 pub mod export;
@@ -29,6 +30,7 @@ pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod remedy;
 pub mod save;
 mod scope;
 pub mod search;
