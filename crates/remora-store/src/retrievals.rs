@@ -8,12 +8,13 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Store, StoreError, feedback, ledger};
 
 /// The moment of an injection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
     Start,
@@ -44,7 +45,7 @@ impl Moment {
 const TIMELINE: &str = "timeline";
 
 /// One record of an injection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +89,7 @@ impl Item {
 }
 
 /// One injection.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Retrieval {
     #[serde(skip)]
     pub session: SessionId,
@@ -125,7 +126,7 @@ pub struct Told {
 }
 
 /// The same, read again.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RetrievalRow {
     pub id: i64,
     pub host: String,

@@ -20,6 +20,7 @@ use remora_core::time::Time;
 use remora_search::EmbedError;
 use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{KnownSession, Store, StoreError, locate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
@@ -29,7 +30,7 @@ pub use passages::Evidence;
 const PREVIEW: usize = 120;
 
 /// Text for an agent, framed as it is to be handed on, and the records it is made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Injection {
     #[serde(rename = "context")]
     pub text: String,

@@ -17,6 +17,7 @@ use remora_core::time::{HOOK_LIMIT, Time};
 use remora_search::{Mode, SearchQuery, Searcher};
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{Store, StoreError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
@@ -62,7 +63,7 @@ impl Limits {
 }
 
 /// A prompt of a session, as a hook sends it to the daemon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptRequest {
     /// As it was captured: redacted.
     pub text: String,
@@ -78,14 +79,14 @@ pub trait Daemon: Send + 'static {
 }
 
 /// What is injected with a prompt, and why not the rest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
     pub injection: Option<Injection>,
     pub explanation: Explanation,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// Why nothing was searched, where that is so.
     pub skipped: Option<String>,

@@ -37,6 +37,7 @@ mod mcp;
 mod notes;
 mod observer;
 mod obsidian;
+mod openapi;
 mod pages;
 mod privacy;
 mod projects;
