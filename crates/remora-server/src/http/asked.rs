@@ -8,8 +8,10 @@ use std::fmt;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use remora_core::document::RecordKind;
+use remora_app::records::record_id;
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::host::Host;
+use remora_core::ids::ObservationId;
 use remora_core::memory::ObservationType;
 use remora_search::{Mode, Sort};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -77,7 +79,7 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Within<LEAST, 
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = String::deserialize(deserializer)?.trim().parse().ok();
         let number = number.filter(|number| (LEAST..=MOST).contains(number));
-        number.map(Self).ok_or_else(|| D::Error::custom(format!("{LEAST} to {MOST}")))
+        number.map(Self).ok_or_else(|| D::Error::custom(format!("expected {LEAST} to {MOST}")))
     }
 }
 
@@ -92,10 +94,13 @@ impl<const LEAST: u32, const MOST: u32> JsonSchema for Within<LEAST, MOST> {
 }
 
 /// A word that stands for a value.
-pub(super) trait Word: Sized {
+pub(super) trait Word: JsonSchema + Sized {
+    /// What a word looks like, if there are too many to list.
+    const LIKE: &'static str = "a text";
+
     fn read(word: &str) -> Option<Self>;
 
-    /// Every word there is; none if there are too many to list.
+    /// Every word there is; none if there are too many.
     fn all() -> Vec<&'static str> {
         Vec::new()
     }
@@ -108,8 +113,26 @@ impl Word for String {
 }
 
 impl Word for Host {
+    const LIKE: &'static str = "the name of a program, such as codex";
+
     fn read(word: &str) -> Option<Self> {
         Self::named(word)
+    }
+}
+
+impl Word for RecordId {
+    const LIKE: &'static str = "an id that search gave, such as 12, s3 or t4";
+
+    fn read(word: &str) -> Option<Self> {
+        record_id(word)
+    }
+}
+
+impl Word for ObservationId {
+    const LIKE: &'static str = "numbers, such as 12,15";
+
+    fn read(word: &str) -> Option<Self> {
+        word.trim_start_matches('#').parse().ok().map(Self)
     }
 }
 
@@ -155,15 +178,15 @@ impl Word for Sort {
 
 fn read_word<T: Word, E: serde::de::Error>(word: &str) -> Result<T, E> {
     let expected = || match T::all() {
-        known if known.is_empty() => "another word".to_owned(),
+        known if known.is_empty() => T::LIKE.to_owned(),
         known => known.join(", "),
     };
-    T::read(word.trim()).ok_or_else(|| E::custom(expected()))
+    T::read(word.trim()).ok_or_else(|| E::custom(format!("expected {}", expected())))
 }
 
-fn schema_of<T: Word>() -> Schema {
+fn schema_of<T: Word>(generator: &mut SchemaGenerator) -> Schema {
     match T::all() {
-        known if known.is_empty() => json_schema!({ "type": "string" }),
+        known if known.is_empty() => generator.subschema_for::<T>(),
         known => json_schema!({ "type": "string", "enum": known }),
     }
 }
@@ -187,8 +210,8 @@ impl<T: Word> JsonSchema for One<T> {
         "Word".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schema_of::<T>()
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schema_of::<T>(generator)
     }
 }
 
@@ -219,8 +242,8 @@ impl<T: Word> JsonSchema for List<T> {
         "Words".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": schema_of::<T>() })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": schema_of::<T>(generator) })
     }
 }
 
@@ -272,7 +295,7 @@ impl serde::de::Error for Wrong {
 impl From<Wrong> for ApiError {
     fn from(wrong: Wrong) -> Self {
         let hint = match &wrong {
-            Wrong::Parameter { expected, .. } => format!("expected {expected}"),
+            Wrong::Parameter { expected, .. } => expected.clone(),
             _ => DOCUMENTED.to_owned(),
         };
         Self::invalid(wrong.to_string(), hint)
@@ -338,7 +361,7 @@ impl<'de> Deserializer<'de> for Values {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         let Ok([one]) = <[String; 1]>::try_from(self.0) else {
-            return Err(Wrong::custom("it once"));
+            return Err(Wrong::custom("expected it once"));
         };
         visitor.visit_string(one)
     }
@@ -398,11 +421,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_what_was_expected() {
         for (name, value, expected) in [
-            ("limit", "101", "1 to 100"),
-            ("limit", "many", "1 to 100"),
-            ("limit", "-1", "1 to 100"),
-            ("type", "bugfix,song", "bugfix, feature, refactor, change, discovery, decision"),
-            ("mode", "guess", "auto, hybrid, semantic, text"),
+            ("limit", "101", "expected 1 to 100"),
+            ("limit", "many", "expected 1 to 100"),
+            ("limit", "-1", "expected 1 to 100"),
+            ("type", "bugfix,song", "expected bugfix, feature, refactor, change, discovery, decision"),
+            ("mode", "guess", "expected auto, hybrid, semantic, text"),
         ] {
             let parameter =
                 Wrong::Parameter { name: name.into(), value: value.into(), expected: expected.into() };

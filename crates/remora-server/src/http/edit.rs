@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Body, Id, Sent};
+use super::asked::{Body, Id, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 
@@ -32,7 +32,7 @@ struct Said {
     title: Option<String>,
     narrative: Option<String>,
     #[serde(rename = "type")]
-    kind: Option<String>,
+    kind: Option<One<ObservationType>>,
     facts: Option<Vec<String>>,
     #[serde(default)]
     merge: Vec<String>,
@@ -49,14 +49,7 @@ async fn change(
     Sent(said): Sent<Said>,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let Said { title, narrative, kind, facts, merge, superseded_by } = said;
-    let kind = match kind {
-        None => None,
-        Some(name) => Some(ObservationType::named(&name).ok_or_else(|| {
-            let names = ObservationType::ALL.map(ObservationType::name).join(", ");
-            ApiError::invalid(format!("type is `{name}`"), format!("expected {names}"))
-        })?),
-    };
-    let changes = Edit { title, narrative, kind, facts };
+    let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     let (by, now) = (SavedBy::Program, Time::now());
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => write(&http, move |store| edit::edit(store, &id, &changes, by, now)).await,

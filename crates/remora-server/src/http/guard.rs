@@ -63,8 +63,8 @@ impl Guard {
         } else {
             Some(self.identify(headers, changes)?)
         };
-        // To delete something, its address is enough.
-        if changes && !(request.method() == Method::DELETE && is_empty(headers)) {
+        // For some changes the address says everything.
+        if changes && !is_empty(headers) {
             check_body(headers)?;
         }
         Ok(visitor)

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Asked, List, Within, Word};
+use super::asked::{Asked, List, Within};
 use super::error::ApiError;
 use super::project;
 use super::routes::Api;
@@ -52,12 +52,6 @@ struct OfObservations {
     session: Option<String>,
     /// Only these, which counts as a use
     ids: Option<List<ObservationId>>,
-}
-
-impl Word for ObservationId {
-    fn read(word: &str) -> Option<Self> {
-        word.trim_start_matches('#').parse().ok().map(Self)
-    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use remora_store::{Saved, SavedBy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Body, Sent};
+use super::asked::{Body, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::{Http, project};
@@ -27,7 +27,7 @@ struct Said {
     text: String,
     title: Option<String>,
     #[serde(rename = "type")]
-    kind: Option<String>,
+    kind: Option<One<ObservationType>>,
     #[serde(default)]
     facts: Vec<String>,
     #[serde(default)]
@@ -50,18 +50,11 @@ struct Remembered {
 }
 
 async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Remembered>, ApiError> {
-    let kind = match said.kind {
-        None => ObservationType::Discovery,
-        Some(name) => ObservationType::named(&name).ok_or_else(|| {
-            let names = ObservationType::ALL.map(ObservationType::name).join(", ");
-            ApiError::invalid(format!("type is `{name}`"), format!("expected {names}"))
-        })?,
-    };
     let request = SaveRequest {
         whose: project::whose(said.project, said.cwd)?,
         text: said.text,
         title: said.title,
-        kind,
+        kind: said.kind.map_or(ObservationType::Discovery, |One(kind)| kind),
         facts: said.facts,
         files: said.files,
         // Whoever holds the token is a program. Only what is typed at a terminal is a person's word.

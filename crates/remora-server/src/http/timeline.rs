@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::records::record_id;
 use remora_app::timeline::{Around, DEFAULT_LENGTH, Timeline, TimelineRequest, best_of};
 use remora_core::document::RecordId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::asked::{Asked, One, Within, Word};
+use super::asked::{Asked, One, Within};
 use super::error::ApiError;
 use super::routes::Api;
 use super::{Http, project};
@@ -35,12 +34,6 @@ struct Parameters {
     cwd: Option<String>,
     before: Option<Within<0, MOST>>,
     after: Option<Within<0, MOST>>,
-}
-
-impl Word for RecordId {
-    fn read(word: &str) -> Option<Self> {
-        record_id(word)
-    }
 }
 
 async fn timeline(
