@@ -71,10 +71,11 @@ fn session_in(
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 
-/// Logs what is injected. If nothing can be stored, it is injected all the same: better twice than never.
-fn log(store: &mut Store, retrieval: &Retrieval) -> Result<(), StoreError> {
+/// Logs what is injected, and says whether it still is to be: another hook may just have injected it. If nothing can be stored,
+/// it is injected all the same: better twice than never.
+fn log(store: &mut Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
     if retrieval.session == NEW_SESSION || store.read_only().is_some() {
-        return Ok(());
+        return Ok(true);
     }
     store.log_retrieval(retrieval)
 }

@@ -138,8 +138,9 @@ pub fn submit(
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon: an answer that came too late was not injected.
-    super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
-    Ok(Some(injection))
+    let is_first =
+        super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
+    Ok(is_first.then_some(injection))
 }
 
 /// Logs what a program other than our hooks injects.
@@ -150,7 +151,8 @@ pub fn log(
     injection: &Injection,
     now: Time,
 ) -> Result<(), StoreError> {
-    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))
+    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))?;
+    Ok(())
 }
 
 /// The daemon's answer, or that of a search by words where it does not come in time.

@@ -39,6 +39,7 @@ mod observer;
 mod obsidian;
 mod openapi;
 mod pages;
+mod plugin;
 mod privacy;
 mod projects;
 mod search;
