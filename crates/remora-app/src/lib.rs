@@ -9,19 +9,21 @@
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod costs;
 pub mod edit;
 mod error;
 pub mod facts;
 pub mod forget;
 pub mod install;
 pub mod judge;
+pub mod notes;
 pub mod projects;
 pub mod queue;
 pub mod recall;
