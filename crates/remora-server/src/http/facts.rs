@@ -2,22 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
+use axum::{Extension, Json};
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_app::{AppError, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, SavedBy, Store};
+use remora_store::{FactRow, Store};
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::routes::Routes;
+use super::visitor::Visitor;
 use super::{Http, body, project};
 
 const HINT: &str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
 const CHANGE_HINT: &str = r#"send {"value": "pnpm"} or {"confirm": true}, with "project" as for the others"#;
+
+const UNDO_HINT: &str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 
 pub(super) fn router() -> Routes {
     Routes::default()
@@ -25,6 +28,7 @@ pub(super) fn router() -> Routes {
         .post("/api/memory/facts", set)
         .patch("/api/memory/facts/{key}", change)
         .delete("/api/memory/facts/{key}", remove)
+        .post("/api/v1/facts/undo", undo)
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,15 +67,18 @@ struct Said {
     replace: bool,
 }
 
-async fn set(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Set>, ApiError> {
+async fn set(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Result<Json<Set>, ApiError> {
     let Said { key, value, kind, project, replace } = body(request, HINT).await?;
     let request = SetRequest {
         whose: whose(project)?,
         key,
         value,
         kind: kind.unwrap_or(FactKind::Fact),
-        // Whoever holds the token is a program.
-        by: SavedBy::Program,
+        by: visitor.speaks_as(),
         replace,
     };
     write(&http, move |store| facts::set(store, &request, Time::now())).await
@@ -89,6 +96,7 @@ struct Change {
 
 async fn change(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Path(key): Path<String>,
     request: Request,
 ) -> Result<Json<Entry>, ApiError> {
@@ -96,11 +104,12 @@ async fn change(
     let whose = whose(project)?;
     match (value, confirm) {
         (Some(value), false) => {
-            let kind = kind.unwrap_or(FactKind::Fact);
-            let request = SetRequest { whose, key, value, kind, by: SavedBy::Program, replace: true };
+            let by = visitor.speaks_as();
             let work = move |store: &mut Store| {
-                // Only what there is can be changed.
-                facts::history(store, &request.whose, &request.key)?;
+                // Only what there is can be changed, and what is not named stays.
+                let known = facts::history(store, &whose, &key)?;
+                let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
+                let request = SetRequest { whose, key, value, kind, by, replace: true };
                 Ok(facts::set(store, &request, Time::now())?.fact)
             };
             write(&http, work).await
@@ -118,6 +127,17 @@ async fn remove(
     let Query(Parameters { project, .. }) = asked?;
     let whose = whose(project)?;
     write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Taken {
+    id: String,
+}
+
+async fn undo(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Entry>, ApiError> {
+    let Taken { id } = body(request, UNDO_HINT).await?;
+    write(&http, move |store| facts::undo(store, &id, Time::now())).await
 }
 
 async fn write<T: Send + 'static>(
