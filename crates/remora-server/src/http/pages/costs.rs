@@ -119,7 +119,7 @@ async fn page(
         .map(|span| (format!("{span} days"), frame.link(&format!("/costs?days={span}")), span == days));
     let mut prices = fields(&http.shared.dir, |name| PRICES.contains(&name));
     prices.sort_by_key(|field| PRICES.iter().position(|name| *name == field.name));
-    let tables = [("Provider", &costs.providers), ("Model", &costs.models), ("Project", &costs.projects)];
+    let tables = [("Provider", &costs.providers), ("Project", &costs.projects), ("Model", &costs.models)];
     let overhead = &costs.overhead;
     show(&Page {
         numbers: numbers(&costs),

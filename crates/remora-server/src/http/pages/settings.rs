@@ -25,11 +25,15 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("anthropic", "Anthropic", "Access for `observer.provider` anthropic."),
     ("gemini", "Gemini", "Access for `observer.provider` gemini."),
     ("openrouter", "OpenRouter", "Access for `observer.provider` openrouter."),
-    ("openai", "OpenAI and compatible servers", "Access for `observer.provider` openai."),
-    ("claude_cli", "Claude Code as a provider", "The program that `observer.provider` claude-cli runs."),
+    (
+        "openai",
+        "OpenAI",
+        "Access for `observer.provider` openai, or to a server of your own that speaks like it.",
+    ),
+    ("claude_cli", "Claude CLI", "The program that `observer.provider` claude-cli runs."),
     ("capture", "Capture", "What is recorded, and what never is."),
     ("context", "Start of a session", "What a new session gets."),
-    ("memory", "Memory with prompts, files and notes", "What is injected later, and from where."),
+    ("memory", "Memory", "What is injected with prompts, before files, and from your notes."),
     ("search", "Search", "How memory is found."),
     ("daemon", "Daemon", "The process in the background."),
     ("retention", "Retention", "How long logs and failed events are kept."),
@@ -158,7 +162,7 @@ impl Field {
         Self {
             name: setting.name,
             label: label(setting),
-            meaning: title(setting.meaning, 400),
+            meaning: title(&sentence(setting.meaning), 400),
             control: control(setting, value),
             default: plain(default),
             source: source.to_string(),
@@ -219,6 +223,11 @@ fn label(setting: &Setting) -> String {
     }
     let words = setting.key().replace('_', " ").replace("api key", "API key").replace("url", "URL");
     let words = words.strip_suffix(" mb").map_or(words.clone(), |words| format!("{words}, in MB"));
+    sentence(&words)
+}
+
+/// With a capital letter.
+fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
