@@ -35,12 +35,12 @@ async function act(work) {
   }
 }
 
-const path = (key) => `/api/memory/facts/${encodeURIComponent(key)}`;
+const path = (fact) => `/api/memory/facts/${fact.dataset.address}`;
 const named = (project) => (project ? { project } : {});
 
 async function change(fact, value, kind) {
   const { key, project, fact: id } = fact.dataset;
-  const set = await send("PATCH", path(key), { value, ...(kind ? { kind } : {}), ...named(project) });
+  const set = await send("PATCH", path(fact), { value, ...(kind ? { kind } : {}), ...named(project) });
   await show(`fact-f${set.id}`);
   offer(`“${key}” is changed.`, `f${set.id}` === id ? null : id);
 }
@@ -68,14 +68,14 @@ facts.addEventListener("click", (event) => {
     cancel: () => { form.reset(); open(false); },
     use: () => act(() => change(fact, button.dataset.value)),
     confirm: () => act(async () => {
-      await send("PATCH", path(key), { confirm: true, ...named(project) });
+      await send("PATCH", path(fact), { confirm: true, ...named(project) });
       await show(`fact-${id}`);
       offer(`“${key}” is confirmed.`, null);
     }),
     remove: () => act(async () => {
       const query = project ? `?project=${encodeURIComponent(project)}` : "";
       const next = (fact.nextElementSibling ?? fact.previousElementSibling)?.id;
-      await send("DELETE", path(key) + query);
+      await send("DELETE", path(fact) + query);
       await show(next);
       offer(`“${key}” is removed.`, id);
       if (!next) $("#undo-do").focus();

@@ -192,3 +192,11 @@ fn what_is_set_on_a_page_is_a_persons_word_and_can_be_taken_back() {
     assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": first})).status, 404, "it holds already");
     assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": "12"})).status, 404, "it is no fact");
 }
+
+#[test]
+fn styles_and_scripts_are_small() {
+    let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/../remora-server/assets");
+    let bytes: u64 =
+        std::fs::read_dir(assets).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(bytes <= 150 << 10, "{bytes} bytes");
+}

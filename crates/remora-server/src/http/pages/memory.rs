@@ -12,8 +12,9 @@ use remora_store::FactRow;
 use remora_store::retrievals::Moment;
 use serde::Deserialize;
 
-use super::look::{When, count, line, title};
+use super::look::{When, block, count, line, title};
 use super::playground::Playground;
+use super::search::encoded;
 use super::settings::{Field, fields};
 use super::{Frame, Seen, show};
 use crate::http::Http;
@@ -93,6 +94,8 @@ struct Shown {
     /// Empty: everywhere.
     project: String,
     key: String,
+    /// The key exactly, as a part of an address.
+    address: String,
     kind: &'static str,
     said: Said,
     conflicts: Vec<Said>,
@@ -205,6 +208,7 @@ fn fact(entry: Entry) -> (String, Shown) {
         id: format!("f{}", row.id),
         project: row.project_id.map(|id| id.to_string()).unwrap_or_default(),
         key: line(&row.fact.key, 200),
+        address: encoded(&row.fact.key),
         kind: row.fact.kind.name(),
         needs_word: !is_own && row.confirmed_at.is_none(),
         is_confirmed: !is_own && row.confirmed_at.is_some(),
@@ -225,7 +229,7 @@ fn said(row: &FactRow) -> Said {
     };
     let turn = row.prompt_number.unwrap_or(1);
     Said {
-        value: remora_core::text::visible(&row.fact.value).chars().take(LONGEST).collect(),
+        value: block(&row.fact.value, LONGEST),
         by,
         place: row.session_id.map(|session| (format!("/sessions/{}#turn-{turn}", session.0), turn)),
         when: When::new(row.valid_from),
@@ -281,10 +285,7 @@ async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
         always: found
             .always
             .iter()
-            .map(|note| {
-                let text: String = remora_core::text::visible(&note.text).chars().take(LONGEST).collect();
-                (line(&note.title, 160), line(&note.path, 200), text)
-            })
+            .map(|note| (line(&note.title, 160), line(&note.path, 200), block(&note.text, LONGEST)))
             .collect(),
         known: found
             .known

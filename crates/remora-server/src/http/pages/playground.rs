@@ -12,11 +12,10 @@ use remora_app::recall::{Candidate, Fate, NEW_SESSION};
 use remora_core::ids::ProjectId;
 use remora_core::privacy;
 use remora_core::settings::Memory;
-use remora_core::text::visible;
 use remora_search::Mode;
 use serde::Deserialize;
 
-use super::look::{When, line, title};
+use super::look::{When, block, line, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
@@ -204,7 +203,7 @@ fn outcome(explained: &Explained, memory: &Memory) -> Outcome {
         is_injected: tokens > 0,
         how: how(explanation),
         steps: if explanation.mode.is_some() { steps(explanation, memory) } else { Vec::new() },
-        text: injection.as_ref().map(|injection| visible(&injection.text).into_owned()).unwrap_or_default(),
+        text: injection.as_ref().map(|injection| block(&injection.text, usize::MAX)).unwrap_or_default(),
         tokens,
         shown,
         more: explanation.candidates.len().saturating_sub(MOST_SHOWN),
