@@ -44,15 +44,13 @@ struct Page {
     frame: Frame,
     spans: Vec<(String, String, bool)>,
     numbers: Vec<(&'static str, String, String)>,
-    has_calls: bool,
-    has_money: bool,
     is_builtin: bool,
-    tokens: Chart,
-    spent: Chart,
-    injected: Chart,
+    /// Charts of what there was: calls, money, injections.
+    tokens: Option<Chart>,
+    spent: Option<Chart>,
+    injected: Option<Chart>,
     days: Vec<DayRow>,
     tables: Vec<Table>,
-    has_injections: bool,
     moments: Vec<MomentRow>,
     overhead_usd: Option<String>,
     limits: Vec<Limit>,
@@ -123,12 +121,10 @@ async fn page(
     let overhead = &costs.overhead;
     show(&Page {
         numbers: numbers(&costs),
-        has_calls: costs.total.calls > 0,
-        has_money: costs.total.usd > 0.0,
         is_builtin: costs.budget.provider == "builtin",
-        tokens: tokens(&costs.days),
-        spent: spent(&costs.days),
-        injected: injected(&costs.days),
+        tokens: (costs.total.calls > 0).then(|| tokens(&costs.days)),
+        spent: (costs.total.usd > 0.0).then(|| spent(&costs.days)),
+        injected: (overhead.total.times > 0).then(|| injected(&costs.days)),
         days: costs
             .days
             .iter()
@@ -141,7 +137,6 @@ async fn page(
             .filter(|(_, shares)| !shares.is_empty())
             .map(|(name, shares)| Table { name, rows: share_rows(shares) })
             .collect(),
-        has_injections: overhead.total.times > 0,
         moments: overhead
             .moments
             .iter()
