@@ -137,7 +137,7 @@ export async function handleMemory({ test, page, context, browser, axe, origin, 
     const outcome = page.locator("#outcome");
     await page.locator("#try-prompt").pressSequentially("Why does the scheduler fail?", { delay: 5 });
     await until("an injection", async () => /memor(y is|ies are) injected: \d+ tokens/.test(await outcome.innerText()));
-    assert.match(await outcome.innerText(), /score \d\.\d\d of 0\.(50|35)/);
+    assert.match(await outcome.innerText(), /score \d\.\d\d, needs 0\.(50|35)/);
     assert.ok((await outcome.locator(".passages li").count()) > 0, "passages with their scores");
     assert.match(await outcome.locator("pre").innerText(), /<remora-context>/);
     const injected = () => outcome.locator(".entry.in").count();
@@ -150,7 +150,7 @@ export async function handleMemory({ test, page, context, browser, axe, origin, 
     await page.locator("#range-score").focus();
     await page.keyboard.press("End");
     assert.equal(await page.locator("#try-score").inputValue(), "0.80");
-    await until("the other threshold", async () => /of 0\.(80|56)/.test(await outcome.innerText()));
+    await until("the other threshold", async () => /score \d\.\d\d, needs 0\.(80|56)/.test(await outcome.innerText()));
     assert.equal(remora("config", "get", "memory.auto_retrieve_min_score").trim(), "0.5", "nothing is saved yet");
     await page.locator("#try-save").click();
     await until("the settings", () => remora("config", "get", "memory.auto_retrieve_min_score").trim() === "0.8");

@@ -8,14 +8,12 @@ const undo = $("#undo");
 const error = $("#facts-error");
 let takeBack;
 
-async function show(focus) {
+// `changed` is marked for a moment; `next` only gets the focus.
+async function show(changed, next) {
   facts.innerHTML = await part(facts.dataset.address);
   fresh();
-  const place = focus && document.getElementById(focus);
-  if (place) {
-    place.classList.add("fresh");
-    place.focus();
-  }
+  if (changed) document.getElementById(changed)?.classList.add("fresh");
+  if (changed ?? next) document.getElementById(changed ?? next)?.focus();
 }
 
 // Says what was done, and offers to take it back.
@@ -76,7 +74,7 @@ facts.addEventListener("click", (event) => {
       const query = project ? `?project=${encodeURIComponent(project)}` : "";
       const next = (fact.nextElementSibling ?? fact.previousElementSibling)?.id;
       await send("DELETE", path(fact) + query);
-      await show(next);
+      await show(null, next);
       offer(`“${key}” is removed.`, id);
       if (!next) $("#undo-do").focus();
     }),

@@ -231,14 +231,14 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
             is_passed: gate.has_own,
             what: "It asks about something this memory knows",
             figures: format!(
-                "rare words {:.1} of {:.1}, or nearness {:.2} of {:.2}",
+                "rare words {:.1}, needs {:.1}; or nearness {:.2}, needs {:.2}",
                 evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
             ),
         },
         Step {
             is_passed: gate.fits,
             what: "The best record fits",
-            figures: format!("score {:.2} of {:.2}", evidence.score, gate.least_score),
+            figures: format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score),
         },
         Step {
             is_passed: gate.has_passage,
