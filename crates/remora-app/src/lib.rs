@@ -7,16 +7,17 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
 //! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod doctor;
 pub mod edit;
 mod error;
 pub mod export;
@@ -29,11 +30,14 @@ pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod remedy;
+pub mod retrievals;
 pub mod save;
 mod scope;
 pub mod search;
 pub mod session_summary;
 pub mod settings;
+pub mod stats;
 pub mod status;
 pub mod timeline;
 pub mod why;

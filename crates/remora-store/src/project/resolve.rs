@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::locate::{Identity, Place};
+use super::locate::{Identity, Place, can_be_project};
 
 /// Finds or makes the project of `place`. Projects are never re-keyed.
 pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
@@ -103,7 +103,10 @@ fn find(db: &Connection, place: &Place) -> rusqlite::Result<Resolved> {
         Some(alias) => Some(alias.project),
         None => match known_as_plain_directory(db, place)? {
             Some(project) => Some(project),
-            None => with_same_origin(db, place)?,
+            None => match with_same_origin(db, place)? {
+                Some(project) => Some(project),
+                None => known_parent(db, place)?,
+            },
         },
     };
     Ok(found)
@@ -161,6 +164,21 @@ fn known_as_plain_directory(db: &Connection, place: &Place) -> rusqlite::Result<
         return Ok(None);
     }
     Ok(living_alias(db, &place.root)?.map(|alias| alias.project))
+}
+
+/// Outside git, the nearest known directory above: who starts an agent in a folder of a project means that project. Only a
+/// directory that can be one person's project counts.
+fn known_parent(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
+    // With a repository, `path` is its git directory. One that does not exist has no parent to look at.
+    if place.root != place.path || place.identity.is_none() {
+        return Ok(None);
+    }
+    for parent in Path::new(&place.path).ancestors().skip(1).take_while(|parent| can_be_project(parent)) {
+        if let Some(alias) = living_alias(db, &parent.to_string_lossy())? {
+            return Ok(Some(alias.project));
+        }
+    }
+    Ok(None)
 }
 
 fn with_same_origin(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {

@@ -41,6 +41,13 @@ pub(crate) struct Import {
     dry_run: bool,
 }
 
+impl From<&str> for Import {
+    /// The import of a source where its program keeps it.
+    fn from(source: &str) -> Self {
+        Self { source: Some(source.to_owned()), paths: Vec::new(), directories: Vec::new(), dry_run: false }
+    }
+}
+
 pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     let home = env::home();
     let Some(source) = arguments.source.as_deref() else { return show_available(app, home.as_deref()) };

@@ -23,6 +23,7 @@ pub(crate) mod mcp;
 pub(crate) mod notes;
 pub(crate) mod pause;
 pub(crate) mod project;
+mod questions;
 pub(crate) mod queue;
 pub(crate) mod restore;
 pub(crate) mod retrievals;

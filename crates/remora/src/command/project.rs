@@ -8,7 +8,7 @@ use serde_json::json;
 use super::context_files;
 use crate::app::App;
 use crate::error::{CliError, Result};
-use crate::output::{self, Table, say};
+use crate::output::{self, Table, prose, say};
 
 /// List the projects Remora knows, separate two that share one memory, or give one a directory.
 ///
@@ -56,7 +56,7 @@ fn list(app: &App) -> Result<()> {
         return output::json(&json!({ "projects": projects }));
     }
     if projects.is_empty() {
-        say("No projects yet. Remora knows one as soon as an agent works in it; see `remora demo`.");
+        prose("No projects yet. Remora knows one as soon as an agent works in it; see `remora demo`.");
         return Ok(());
     }
     let mut table = Table::new(&["ID", "NAME", "DIRECTORY", "ORIGIN"]);
