@@ -193,6 +193,7 @@ impl From<ImportError> for CliError {
         let message = error.to_string();
         match error {
             ImportError::App(error) => error.into(),
+            ImportError::Running => Self::usage(message).hint("wait for it, then look: `remora status`"),
             ImportError::Unreadable { path, .. } => Self::usage(message)
                 .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
         }
