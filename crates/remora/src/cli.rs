@@ -8,8 +8,8 @@ use crate::app::App;
 use crate::bugs;
 use crate::command::{
     backup, completions, config, context, context_files, daemon, demo, doctor, edit, facts, feedback, forget,
-    index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions,
-    show, status, timeline, ui, uninstall, verify, why,
+    index, install, logs, man, mcp, notes, pause, project, queue, restore, retrievals, save, search,
+    sessions, show, status, timeline, ui, uninstall, update, verify, why,
 };
 use crate::error::Result;
 use crate::output::{self, BOLD, RED, paint};
@@ -79,6 +79,8 @@ enum Command {
     Restore(restore::Restore),
     /// Print a completion script for your shell.
     Completions(completions::Completions),
+    Man(man::Man),
+    Update(update::Update),
     /// Capture one event from an agent's hook (JSON on standard input).
     ///
     /// Agents run this, not people. It always exits with 0 and never prints an error; `remora doctor` shows problems.
@@ -154,6 +156,8 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)
         }
+        Command::Man(man) => man::run(man).map(done),
+        Command::Update(update) => update::run(&app, update).map(done),
         // Handled before arguments are parsed.
         Command::Hook { .. } => Ok(ExitCode::SUCCESS),
     }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::install;
+use remora_app::install::Program;
 use remora_core::host::Host;
 use remora_install::install::{Change, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
@@ -169,11 +170,12 @@ pub(crate) fn surroundings(app: &App) -> Result<Surroundings<'static>> {
         CliError::internal("there is no home directory, and agents keep their configuration there")
             .hint("name it: `HOME=/home/me remora install`")
     })?;
+    let Program { path, command } = remora_app::install::program(&app.dir)?;
     Ok(Surroundings {
         home,
         data_dir: app.dir.path().to_owned(),
-        program: remora_sys::process::path_of_this("remora")?,
-        command: env::command(),
+        program: path,
+        command,
         variable: &env::variable,
         version: env!("CARGO_PKG_VERSION"),
     })

@@ -38,6 +38,7 @@ mod notes;
 mod observer;
 mod obsidian;
 mod openapi;
+mod package;
 mod pages;
 mod plugin;
 mod privacy;
