@@ -6,18 +6,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use remora_core::host::Host;
-use remora_core::settings::Value;
+use remora_core::settings::{Provider, Value};
+use remora_core::time::Time;
 use remora_install::install::{Done, Plan};
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
-use remora_store::DataDir;
+use remora_store::{DataDir, Store};
 use remora_sys::process::{command, path_of_this, quoted};
 
-use crate::{AppError, settings};
+use crate::{AppError, backup, settings};
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
+    #[error("there is no home directory, and agents keep their configuration there")]
+    NoHome,
+    #[error("the path of this program is not known: {0}")]
+    NoProgram(String),
     #[error("no recipe for {0}")]
     NoRecipe(Host),
     #[error("no agent program was found on this machine")]
@@ -28,6 +33,24 @@ pub enum InstallError {
     Program { path: PathBuf, error: io::Error },
     #[error(transparent)]
     App(#[from] AppError),
+}
+
+/// The machine this process runs on, as recipes see it.
+pub fn surroundings<'a>(
+    dir: &DataDir,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+) -> Result<Surroundings<'a>, InstallError> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(InstallError::NoHome)?;
+    let Program { path, command } =
+        program(dir).map_err(|error| InstallError::NoProgram(error.to_string()))?;
+    Ok(Surroundings {
+        home,
+        data_dir: dir.path().to_owned(),
+        program: path,
+        command,
+        variable,
+        version: env!("CARGO_PKG_VERSION"),
+    })
 }
 
 /// The recipes of these hosts or, if none is named, of those on this machine.
@@ -41,7 +64,7 @@ fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>,
 
 /// The path by which hosts call this program. A program that runs from the cache of `npx` or `uvx`, which may be emptied at any
 /// time, is kept in the data directory: [`apply`] copies it.
-pub fn program(dir: &DataDir) -> io::Result<Program> {
+fn program(dir: &DataDir) -> io::Result<Program> {
     let path = path_of_this("remora")?;
     if is_cached(&path) {
         // The PATH of this process is that of the package manager, and no shell of an agent has it.
@@ -51,11 +74,10 @@ pub fn program(dir: &DataDir) -> io::Result<Program> {
 }
 
 /// How this program is called later.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    pub path: PathBuf,
+struct Program {
+    path: PathBuf,
     /// In a shell.
-    pub command: String,
+    command: String,
 }
 
 fn kept(dir: &DataDir) -> PathBuf {
@@ -146,6 +168,37 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
         }
     }
     Ok(done)
+}
+
+/// Lets this observer write the memory from now on.
+pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallError> {
+    dir.create().map_err(AppError::from)?;
+    let value = Value::from(provider.as_str());
+    settings::change(dir, &[(settings::find("observer.provider")?, Some(value))])?;
+    Ok(())
+}
+
+/// Before a memory is changed at large or deleted: a backup of it, if there is anything in it and none is fresh. With `to`, one
+/// is made there in any case.
+pub fn back_up(dir: &DataDir, to: Option<&Path>, now: Time) -> Result<Option<PathBuf>, InstallError> {
+    if !dir.database().exists() {
+        return Ok(None);
+    }
+    let store = Store::open(dir).map_err(AppError::from)?;
+    let counts = store.counts().map_err(AppError::from)?;
+    drop(store);
+    if counts.sessions + counts.observations + counts.facts == 0 {
+        return Ok(None);
+    }
+    if let Some(to) = to {
+        remora_store::backup::make_to(dir, to).map_err(AppError::from)?;
+        return Ok(Some(to.to_owned()));
+    }
+    let (settings, _) = settings::load(dir, |_| None);
+    if !backup::is_due(dir, now).map_err(AppError::from)? {
+        return Ok(None);
+    }
+    Ok(Some(backup::make(dir, &settings.backup, now).map_err(AppError::from)?.backup.path))
 }
 
 fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {

@@ -9,23 +9,28 @@
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod doctor;
 pub mod edit;
 mod error;
+pub mod export;
 pub mod facts;
 pub mod forget;
+pub mod import;
 pub mod install;
 pub mod judge;
 pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod remedy;
 pub mod retrievals;
 pub mod save;
 mod scope;

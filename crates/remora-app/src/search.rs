@@ -115,6 +115,7 @@ fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuer
     (query.mode, query.sort) = (request.mode, request.sort);
     query.limit = request.limit.min(LARGEST_LIMIT);
     query.offset = request.offset.min(LARGEST_OFFSET);
+    query.one_a_turn = true;
     Ok(query)
 }
 

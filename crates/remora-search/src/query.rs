@@ -64,6 +64,9 @@ pub struct SearchQuery {
     pub offset: usize,
     /// Whether it is a prompt: prose without operators, asked of what is memory already.
     pub is_prompt: bool,
+    /// Whether a turn, its summary and its observation are one hit. They say the same, so a person wants one of them;
+    /// recall chooses among their sentences and wants all.
+    pub one_a_turn: bool,
     /// What counts as today.
     pub now: Time,
 }
@@ -78,6 +81,7 @@ impl SearchQuery {
             limit: 20,
             offset: 0,
             is_prompt: false,
+            one_a_turn: false,
             now: Time::now(),
         }
     }

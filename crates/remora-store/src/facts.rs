@@ -142,6 +142,7 @@ struct Current {
     value: String,
     source: FactSource,
     session: Option<SessionId>,
+    since: Time,
 }
 
 impl Current {
@@ -161,7 +162,7 @@ fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
 
 fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Option<Current>, StoreError> {
     let sql = format!(
-        "SELECT f.id, f.value, f.source, f.session_id FROM facts AS f
+        "SELECT f.id, f.value, f.source, f.session_id, f.valid_from FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
     let found =
@@ -171,6 +172,7 @@ fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Opt
                 value: row.get(1)?,
                 source: row.get::<_, String>(2)?.into(),
                 session: row.get::<_, Option<i64>>(3)?.map(SessionId),
+                since: Time(row.get(4)?),
             })
         });
     Ok(found.optional()?)
@@ -186,7 +188,12 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
         // What the user laid down ends with the user's own word alone, and what they set by hand with another hand.
-        Some(known) if known.value != fact.value && rank(&fact.source, *session) < known.rank() => {
+        // What was said before it, in a session that is imported, is history.
+        Some(known)
+            if known.value != fact.value
+                && (rank(&fact.source, *session) < known.rank()
+                    || fact.source == FactSource::Import && *at < known.since) =>
+        {
             by_hand::contend(db, new)?;
             return Ok(Some(FactId(known.id)));
         }

@@ -89,6 +89,10 @@ pub struct EventRow {
     pub prompt_number: i64,
     pub kind: String,
     pub tool: Option<String>,
+    /// What a tool call was about that names no file: its command, address or question, cut short. While the event waits, its
+    /// payload says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     pub files: Vec<String>,
     pub outcome: Option<String>,
     pub agent_id: Option<String>,
@@ -151,7 +155,9 @@ pub(crate) const SESSION: &str =
     s.started_at, s.last_activity_at, s.completed_at
     FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
     WHERE (EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id)
-           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL))";
+           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM session_summaries WHERE session_id = s.id AND deleted_at IS NULL))";
 
 pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts
@@ -166,6 +172,9 @@ macro_rules! state {
     };
 }
 pub(crate) use state;
+
+/// What stands between the name of a tool and the subject of the call, in `event_traces.tool`. No tool has it in its name.
+pub(crate) const SUBJECT: &str = ": ";
 
 const EVENT: &str = concat!(
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
@@ -430,6 +439,15 @@ impl Store {
         Ok(first.map(Time))
     }
 
+    /// When each host last brought an event, by its name.
+    pub fn last_activity_by_host(&self) -> Result<Vec<(String, Time)>, StoreError> {
+        self.rows(
+            "SELECT host, max(last_activity_at) FROM sessions GROUP BY host ORDER BY host",
+            &[],
+            |row| Ok((row.get(0)?, Time(row.get(1)?))),
+        )
+    }
+
     /// What SQLite finds wrong with its file; empty when it is sound.
     pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
         let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;
@@ -481,12 +499,18 @@ pub(crate) fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
 
 fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     let payload: Option<String> = row.get(11)?;
+    let tool: Option<String> = row.get(4)?;
+    let (tool, subject) = match tool.as_deref().and_then(|tool| tool.split_once(SUBJECT)) {
+        Some((tool, subject)) => (Some(tool.to_owned()), Some(subject.to_owned())),
+        None => (tool, None),
+    };
     Ok(EventRow {
         id: EventId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         prompt_number: row.get(2)?,
         kind: row.get(3)?,
-        tool: row.get(4)?,
+        tool,
+        subject,
         files: list(row, 5)?,
         outcome: row.get(6)?,
         agent_id: row.get(7)?,

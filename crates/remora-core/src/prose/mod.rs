@@ -2,12 +2,14 @@
 
 mod markdown;
 mod normal;
+mod plan;
 mod role;
 mod split;
 mod words;
 
 use markdown::{Block, blocks};
 pub use normal::Normal;
+pub use plan::{heading, plan_heading};
 use role::Section;
 pub use role::is_subject;
 use split::split;
@@ -143,6 +145,14 @@ mod tests {
                 ("Let me know if you want more.".to_owned(), Role::Offer),
             ]
         );
+    }
+
+    #[test]
+    fn what_might_be_done_is_no_account_of_it() {
+        let roles = roles(
+            "A test of both commits is missing. It would:\n1. Document the expected behaviour of the commits\n2. Catch a relapse whatever the code looks like by then\n3. Not be tied to `PendingId`",
+        );
+        assert!(roles[1..].iter().all(|(_, role)| *role == Role::Offer), "{roles:?}");
     }
 
     #[test]

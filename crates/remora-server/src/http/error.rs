@@ -216,6 +216,7 @@ impl From<AppError> for ApiError {
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
             | AppError::NoBackup(_)
+            | AppError::HasDirectory { .. }
             | AppError::NothingToUndo
             | AppError::UnknownFact(_)
             | AppError::NeverEdited(_)

@@ -30,7 +30,9 @@ use serde::Serialize;
 
 pub use erase::Erased;
 pub use find::Criteria;
-pub(crate) use tombstones::{is_forgotten, lift, lock, of_content, of_note, of_statement};
+pub(crate) use tombstones::{
+    is_forgotten, is_record_forgotten, lift, lock, of_content, of_note, of_statement,
+};
 
 use crate::search::documents;
 use crate::{Store, StoreError, retention};

@@ -100,7 +100,8 @@ impl Store {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
                        WHEN 'observation' THEN o.prompt_number
-                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id) END,
+                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
+                       WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
                        o.superseded_by IS NOT NULL, {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id

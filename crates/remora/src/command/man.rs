@@ -1,10 +1,10 @@
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::cli;
 use crate::error::{CliError, Result};
+use crate::output;
 
 /// Print the man page, or write one for every command.
 ///
@@ -26,9 +26,6 @@ pub(crate) fn run(man: &Man) -> Result<()> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(cli::command()).render(&mut page)?;
-    // A reader that has seen enough closes its end.
-    match std::io::stdout().write_all(&page) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    output::bytes_as_they_are(&page);
+    Ok(())
 }
