@@ -212,6 +212,9 @@ impl From<InstallError> for CliError {
             InstallError::NoRecipe(_) => {
                 Self::usage(message).hint("see which there are: `remora install --help`")
             }
+            InstallError::Program { .. } => {
+                Self::internal(message).hint("see whether there is room: `remora doctor`")
+            }
             InstallError::NoHost => {
                 Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")
             }
