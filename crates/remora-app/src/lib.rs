@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
 //! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
@@ -31,11 +31,13 @@ pub mod queue;
 pub mod recall;
 pub mod records;
 pub mod remedy;
+pub mod retrievals;
 pub mod save;
 mod scope;
 pub mod search;
 pub mod session_summary;
 pub mod settings;
+pub mod stats;
 pub mod status;
 pub mod timeline;
 pub mod why;

@@ -3,10 +3,11 @@
 use remora_core::document::ProjectScope;
 use remora_core::time::Time;
 use remora_store::search::Filters;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which ways are gone to find something.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Words and meaning where there are vectors, words alone where there are none, dates where there is no text.
@@ -32,13 +33,24 @@ impl Mode {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
     #[default]
     Relevance,
     /// Newest first.
     Date,
+}
+
+impl Sort {
+    pub const ALL: [Self; 2] = [Self::Relevance, Self::Date];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Date => "date",
+        }
+    }
 }
 
 /// A question to the memory.

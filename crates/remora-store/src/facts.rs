@@ -6,6 +6,7 @@ use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
@@ -29,7 +30,7 @@ pub struct NewFact {
 }
 
 /// A statement as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FactRow {
     pub id: FactId,
     pub scope: FactScope,
@@ -41,16 +42,21 @@ pub struct FactRow {
     pub session_id: Option<SessionId>,
     pub prompt_number: Option<i64>,
     #[serde(flatten, serialize_with = "times::valid_from")]
+    #[schemars(with = "times::ValidFrom")]
     pub valid_from: Time,
     /// `None`: it holds.
     #[serde(flatten, serialize_with = "times::valid_to")]
+    #[schemars(with = "times::ValidTo")]
     pub valid_to: Option<Time>,
     /// When the same was last said again.
     #[serde(flatten, serialize_with = "times::confirmed")]
+    #[schemars(with = "times::Confirmed")]
     pub confirmed_at: Option<Time>,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
     #[serde(flatten, serialize_with = "times::updated")]
+    #[schemars(with = "times::Updated")]
     pub updated_at: Time,
 }
 

@@ -8,6 +8,7 @@ use remora_core::feedback::{self, Feedback, Verdict};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
@@ -94,9 +95,10 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
 }
 
 /// An observation after somebody said something of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judged {
     #[serde(flatten, serialize_with = "times::pinned")]
+    #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
     pub feedback: Feedback,
 }

@@ -21,8 +21,8 @@ use crate::output::{self, BOLD, DIM, Table, brief, count, paint, say, talk};
 /// Find what was learned: by words, by meaning, by file, date or kind.
 ///
 /// Searches the project you are in. Without a query, the newest come first. Words may be "quoted phrases", prefix*es,
-/// title:words, and AND, OR, NOT in capitals with parentheses; anything else is plain text. Ids are for `remora show`.
-/// Exit code 1 when nothing is found.
+/// title:words (also narrative:, facts:, concepts: and learned:), and AND, OR, NOT in capitals with parentheses;
+/// anything else is plain text. Ids are for `remora show`. Exit code 1 when nothing is found.
 #[derive(Args)]
 pub(crate) struct Search {
     /// What to look for. Write `--` before words that begin with a dash.
