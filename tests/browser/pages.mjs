@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
+import { handleMemory } from "./memory.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const home = fs.mkdtempSync(path.join(os.tmpdir(), "remora-browser-"));
@@ -102,7 +103,7 @@ try {
     await page.goto(`${origin}/search`);
     await page.locator("#search input[name=q]").pressSequentially("scheduler cache", { delay: 20 });
     await until("results", async () => /scheduler failed/.test(await page.locator("#results").innerText()));
-    assert.match(page.url(), /q=scheduler\+cache/);
+    await until("the whole question", () => /q=scheduler\+cache/.test(page.url()));
     await page.locator(".facets a").first().click();
     await page.waitForURL(/type=|record=|concept=/);
     await page.goBack();
@@ -153,6 +154,8 @@ try {
       await own.close();
     });
   }
+
+  await handleMemory({ test, page, context, browser, axe, origin, until, hook, turn, remora, env, project, problems });
 
   assert.deepEqual(problems, []);
   console.log(`${tests} browser tests passed`);

@@ -1,13 +1,15 @@
 //! What holds, as people handle it: every key has one value, and everybody's word is kept with who said it and where.
 
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKind, FactSource};
-use remora_core::ids::ProjectId;
+use remora_core::ids::{FactId, ProjectId};
 use remora_core::privacy::typed_text;
 use remora_core::time::Time;
 use remora_store::{Contradiction, FactRow, FactsOf, NewFact, SavedBy, SetFact, Store, locate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::records::record_id;
 use crate::{AppError, Whose, project};
 
 /// Longer keys and values are no facts but texts: `remora save` takes those.
@@ -56,6 +58,11 @@ pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
         Some(project) => FactsOf::Project(project),
     };
     store.facts(of)?.into_iter().map(|row| entry(store, row)).collect()
+}
+
+/// The facts that hold anywhere: first those that hold everywhere, then those of each project.
+pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
+    store.facts(FactsOf::All)?.into_iter().map(|row| entry(store, row)).collect()
 }
 
 /// Everything that was ever said of a key, the latest first.
@@ -114,6 +121,15 @@ pub fn remove(store: &mut Store, whose: &Whose, key: &str, now: Time) -> Result<
     let project = scope(store, whose)?;
     let row = store.remove_fact(project, key.trim(), now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
+}
+
+/// Takes back the last change of a fact: the statement `id`, which was ended or replaced, holds again as it was.
+pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<Entry, AppError> {
+    let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
+        return Err(AppError::UnknownFact(id.to_owned()));
+    };
+    let row = store.restore_fact(FactId(number), now)?;
+    entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
 }
 
 fn scope(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {

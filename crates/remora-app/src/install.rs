@@ -8,6 +8,8 @@ use remora_core::host::Host;
 use remora_core::settings::{Provider, Value};
 use remora_core::time::Time;
 use remora_install::install::{Done, Plan};
+use remora_install::state;
+pub use remora_install::state::Hooks;
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
@@ -32,6 +34,19 @@ pub enum InstallError {
     App(#[from] AppError),
 }
 
+/// A host with what is installed in it and when it was last heard of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostReport {
+    /// As its makers write it, or as a channel calls itself.
+    pub name: String,
+    /// `None` for a host that needs no hooks.
+    pub hooks: Option<Hooks>,
+    /// Directories in which it is installed for that project only.
+    pub projects: Vec<PathBuf>,
+    pub sessions: i64,
+    pub last_event_at: Option<Time>,
+}
+
 /// The machine this process runs on, as recipes see it.
 pub fn surroundings<'a>(
     dir: &DataDir,
@@ -47,6 +62,37 @@ pub fn surroundings<'a>(
         variable,
         version: env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Every host that is on this machine or that sent events. Without `around` only the latter.
+pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostReport>, AppError> {
+    let mut seen = store.hosts_seen()?;
+    let known = around.map(state::hosts).unwrap_or_default();
+    let mut reports: Vec<HostReport> = Vec::new();
+    for host in known {
+        let place = seen.iter().position(|seen| seen.host == host.host.name());
+        let seen = place.map(|place| seen.remove(place));
+        reports.push(HostReport {
+            name: host.name.to_owned(),
+            hooks: Some(host.hooks),
+            projects: host.projects,
+            sessions: seen.as_ref().map_or(0, |seen| seen.sessions),
+            last_event_at: seen.map(|seen| seen.last_event_at),
+        });
+    }
+    reports.extend(seen.into_iter().map(|seen| HostReport {
+        name: recipe_named(&seen.host).map_or(seen.host, |recipe| recipe.name.to_owned()),
+        hooks: None,
+        projects: Vec::new(),
+        sessions: seen.sessions,
+        last_event_at: Some(seen.last_event_at),
+    }));
+    reports.sort_by_key(|report| std::cmp::Reverse(report.last_event_at));
+    Ok(reports)
+}
+
+fn recipe_named(host: &str) -> Option<&'static Recipe> {
+    RECIPES.iter().find(|recipe| recipe.host.name() == host)
 }
 
 /// The recipes of these hosts or, if none is named, of those on this machine.

@@ -10,13 +10,14 @@
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
 //! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod costs;
 pub mod doctor;
 pub mod edit;
 mod error;
@@ -26,6 +27,7 @@ pub mod forget;
 pub mod import;
 pub mod install;
 pub mod judge;
+pub mod notes;
 pub mod projects;
 pub mod queue;
 pub mod recall;

@@ -37,7 +37,8 @@ pub fn parse(setting: &'static Setting, text: &str) -> Result<Value, AppError> {
     setting.parse(text).map_err(|reason| AppError::BadSetting {
         name: setting.name,
         meaning: setting.meaning,
-        reason,
+        // What was typed for a secret is not repeated.
+        reason: if setting.secret { reason } else { format!("{reason}, not `{text}`") },
     })
 }
 

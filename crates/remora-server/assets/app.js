@@ -28,6 +28,7 @@ function tell(root = document) {
 }
 tell();
 setInterval(tell, 30_000);
+document.addEventListener("remora:fresh", () => tell());
 
 // Theme: system, light, dark.
 const themes = ["system", "light", "dark"];

@@ -63,7 +63,9 @@ pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, Whic
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
-pub use reading::{Counts, EventRow, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow};
+pub use reading::{
+    Counts, EventRow, HostSeen, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow,
+};
 pub use record::{HostProcess, Record};
 pub use retention::Pruned;
 pub use saving::{SaveFor, Saved, SavedBy};
@@ -71,4 +73,4 @@ pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{Enqueued, ReadOnly, Store};
 pub use timeline::{Anchor, Moment};
 pub use transcripts::{Heard, ReadTo, Said, Transcript};
-pub use usage::{Call, CallOutcome, Spent};
+pub use usage::{Call, CallOutcome, Spent, Usage};

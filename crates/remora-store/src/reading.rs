@@ -69,6 +69,14 @@ pub struct SessionRow {
     pub completed_at: Option<Time>,
 }
 
+/// A host that sent events, or a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HostSeen {
+    pub host: String,
+    pub sessions: i64,
+    pub last_event_at: Time,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PromptRow {
     pub id: PromptId,
@@ -308,6 +316,16 @@ impl Store {
             "{SESSION} AND (?1 IS NULL OR s.project_id = ?1) ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
         );
         self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
+    }
+
+    /// Hosts that sent events, the latest first.
+    pub fn hosts_seen(&self) -> Result<Vec<HostSeen>, StoreError> {
+        // The session that holds what was saved by hand has no events, and its host is nobody's.
+        let sql = "SELECT s.host, count(*), max(s.last_activity_at) FROM sessions AS s
+                   WHERE EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id) GROUP BY s.host ORDER BY 3 DESC";
+        self.rows(sql, &[], |row| {
+            Ok(HostSeen { host: row.get(0)?, sessions: row.get(1)?, last_event_at: Time(row.get(2)?) })
+        })
     }
 
     /// Sessions whose host's id begins with `beginning`.

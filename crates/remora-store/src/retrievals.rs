@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Store, StoreError, feedback, ledger};
 
 /// The moment of an injection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
     Start,
@@ -131,6 +131,15 @@ pub struct Told {
     pub notes: HashSet<(i64, String)>,
 }
 
+/// The size of one injection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Injected {
+    pub moment: Moment,
+    pub tokens: u64,
+    pub ms: u64,
+    pub at: Time,
+}
+
 /// The same, read again.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RetrievalRow {
@@ -221,6 +230,36 @@ impl Store {
         let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
                    AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
         Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
+    }
+
+    /// The size of every injection since then, the latest first.
+    pub fn injected_since(
+        &self,
+        since: Time,
+        project: Option<ProjectId>,
+    ) -> Result<Vec<Injected>, StoreError> {
+        // There is no index by time. Rows are in the order of their ids, so the first one that is older ends the scan.
+        let mut statement = self.db.prepare_cached(
+            "SELECT r.moment, r.tokens, r.ms, r.created_at, ?1 IS NULL OR s.project_id = ?1
+             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id ORDER BY r.id DESC",
+        )?;
+        let mut rows = statement.query([project.map(|project| project.0)])?;
+        let mut injected = Vec::new();
+        while let Some(row) = rows.next()? {
+            let at = Time(row.get(3)?);
+            if at < since {
+                break;
+            }
+            if row.get(4)? {
+                injected.push(Injected {
+                    moment: Moment::from_name(&row.get::<_, String>(0)?),
+                    tokens: row.get::<_, i64>(1)?.unsigned_abs(),
+                    ms: row.get::<_, i64>(2)?.unsigned_abs(),
+                    at,
+                });
+            }
+        }
+        Ok(injected)
     }
 
     /// The latest first.

@@ -1,6 +1,6 @@
 //! What calls of a model have cost.
 
-use remora_core::ids::SessionId;
+use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -42,7 +42,62 @@ pub struct Spent {
     pub usd: f64,
 }
 
+/// The sum of several calls of one model for one project.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Usage {
+    pub provider: String,
+    pub model: String,
+    /// `None` if the project is gone.
+    pub project: Option<String>,
+    pub calls: u64,
+    pub failed: u64,
+    /// Those from a cache included.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    pub usd: f64,
+    /// Calls that cost something nobody knows.
+    pub unpriced: u64,
+    /// Calls whose tokens are estimated.
+    pub estimated: u64,
+}
+
 impl Store {
+    /// What was spent in a stretch of time, in all or for one project, by provider, model and project.
+    pub fn usage(
+        &self,
+        from: Time,
+        until: Time,
+        project: Option<ProjectId>,
+    ) -> Result<Vec<Usage>, StoreError> {
+        let sql =
+            "SELECT u.provider, u.model, p.name, count(*), sum(u.outcome <> 'answered'), sum(u.input_tokens),
+                 sum(u.output_tokens), sum(u.cached_tokens), total(u.cost_usd),
+                 sum(u.cost_usd IS NULL AND u.input_tokens + u.output_tokens > 0), sum(u.estimated)
+             FROM llm_usage AS u LEFT JOIN projects AS p ON p.id = u.project_id
+             WHERE u.created_at >= ?1 AND u.created_at < ?2 AND (?3 IS NULL OR u.project_id = ?3)
+             GROUP BY u.provider, u.model, u.project_id ORDER BY u.provider, u.model, p.name";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows =
+            statement.query_map(params![from.0, until.0, project.map(|project| project.0)], |row| {
+                let count = |place: usize| row.get::<_, i64>(place).map(i64::unsigned_abs);
+                Ok(Usage {
+                    provider: row.get(0)?,
+                    model: row.get(1)?,
+                    project: row.get(2)?,
+                    calls: count(3)?,
+                    failed: count(4)?,
+                    input_tokens: count(5)?,
+                    output_tokens: count(6)?,
+                    cached_tokens: count(7)?,
+                    usd: row.get(8)?,
+                    unpriced: count(9)?,
+                    estimated: count(10)?,
+                })
+            })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// What was spent since then, in all or in one session.
     pub fn spent(&self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
         let spent = self

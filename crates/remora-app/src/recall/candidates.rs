@@ -48,6 +48,27 @@ pub enum Fate {
     Gone,
 }
 
+impl Fate {
+    /// Says in a few words what becomes of a record, or why not.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Injected => "injected",
+            Self::OwnSession => "learned by this session",
+            Self::Waiting => "not observed yet",
+            Self::Superseded => "superseded",
+            Self::Wrong => "marked wrong",
+            Self::NotesOff => "notes are off",
+            Self::InjectedAsNote => "injected as a note",
+            Self::AlreadyInjected => "injected before",
+            Self::Duplicate => "says the same as one above",
+            Self::NoPassage => "no sentence answers",
+            Self::Gated => "too far from the prompt",
+            Self::OverBudget => "no room left",
+            Self::Gone => "removed meanwhile",
+        }
+    }
+}
+
 /// A record that was found for a prompt, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
@@ -116,7 +137,7 @@ impl<'a> Judge<'a> {
         let choice = passages::choose(store, eligible(), terms, most, &self.ledger.passages)?;
         let hits: Vec<&Hit> = eligible().map(|(_, hit)| hit).collect();
         let evidence = Evidence::of(&hits, &choice.passages, terms);
-        let is_open = evidence.opens(self.memory.auto_retrieve_min_score);
+        let is_open = evidence.gate(self.memory.auto_retrieve_min_score).is_open();
         let chosen = if is_open { choice.passages } else { Vec::new() };
         for (place, candidate) in candidates.iter_mut().enumerate() {
             let is_note = candidate.hit.kind == RecordKind::Note;

@@ -8,6 +8,7 @@ pub mod file;
 mod passages;
 pub mod prompt;
 pub mod start;
+pub mod trial;
 
 use std::path::Path;
 use std::time::Instant;
@@ -24,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
-pub use passages::Evidence;
+pub use passages::{Answer, Evidence, Gate};
 
 /// How much of a prompt is logged beside what was injected with it.
 const PREVIEW: usize = 120;

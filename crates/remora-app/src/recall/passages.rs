@@ -331,8 +331,17 @@ pub struct Evidence {
     pub covered: f64,
     /// How near in meaning the nearest record is, from 0 to 1.
     pub meaning: f64,
-    /// The passages with their records, injected or not.
-    pub passages: Vec<(RecordId, String)>,
+    /// The passages with their records, injected or not, the best first.
+    pub passages: Vec<Answer>,
+}
+
+/// A sentence that answers a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub record: RecordId,
+    pub text: String,
+    /// How well it answers: 1 has every word of the prompt, and its record adds to that.
+    pub score: f64,
 }
 
 impl Evidence {
@@ -345,12 +354,17 @@ impl Evidence {
                 terms.weight(passage.terms.iter().copied()) / terms.weight(terms.all()).max(f64::EPSILON);
             if is_more_than_a_word { share } else { 0.0 }
         };
+        let answer = |passage: &Passage| Answer {
+            record: passage.record,
+            text: passage.text.clone(),
+            score: passage.score,
+        };
         Self {
             score: most(&mut hits.iter().map(|hit| hit.score)),
             rare: most(&mut chosen.iter().map(rare)),
             covered: most(&mut chosen.iter().map(covered)),
             meaning: most(&mut hits.iter().filter_map(|hit| hit.why.meaning)),
-            passages: chosen.iter().map(|passage| (passage.record, passage.text.clone())).collect(),
+            passages: chosen.iter().map(answer).collect(),
         }
     }
 
@@ -358,11 +372,36 @@ impl Evidence {
     /// that stand in one passage, or something near in meaning. Near alone is weak evidence: everything about commits is near to
     /// every question about commits. Second, the best record must fit; the user's setting says
     /// how well. A passage with every word of the prompt may be in a record that fits less: a long turn speaks of much.
-    pub(super) fn opens(&self, least_score: f64) -> bool {
-        let is_near = self.meaning >= NEAR && self.rare >= NEAR_RARE || self.meaning >= VERY_NEAR;
-        let has_own = self.rare >= RARE || is_near;
-        let fits = self.score >= least_score
-            || (self.covered >= COVERED && self.score >= COVERED_SCORE * least_score);
-        !self.passages.is_empty() && has_own && fits
+    pub fn gate(&self, least_score: f64) -> Gate {
+        let is_covered = self.covered >= COVERED;
+        let least_meaning = if self.rare >= NEAR_RARE { NEAR } else { VERY_NEAR };
+        Gate {
+            has_own: self.rare >= RARE || self.meaning >= least_meaning,
+            fits: self.score >= least_score || (is_covered && self.score >= COVERED_SCORE * least_score),
+            has_passage: !self.passages.is_empty(),
+            least_rare: RARE,
+            least_meaning,
+            least_score: if is_covered { COVERED_SCORE * least_score } else { least_score },
+        }
+    }
+}
+
+/// The steps of the gate, each passed or not, with what each needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate {
+    /// Whether the prompt asks about something of its own.
+    pub has_own: bool,
+    /// Whether the best record fits well enough.
+    pub fits: bool,
+    /// Whether any sentence answers.
+    pub has_passage: bool,
+    pub least_rare: f64,
+    pub least_meaning: f64,
+    pub least_score: f64,
+}
+
+impl Gate {
+    pub fn is_open(self) -> bool {
+        self.has_own && self.fits && self.has_passage
     }
 }

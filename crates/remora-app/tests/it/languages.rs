@@ -62,7 +62,7 @@ fn ask(name: &'static str, set: &str, by_meaning: bool) -> Vec<Measured> {
         let is_answer = evidence
             .passages
             .iter()
-            .any(|(_, passage)| answers.iter().any(|answer| passage.contains(answer)));
+            .any(|passage| answers.iter().any(|answer| passage.text.contains(answer)));
         let (is_question, is_injected) = (!answers.is_empty(), explained.injection.is_some());
         if is_question != (is_injected && (is_answer || !is_question)) {
             let Evidence { score, rare, meaning, .. } = evidence;

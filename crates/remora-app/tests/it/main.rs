@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 
 mod corruption;
+mod costs;
 mod curve;
 mod gate;
 mod judging;

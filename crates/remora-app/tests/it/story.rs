@@ -130,7 +130,7 @@ pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
             .evidence
             .passages
             .iter()
-            .any(|(record, _)| outcome.golden.expected.contains(&title(&world, &record.to_string()))),
+            .any(|passage| outcome.golden.expected.contains(&title(&world, &passage.record.to_string()))),
         is_injected: !outcome.told.is_empty(),
         evidence: outcome.evidence,
         tokens: outcome.tokens,

@@ -26,6 +26,7 @@ use crate::host::Host;
 pub struct Settings {
     pub observer: Observer,
     pub budget: Budget,
+    pub costs: Costs,
     pub anthropic: Service,
     pub gemini: Service,
     pub openrouter: Service,
@@ -110,6 +111,13 @@ pub struct Budget {
     pub session_tokens: u64,
     pub daily_usd: f64,
     pub session_usd: f64,
+}
+
+/// What is known of prices outside of the observer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Costs {
+    /// US dollars for a million input tokens of the agents' own model; 0 is unknown.
+    pub host_input_price: f64,
 }
 
 /// A model's service on the network.
@@ -734,6 +742,20 @@ mod tests {
                 Settings::resolve(None, |name| (name == setting.variable).then(|| typed.clone()));
             assert_eq!((same, problems), (Settings::default(), vec![]), "{}", setting.variable);
         }
+    }
+
+    #[test]
+    fn the_choices_of_a_setting_are_the_words_it_takes() {
+        for setting in all().iter().filter(|setting| !setting.choices.is_empty()) {
+            let reason = setting.parse("no such word").unwrap_err();
+            let named: Vec<&str> = reason.split('"').skip(1).step_by(2).collect();
+            assert_eq!(named, setting.choices, "{}", setting.name);
+        }
+        let with_words = |setting: &&Setting| {
+            let reason = setting.parse("no such word");
+            reason.is_err_and(|reason| reason.starts_with("expected \"") && reason.contains("\" or \""))
+        };
+        assert!(all().iter().filter(with_words).all(|setting| !setting.choices.is_empty()));
     }
 
     #[test]

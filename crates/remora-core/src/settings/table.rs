@@ -19,6 +19,8 @@ pub struct Setting {
     pub meaning: &'static str,
     /// Whether its value is never shown.
     pub secret: bool,
+    /// The words it takes, if it takes only some.
+    pub choices: &'static [&'static str],
     /// Variables of other programs that are believed when neither the file nor our own variable says anything.
     pub usual_variables: &'static [&'static str],
     pub(super) apply: fn(&mut Settings, &Given<'_>) -> Result<(), String>,
@@ -39,6 +41,10 @@ impl Setting {
     /// Whether it says which program is run. Only a person at a terminal may change that.
     pub fn names_a_program(&self) -> bool {
         self.key() == "program"
+    }
+
+    const fn one_of(self, choices: &'static [&'static str]) -> Self {
+        Self { choices, ..self }
     }
 
     /// Its value in `settings`; of a secret only whether it is `set` or `not set`.
@@ -69,7 +75,7 @@ const fn setting(
     apply: Apply,
     show: Show,
 ) -> Setting {
-    Setting { name, variable, meaning, secret: false, usual_variables: &[], apply, show }
+    Setting { name, variable, meaning, secret: false, choices: &[], usual_variables: &[], apply, show }
 }
 
 const fn secret(
@@ -80,7 +86,7 @@ const fn secret(
     apply: Apply,
     show: Show,
 ) -> Setting {
-    Setting { name, variable, meaning, secret: true, usual_variables, apply, show }
+    Setting { name, variable, meaning, secret: true, choices: &[], usual_variables, apply, show }
 }
 
 const MOST_TOKENS: u64 = 1_000_000_000_000;
@@ -99,7 +105,8 @@ pub(super) const SETTINGS: &[Setting] = &[
             given.one_of(&words).map(|provider| settings.observer.provider = provider)
         },
         |settings| settings.observer.provider.as_str().into(),
-    ),
+    )
+    .one_of(&["builtin", "claude-cli", "anthropic", "gemini", "openrouter", "openai"]),
     setting(
         "observer.model",
         "REMORA_OBSERVER_MODEL",
@@ -170,7 +177,8 @@ pub(super) const SETTINGS: &[Setting] = &[
             };
             word.into()
         },
-    ),
+    )
+    .one_of(&["builtin", "wait"]),
     setting(
         "observer.input_price",
         "REMORA_OBSERVER_INPUT_PRICE",
@@ -219,6 +227,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         "limit for US dollars of one session; 0 is no limit",
         |settings, given| given.dollars().map(|amount| settings.budget.session_usd = amount),
         |settings| settings.budget.session_usd.into(),
+    ),
+    setting(
+        "costs.host_input_price",
+        "REMORA_COSTS_HOST_INPUT_PRICE",
+        "US dollars for a million input tokens of your agent's own model, to show what injected memory costs; 0 is unknown",
+        |settings, given| given.dollars().map(|price| settings.costs.host_input_price = price),
+        |settings| settings.costs.host_input_price.into(),
     ),
     secret(
         "anthropic.api_key",
@@ -321,7 +336,8 @@ pub(super) const SETTINGS: &[Setting] = &[
             };
             word.into()
         },
-    ),
+    )
+    .one_of(&["normal", "full"]),
     setting(
         "context.tokens",
         "REMORA_CONTEXT_TOKENS",
@@ -471,7 +487,8 @@ pub(super) const SETTINGS: &[Setting] = &[
             given.one_of(&words).map(|embedder| settings.search.embedder = embedder)
         },
         |settings| settings.search.embedder.as_str().into(),
-    ),
+    )
+    .one_of(&["builtin", "off", "openai-compatible", "voyage", "ollama"]),
     setting(
         "search.embedder_url",
         "REMORA_SEARCH_EMBEDDER_URL",

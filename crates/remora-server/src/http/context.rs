@@ -14,6 +14,7 @@ use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::privacy;
+use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::response;
 use remora_store::retrievals::Item;
@@ -26,7 +27,7 @@ use super::routes::Api;
 use super::{Http, project};
 
 /// Default limit, in tokens, for callers that do not state their host's.
-const USUAL_ROOM: u64 = 2_000;
+pub(super) const USUAL_ROOM: u64 = 2_000;
 const MOST_TOKENS: u32 = 100_000;
 
 pub(super) fn router() -> Api {
@@ -163,7 +164,15 @@ async fn explain(
 impl Http {
     async fn recall(&self, request: PromptRequest) -> Result<Explained, ApiError> {
         self.shared.refresh_settings();
-        let settings = self.shared.settings();
+        self.recall_by(request, self.shared.settings()).await
+    }
+
+    /// The same by these settings.
+    pub(super) async fn recall_by(
+        &self,
+        request: PromptRequest,
+        settings: Arc<Settings>,
+    ) -> Result<Explained, ApiError> {
         let is_fresh = settings.memory.notes_source().is_none() || self.shared.notes.wait().await;
         let mut explained = self.shared.finder.recall(request, settings).await?;
         if let Some(injection) = explained.injection.as_mut().filter(|_| !is_fresh) {

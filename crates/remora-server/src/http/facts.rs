@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_app::{AppError, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, SavedBy, Store};
+use remora_store::{FactRow, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Asked, Body, Id, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use super::{Http, project};
 
 const CHANGE_HINT: &str = r#"send {"value": "pnpm"} or {"confirm": true}, with "project" as for the others"#;
@@ -25,6 +26,7 @@ pub(super) fn router() -> Api {
         .post("/api/memory/facts", set)
         .patch("/api/memory/facts/{key}", change)
         .delete("/api/memory/facts/{key}", remove)
+        .post("/api/v1/facts/undo", undo)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,15 +70,18 @@ impl Body for Said {
     const HINT: &'static str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
 }
 
-async fn set(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Set>, ApiError> {
+async fn set(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+    Sent(said): Sent<Said>,
+) -> Result<Json<Set>, ApiError> {
     let Said { key, value, kind, project, replace } = said;
     let request = SetRequest {
         whose: whose(project)?,
         key,
         value,
         kind: kind.unwrap_or(FactKind::Fact),
-        // Whoever holds the token is a program.
-        by: SavedBy::Program,
+        by: visitor.speaks_as(),
         replace,
     };
     write(&http, move |store| facts::set(store, &request, Time::now())).await
@@ -98,6 +103,7 @@ impl Body for Change {
 
 async fn change(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Id(key): Id,
     Sent(change): Sent<Change>,
 ) -> Result<Json<Entry>, ApiError> {
@@ -105,11 +111,12 @@ async fn change(
     let whose = whose(project)?;
     match (value, confirm) {
         (Some(value), false) => {
-            let kind = kind.unwrap_or(FactKind::Fact);
-            let request = SetRequest { whose, key, value, kind, by: SavedBy::Program, replace: true };
+            let by = visitor.speaks_as();
             let work = move |store: &mut Store| {
-                // Only what there is can be changed.
-                facts::history(store, &request.whose, &request.key)?;
+                // Only what there is can be changed, and what is not named stays.
+                let known = facts::history(store, &whose, &key)?;
+                let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
+                let request = SetRequest { whose, key, value, kind, by, replace: true };
                 Ok(facts::set(store, &request, Time::now())?.fact)
             };
             write(&http, work).await
@@ -133,6 +140,21 @@ async fn remove(
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
     write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Taken {
+    id: String,
+}
+
+impl Body for Taken {
+    const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
+}
+
+async fn undo(State(http): State<Arc<Http>>, Sent(taken): Sent<Taken>) -> Result<Json<Entry>, ApiError> {
+    let Taken { id } = taken;
+    write(&http, move |store| facts::undo(store, &id, Time::now())).await
 }
 
 async fn write<T: Send + 'static>(

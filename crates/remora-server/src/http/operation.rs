@@ -89,6 +89,7 @@ macro_rules! endpoint {
 endpoint!(A);
 endpoint!(A B);
 endpoint!(A B C);
+endpoint!(A B C D);
 
 /// Something a handler takes. Most of it is none of the sender's business.
 pub(super) trait Part {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::http::header::{COOKIE, HeaderMap, HeaderName};
 use remora_client::token::Token;
 use remora_core::time::Time;
-use remora_store::hex;
+use remora_store::{SavedBy, hex};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 const NAME: &str = "remora_session";
@@ -60,6 +60,11 @@ impl Visitor {
 
     pub(super) fn has_token(&self) -> bool {
         self.page.is_empty()
+    }
+
+    /// Whose word a change is: whoever holds the token is a program, and a page is used by a person.
+    pub(super) fn speaks_as(&self) -> SavedBy {
+        if self.has_token() { SavedBy::Program } else { SavedBy::Person }
     }
 
     /// What the pages of this visitor have in their text, and send with every change.

@@ -3,11 +3,13 @@
 //! A statement that contradicts one of a higher rank does not hold. It is stored all the same, as a row that ended when it
 //! began, and is a conflict until somebody settles it: `confirmed_at` is then when that was.
 
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
+use crate::search::documents;
 use crate::{Store, StoreError, forget, retention};
 
 /// A row that never held.
@@ -33,6 +35,8 @@ pub enum Contradiction {
 /// Which facts are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactsOf {
+    /// Those of every project, and those that hold everywhere.
+    All,
     /// Those that hold everywhere.
     Everywhere,
     /// Those of a project, and those that hold everywhere unless the project says otherwise.
@@ -43,6 +47,10 @@ impl Store {
     /// The facts that hold, by key.
     pub fn facts(&self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
         let project = match of {
+            FactsOf::All => {
+                let sql = format!("{FACT} AND f.valid_to IS NULL ORDER BY {OF_PROJECT}, f.key, f.id");
+                return self.rows(&sql, &[], read);
+            }
             FactsOf::Everywhere => 0,
             FactsOf::Project(project) => project.0,
         };
@@ -156,6 +164,34 @@ impl Store {
         settle(&transaction, project, key, at)?;
         retention::audit(&transaction, "facts rm", &format!("f{}", known.id))?;
         let row = row(&transaction, known.id)?;
+        transaction.commit()?;
+        Ok(row)
+    }
+
+    /// Takes back that a fact was ended or replaced: it holds again as it was, and what replaced it ends. Conflicts that
+    /// were settled with it are open again. `None` if there is no such fact, if it holds, or if it never held.
+    pub fn restore_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let held = format!("{FACT} AND f.id = ?1 AND f.valid_to IS NOT NULL AND NOT {CONTENDER}");
+        let Some(old) = transaction.query_row(&held, [id.0], read).optional()? else { return Ok(None) };
+        if let Some(known) = current(&transaction, old.project_id, &old.fact.key)? {
+            transaction.execute(
+                "UPDATE facts SET valid_to = max(valid_from + 1, ?2), updated_at = ?2 WHERE id = ?1",
+                [known.id, at.0],
+            )?;
+        }
+        transaction.execute(
+            &format!(
+                "UPDATE facts AS f SET confirmed_at = NULL, updated_at = ?4
+                 WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at = ?3"
+            ),
+            params![number(old.project_id), old.fact.key, old.updated_at.0, at.0],
+        )?;
+        transaction
+            .execute("UPDATE facts SET valid_to = NULL, updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
+        documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
+        retention::audit(&transaction, "facts undo", &format!("f{id}"))?;
+        let row = row(&transaction, id.0)?;
         transaction.commit()?;
         Ok(row)
     }

@@ -8,7 +8,7 @@ use remora_core::memory::{Memory, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::search::Filters;
-use remora_store::{NewFact, Recall, SaveFor, SavedBy, Store, locate};
+use remora_store::{Contradiction, FactsOf, NewFact, Recall, SaveFor, SavedBy, SetFact, Store, locate};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -253,4 +253,39 @@ fn a_fact_that_is_wrong_ends_and_can_hold_again() {
     store.end_fact(old, Time(8)).unwrap();
     store.record_fact(&new(port("ninety"), None, 9)).unwrap();
     assert_eq!(store.reopen_fact(old, Time(10)).unwrap(), None, "another value holds");
+}
+
+#[test]
+fn taking_back_a_change_brings_the_old_statement_back_as_it_was() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = Some(project(&world, &mut store, "app"));
+    let user = |value: &str, at: i64| {
+        let fact = Fact { source: FactSource::User, ..fact(FactKind::Convention, "indent", value, 1.0) };
+        NewFact { fact, project: app, session: None, prompt_number: None, at: Time(at) }
+    };
+    let old = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), app, 100)).unwrap();
+    let SetFact::Holds { row, .. } = store.set_fact(&user("two spaces", 200), Contradiction::Refuse).unwrap()
+    else {
+        panic!("a person's word holds");
+    };
+    // Somebody contradicts, and the person ends the matter by removing the fact.
+    store.record_fact(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
+    assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1);
+    store.remove_fact(app, "indent", Time(400)).unwrap().unwrap();
+    assert_eq!((indexed(&store).len(), store.fact_conflicts(app, "indent").unwrap().len()), (0, 0));
+
+    let back = store.restore_fact(row.id, Time(500)).unwrap().unwrap();
+    assert_eq!((back.fact.value.as_str(), back.valid_from, back.valid_to), ("two spaces", Time(200), None));
+    assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1, "the conflict is open again");
+    assert_eq!(indexed(&store), ["two spaces"]);
+
+    // An older statement takes the place of the one that replaced it, with its own source.
+    let back = store.restore_fact(old.id, Time(600)).unwrap().unwrap();
+    assert_eq!((back.fact.value.as_str(), &back.fact.source), ("tabs", &FactSource::Agent));
+    assert_eq!(indexed(&store), ["tabs"]);
+    assert_eq!(store.facts(FactsOf::All).unwrap().len(), 1);
+    assert_eq!(store.restore_fact(old.id, Time(700)).unwrap(), None, "it holds already");
+    let contender = store.fact_conflicts(app, "indent").unwrap()[0].id;
+    assert_eq!(store.restore_fact(contender, Time(700)).unwrap(), None, "it never held");
 }

@@ -1,7 +1,6 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::{Args, Subcommand};
-use remora_app::AppError;
 use remora_app::settings::{self, find};
 use remora_client::control::{self, Message};
 use remora_core::settings::{Listed, Provider, Setting, Settings, Source, Value};
@@ -155,13 +154,7 @@ fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> 
     match typed {
         Some(typed) => {
             let text = if typed == "-" { from_stdin(setting)? } else { typed.to_owned() };
-            let value = settings::parse(setting, &text).map_err(|error| match error {
-                // What was typed for a secret is not repeated.
-                AppError::BadSetting { name, meaning, reason } if !setting.secret => {
-                    AppError::BadSetting { name, meaning, reason: format!("{reason}, not `{text}`") }
-                }
-                other => other,
-            })?;
+            let value = settings::parse(setting, &text)?;
             settings::change(&app.dir, &[(setting, Some(value))])?;
         }
         None => {

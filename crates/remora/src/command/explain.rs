@@ -105,23 +105,9 @@ fn candidates(why: &Explanation) {
 }
 
 fn outcome(candidate: &Candidate) -> String {
-    match candidate.fate {
-        Fate::Injected => "injected".to_owned(),
-        Fate::OwnSession => "learned by this session".to_owned(),
-        Fate::Waiting => "not observed yet".to_owned(),
-        Fate::Superseded => match candidate.hit.superseded_by {
-            Some(by) => format!("superseded by {by}"),
-            None => "superseded".to_owned(),
-        },
-        Fate::Wrong => "marked wrong".to_owned(),
-        Fate::NotesOff => "notes are off".to_owned(),
-        Fate::InjectedAsNote => "injected as a note".to_owned(),
-        Fate::AlreadyInjected => "injected before".to_owned(),
-        Fate::Duplicate => "says the same as one above".to_owned(),
-        Fate::NoPassage => "no sentence answers".to_owned(),
-        Fate::Gated => "too far from the prompt".to_owned(),
-        Fate::OverBudget => "no room left".to_owned(),
-        Fate::Gone => "removed meanwhile".to_owned(),
+    match (candidate.fate, candidate.hit.superseded_by) {
+        (Fate::Superseded, Some(by)) => format!("superseded by {by}"),
+        (fate, _) => fate.reason().to_owned(),
     }
 }
 

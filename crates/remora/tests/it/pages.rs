@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::client::{Answer, Client, header, start};
 use crate::daemon::{Background, turn};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 12] = [
     "/",
     "/search?q=index",
     "/timeline?project=1",
@@ -14,6 +14,10 @@ const PAGES: [&str; 8] = [
     "/observations/1",
     "/queue",
     "/health",
+    "/memory",
+    "/playground?prompt=Why+is+the+index+slow",
+    "/costs",
+    "/settings",
 ];
 
 /// As a browser asks for a page, with these lines more.
@@ -69,7 +73,9 @@ fn every_page_is_there_for_its_owner_and_takes_nothing_from_elsewhere() {
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         let policy = header(&answer.head, "content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-        assert!(!answer.body.contains("http://") && !answer.body.contains("https://"), "{path}");
+        for elsewhere in ["src=\"http", "href=\"http", "action=\"http", "url("] {
+            assert!(!answer.body.contains(elsewhere), "{path}: {elsewhere}");
+        }
         assert!(!answer.body.contains("<script>") && !answer.body.contains(" style="), "{path}");
     }
     // Another local port's page has the cookie, too, and its requests say where they come from.
@@ -128,13 +134,69 @@ fn what_is_stored_is_shown_and_never_run() {
     );
     world.text(&["queue", "drain"]);
     world.text(&["save", hostile]);
+    world.text(&["facts", "set", hostile, hostile]);
     let client = start(&background);
     let cookie = let_in(&client);
-    for path in ["/", "/search?q=alert", "/timeline?project=1", "/sessions/1", "/observations/1"] {
+    for path in [
+        "/",
+        "/search?q=alert",
+        "/timeline?project=1",
+        "/sessions/1",
+        "/observations/1",
+        "/memory",
+        "/playground?prompt=The+cause+was+%3Cscript%3Ealert(1)",
+    ] {
         let answer = browse(&client, path, &cookie);
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         for sign in ["<script>alert", "<img src=x", "href=\"javascript", "\u{202e}", "\u{1b}"] {
             assert!(!answer.body.contains(sign), "{path} has {sign}: {}", answer.body);
         }
     }
+}
+
+#[test]
+fn what_is_set_on_a_page_is_a_persons_word_and_can_be_taken_back() {
+    let background = memory();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    let home = browse(&client, "/memory", &cookie).body;
+    let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
+    let page = rest.split('"').next().unwrap();
+    let send = |method: &str, path: &str, body: &serde_json::Value| {
+        let body = body.to_string();
+        let head = format!(
+            "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}\
+             X-Remora-Page: {page}\r\nContent-Type: application/json\r\nContent-Length: {1}\r\n",
+            client.port,
+            body.len()
+        );
+        let answer = client.send(method, path, &head, body.as_bytes());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    };
+    let own = json!({"key": "port", "value": "7070", "kind": "convention", "project": "1"});
+    let set = send("POST", "/api/memory/facts", &own);
+    assert_eq!((&set["fact"]["source"], &set["fact"]["kind"]), (&json!("user"), &json!("convention")));
+    let other = json!({"key": "port", "value": "9090", "project": "1", "replace": true});
+    assert_eq!(client.post("/api/memory/facts", &other).status, 409, "a program replaces no person");
+
+    let changed = send("PATCH", "/api/memory/facts/port", &json!({"value": "6060", "project": "1"}));
+    assert_eq!(
+        (&changed["source"], &changed["kind"]),
+        (&json!("user"), &json!("convention")),
+        "its kind stays"
+    );
+    let first = format!("f{}", set["fact"]["id"]);
+    let back = send("POST", "/api/v1/facts/undo", &json!({"id": first}));
+    assert_eq!((&back["value"], &back["id"]), (&json!("7070"), &set["fact"]["id"]));
+    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": first})).status, 404, "it holds already");
+    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": "12"})).status, 404, "it is no fact");
+}
+
+#[test]
+fn styles_and_scripts_are_small() {
+    let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/../remora-server/assets");
+    let bytes: u64 =
+        std::fs::read_dir(assets).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(bytes <= 150 << 10, "{bytes} bytes");
 }

@@ -9,6 +9,17 @@ pub(super) fn router() -> Routes {
     Routes::default()
         .get("/assets/app.css", async || text("text/css", include_str!("../../../assets/app.css")))
         .get("/assets/app.js", async || text("text/javascript", include_str!("../../../assets/app.js")))
+        .get("/assets/request.js", async || {
+            text("text/javascript", include_str!("../../../assets/request.js"))
+        })
+        .get("/assets/settings.js", async || {
+            text("text/javascript", include_str!("../../../assets/settings.js"))
+        })
+        .get("/assets/facts.js", async || text("text/javascript", include_str!("../../../assets/facts.js")))
+        .get("/assets/playground.js", async || {
+            text("text/javascript", include_str!("../../../assets/playground.js"))
+        })
+        .get("/assets/memory.css", async || text("text/css", include_str!("../../../assets/memory.css")))
         .get("/assets/theme.js", async || text("text/javascript", include_str!("../../../assets/theme.js")))
         .get("/assets/icon.svg", async || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
 }

@@ -41,6 +41,12 @@ pub(super) fn title(text: &str, most: usize) -> Safe<String> {
     Safe(out)
 }
 
+/// Stored text with its line breaks, and nothing in it that acts.
+pub(super) fn block(text: &str, most: usize) -> String {
+    let acts = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
+    visible(text).chars().filter(|c| !acts(c)).take(most).collect()
+}
+
 /// Stored Markdown as HTML: no HTML of its own, no images, and links only to where a browser should go.
 pub(super) fn markdown(text: &str) -> Safe<String> {
     let text = safe_text(text);

@@ -4,13 +4,18 @@
 //! name in `templates/`.
 
 mod assets;
+mod chart;
+mod costs;
 mod health;
 mod home;
 mod look;
+mod memory;
 mod observation;
+mod playground;
 mod queue;
 mod search;
 mod session;
+mod settings;
 mod sign_in;
 mod timeline;
 
@@ -42,6 +47,10 @@ pub(super) fn router() -> Routes {
         .merge(observation::router())
         .merge(queue::router())
         .merge(health::router())
+        .merge(memory::router())
+        .merge(playground::router())
+        .merge(costs::router())
+        .merge(settings::router())
 }
 
 /// Nothing from elsewhere, and nothing that stands in the text of a page is run.

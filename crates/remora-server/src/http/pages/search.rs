@@ -219,7 +219,8 @@ fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
     format!("/search?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
-fn encoded(text: &str) -> String {
+/// A text as a part of an address.
+pub(super) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })

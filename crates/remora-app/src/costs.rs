@@ -1,0 +1,214 @@
+//! What memory costs: the calls of the observer's model, and the tokens that injections take in the agents' context.
+
+use std::collections::BTreeMap;
+
+use remora_core::settings::{OverBudget, Settings};
+use remora_core::time::Time;
+use remora_store::retrievals::{Injected, Moment};
+use remora_store::{Backlog, Spent, Store, Usage};
+use serde::Serialize;
+
+use crate::{AppError, Whose, project};
+
+/// The longest stretch somebody can ask for, in days.
+pub const MOST_DAYS: u16 = 365;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CostsRequest {
+    pub whose: Whose,
+    /// Days up to today, at least one.
+    pub days: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Costs {
+    /// Every day, the first one first, also those without a call.
+    pub days: Vec<Day>,
+    pub total: Sum,
+    /// The dearest first; so are the others.
+    pub providers: Vec<Share>,
+    pub models: Vec<Share>,
+    pub projects: Vec<Share>,
+    pub overhead: Overhead,
+    pub budget: Budget,
+}
+
+/// What several calls came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Sum {
+    pub calls: u64,
+    pub failed: u64,
+    /// Those from a cache included.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    pub usd: f64,
+    /// Calls that cost something nobody knows.
+    pub unpriced: u64,
+    /// Calls whose tokens are estimated.
+    pub estimated: u64,
+}
+
+impl Sum {
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+
+    fn add(&mut self, usage: &Usage) {
+        self.calls += usage.calls;
+        self.failed += usage.failed;
+        self.input_tokens += usage.input_tokens;
+        self.output_tokens += usage.output_tokens;
+        self.cached_tokens += usage.cached_tokens;
+        self.usd += usage.usd;
+        self.unpriced += usage.unpriced;
+        self.estimated += usage.estimated;
+    }
+}
+
+/// A day where the user is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Day {
+    pub start: Time,
+    pub spent: Sum,
+    pub injected: Injections,
+}
+
+/// What one provider, model or project came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Share {
+    pub name: String,
+    pub spent: Sum,
+}
+
+/// How often something was injected, and how much.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Injections {
+    pub times: u64,
+    pub tokens: u64,
+    /// All of them together.
+    pub ms: u64,
+}
+
+impl Injections {
+    fn add(&mut self, injected: &Injected) {
+        self.times += 1;
+        self.tokens += injected.tokens;
+        self.ms += injected.ms;
+    }
+}
+
+/// The tokens that injections take in the agents' context. Each is counted once, when it is injected.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overhead {
+    pub total: Injections,
+    pub moments: Vec<(Moment, Injections)>,
+    /// US dollars for a million tokens, as the user set it; 0 is unknown.
+    pub price: f64,
+}
+
+impl Overhead {
+    /// What so many tokens cost, if the user has said a price.
+    #[expect(clippy::cast_precision_loss, reason = "a sum of money, not a count")]
+    pub fn usd(&self, tokens: u64) -> Option<f64> {
+        (self.price > 0.0).then(|| tokens as f64 * self.price / 1e6)
+    }
+}
+
+/// The limits, how much of them is left today, and what happens at their end. They hold for all projects together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Budget {
+    pub provider: &'static str,
+    pub spent_today: Spent,
+    pub daily_tokens: u64,
+    pub daily_usd: f64,
+    pub session_tokens: u64,
+    pub session_usd: f64,
+    /// Whether turns wait for the next day; otherwise their built-in memory stays as it is.
+    pub waits: bool,
+    pub waiting: Option<Backlog>,
+}
+
+impl Budget {
+    pub fn is_used_up(&self) -> bool {
+        let tokens = self.daily_tokens > 0 && self.spent_today.tokens >= self.daily_tokens;
+        tokens || self.daily_usd > 0.0 && self.spent_today.usd >= self.daily_usd
+    }
+}
+
+pub fn costs(
+    store: &Store,
+    request: &CostsRequest,
+    settings: &Settings,
+    now: Time,
+) -> Result<Costs, AppError> {
+    let only = match &request.whose {
+        Whose::All => None,
+        one => Some(project(store, one)?),
+    };
+    let mut days: Vec<Day> = Vec::new();
+    let (mut providers, mut models, mut projects) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut total = Sum::default();
+    let mut until = now.end_of_day();
+    for _ in 0..request.days.clamp(1, MOST_DAYS) {
+        let start = Time(until.0 - 1).start_of_day();
+        let mut spent = Sum::default();
+        for usage in store.usage(start, until, only)? {
+            let model = format!("{} ({})", usage.model, usage.provider);
+            let project = usage.project.clone().unwrap_or_else(|| "no longer known".to_owned());
+            spent.add(&usage);
+            total.add(&usage);
+            providers.entry(usage.provider.clone()).or_insert_with(Sum::default).add(&usage);
+            models.entry(model).or_insert_with(Sum::default).add(&usage);
+            projects.entry(project).or_insert_with(Sum::default).add(&usage);
+        }
+        days.push(Day { start, spent, injected: Injections::default() });
+        until = start;
+    }
+    let mut overhead = Overhead {
+        total: Injections::default(),
+        moments: Vec::new(),
+        price: settings.costs.host_input_price,
+    };
+    let mut moments: BTreeMap<Moment, Injections> = BTreeMap::new();
+    for injected in store.injected_since(until, only)? {
+        overhead.total.add(&injected);
+        moments.entry(injected.moment).or_default().add(&injected);
+        if let Some(day) = days.iter_mut().find(|day| injected.at >= day.start) {
+            day.injected.add(&injected);
+        }
+    }
+    overhead.moments = moments.into_iter().collect();
+    days.reverse();
+    Ok(Costs {
+        days,
+        total,
+        providers: shares(providers),
+        models: shares(models),
+        projects: shares(projects),
+        overhead,
+        budget: budget(store, settings, now)?,
+    })
+}
+
+fn shares(sums: BTreeMap<String, Sum>) -> Vec<Share> {
+    let mut shares: Vec<Share> = sums.into_iter().map(|(name, spent)| Share { name, spent }).collect();
+    shares.sort_by(|a, b| {
+        b.spent.usd.total_cmp(&a.spent.usd).then_with(|| b.spent.tokens().cmp(&a.spent.tokens()))
+    });
+    shares
+}
+
+fn budget(store: &Store, settings: &Settings, now: Time) -> Result<Budget, AppError> {
+    let limits = &settings.budget;
+    Ok(Budget {
+        provider: settings.observer.provider.as_str(),
+        spent_today: store.spent(now.start_of_day(), None)?,
+        daily_tokens: limits.daily_tokens,
+        daily_usd: limits.daily_usd,
+        session_tokens: limits.session_tokens,
+        session_usd: limits.session_usd,
+        waits: settings.observer.over_budget == OverBudget::Wait,
+        waiting: store.awaiting_model()?,
+    })
+}

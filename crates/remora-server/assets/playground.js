@@ -1,0 +1,93 @@
+// Try a prompt: the server says what would be injected, at every change.
+
+import { fresh, part, send, tell } from "/assets/request.js";
+
+const form = document.querySelector("#try");
+const outcome = document.querySelector("#outcome");
+const save = document.querySelector("#try-save");
+const reset = document.querySelector("#try-reset");
+const error = document.querySelector("#try-error");
+const pairs = [["#range-most", "#try-most"], ["#range-score", "#try-score"]].map((names) => names.map((name) => document.querySelector(name)));
+const [[, most], [, score]] = pairs;
+
+let waiting;
+let latest = 0;
+
+function address() {
+  const url = new URL("/playground", location);
+  for (const [name, value] of new FormData(form)) if (value) url.searchParams.set(name, value);
+  return url;
+}
+
+async function ask() {
+  const number = ++latest;
+  const url = address();
+  url.searchParams.set("part", "outcome");
+  outcome.setAttribute("aria-busy", "true");
+  try {
+    const text = await part(url);
+    if (number !== latest) return;
+    outcome.innerHTML = text;
+    fresh();
+    if (location.pathname === "/playground") history.replaceState(null, "", address());
+  } catch (refused) {
+    if (number === latest) error.textContent = refused.message;
+  }
+  if (number === latest) outcome.removeAttribute("aria-busy");
+}
+
+const isSaved = () => Number(most.value) === Number(form.dataset.most) && Number(score.value) === Number(form.dataset.score);
+
+function changed() {
+  save.disabled = reset.disabled = isSaved();
+  error.textContent = "";
+  clearTimeout(waiting);
+  waiting = setTimeout(ask, 120);
+}
+
+for (const [range, field] of pairs) {
+  range.addEventListener("input", () => { field.value = range === pairs[1][0] ? Number(range.value).toFixed(2) : range.value; });
+  field.addEventListener("input", () => { range.value = field.value; });
+}
+form.addEventListener("input", changed);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  ask();
+});
+save.disabled = reset.disabled = isSaved();
+
+save.addEventListener("click", async () => {
+  try {
+    await send("POST", "/api/settings", {
+      "memory.auto_retrieve_max_results": most.value,
+      "memory.auto_retrieve_min_score": score.value,
+    });
+    form.dataset.most = most.value;
+    form.dataset.score = score.value;
+    save.disabled = reset.disabled = true;
+    most.focus();
+    tell(document.querySelector("#try-done"), "Saved");
+  } catch (refused) {
+    error.textContent = refused.message;
+  }
+});
+reset.addEventListener("click", () => {
+  most.value = form.dataset.most;
+  score.value = form.dataset.score;
+  for (const [range, field] of pairs) range.value = field.value;
+  changed();
+  most.focus();
+});
+
+const auto = document.querySelector("#auto");
+auto?.addEventListener("change", async () => {
+  const done = document.querySelector("#auto-done");
+  try {
+    await send("POST", "/api/settings", { "memory.auto_retrieve_enabled": auto.checked });
+    tell(done, auto.checked ? "On" : "Off");
+    if (form.elements.prompt.value.trim()) ask();
+  } catch (refused) {
+    auto.checked = !auto.checked;
+    tell(done, refused.message);
+  }
+});

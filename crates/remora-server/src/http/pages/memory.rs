@@ -1,0 +1,304 @@
+//! Memory as its owner handles it: facts, search, what is injected with prompts, and their own notes.
+
+use askama::Template;
+use askama::filters::Safe;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use remora_app::facts::{self, Entry};
+use remora_app::notes::{self, Source};
+use remora_app::why::{self, Why, WhyRequest};
+use remora_core::fact::{FactKind, FactSource};
+use remora_store::FactRow;
+use remora_store::retrievals::Moment;
+use serde::Deserialize;
+
+use super::look::{When, block, count, line, title};
+use super::playground::Playground;
+use super::search::encoded;
+use super::settings::{Field, fields};
+use super::{Frame, Seen, show};
+use crate::http::Http;
+use crate::http::error::ApiError;
+use crate::http::routes::Routes;
+
+/// Facts on the page, unless somebody asks for all.
+const MOST_FACTS: usize = 200;
+/// Injections in the log, and after somebody asks for more.
+const LOG: u32 = 12;
+/// Records of one injection that are listed.
+const MOST_ITEMS: usize = 3;
+const MORE_LOG: u32 = 200;
+/// Notes that are listed.
+const MOST_NOTES: usize = 40;
+/// How much of a value is shown.
+const LONGEST: usize = 4_000;
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/memory", page)
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    project: Option<i64>,
+    #[serde(default)]
+    all: u8,
+    #[serde(default)]
+    log: u32,
+    /// A section without the page around it: `facts` or `notes`.
+    #[serde(default)]
+    part: String,
+}
+
+#[derive(Template)]
+#[template(path = "memory.html")]
+struct Page {
+    frame: Frame,
+    known: Known,
+    playground: Playground,
+    log: Vec<Logged>,
+    more_log: Option<String>,
+    notes: Notes,
+}
+
+#[derive(Template)]
+#[template(path = "facts.html")]
+struct FactsPart {
+    known: Known,
+}
+
+#[derive(Template)]
+#[template(path = "notes.html")]
+struct NotesPart {
+    notes: Notes,
+}
+
+/// The facts that hold.
+struct Known {
+    groups: Vec<Group>,
+    total: usize,
+    conflicts: usize,
+    unconfirmed: usize,
+    /// The address with all of them, if some are left out.
+    all: Option<String>,
+    kinds: [&'static str; 4],
+    places: Vec<(i64, String, bool)>,
+}
+
+struct Group {
+    name: String,
+    facts: Vec<Shown>,
+}
+
+struct Shown {
+    id: String,
+    /// Empty: everywhere.
+    project: String,
+    key: String,
+    /// The key exactly, as a part of an address.
+    address: String,
+    kind: &'static str,
+    said: Said,
+    conflicts: Vec<Said>,
+    needs_word: bool,
+    is_confirmed: bool,
+}
+
+/// A value with who said it, and where.
+struct Said {
+    value: String,
+    by: String,
+    place: Option<(String, i64)>,
+    when: When,
+}
+
+/// One injection of the log.
+struct Logged {
+    moment: &'static str,
+    prompt: String,
+    session: i64,
+    when: When,
+    items: Vec<(String, Option<String>, Safe<String>)>,
+    more: usize,
+    tokens: u64,
+    ms: u64,
+    degraded: Option<String>,
+}
+
+struct Notes {
+    source: Option<&'static str>,
+    from: String,
+    state: String,
+    synced: Option<When>,
+    problem: Option<String>,
+    left_out: Vec<String>,
+    unknown: Vec<String>,
+    always: Vec<(String, String, String)>,
+    known: Vec<(String, String, When)>,
+    more: usize,
+    fields: Vec<Field>,
+    tag: String,
+}
+
+async fn page(
+    (State(http), axum::Extension(visitor)): Seen,
+    Query(asked): Query<Asked>,
+) -> Result<Response, ApiError> {
+    let frame = Frame::new(&http, &visitor, "Memory", "memory", asked.project).await?;
+    match asked.part.as_str() {
+        "facts" => return show(&FactsPart { known: known(&http, &frame, asked.all > 0).await? }),
+        "notes" => return show(&NotesPart { notes: notes_of(&http).await? }),
+        _ => {}
+    }
+    let whose = frame.whose();
+    let most = if asked.log > LOG { MORE_LOG } else { LOG };
+    let log = http.read(move |store| why::why(store, &WhyRequest::Project(whose), most)).await?;
+    let is_cut = log.len() >= LOG as usize && most == LOG;
+    show(&Page {
+        known: known(&http, &frame, asked.all > 0).await?,
+        playground: Playground::empty(&http, &frame).await?,
+        more_log: is_cut.then(|| frame.link(&format!("/memory?log={MORE_LOG}"))),
+        log: log.into_iter().map(logged).collect(),
+        notes: notes_of(&http).await?,
+        frame,
+    })
+}
+
+async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<Known, ApiError> {
+    let (whose, is_one) = (frame.whose(), frame.project.is_some());
+    let entries = http
+        .read(move |store| if is_one { facts::list(store, &whose) } else { facts::list_all(store) })
+        .await?;
+    let total = entries.len();
+    let conflicts = entries.iter().filter(|entry| !entry.conflicts.is_empty()).count();
+    let most = if wants_all { usize::MAX } else { MOST_FACTS };
+    let mut shown: Vec<(String, Shown)> = entries.into_iter().map(fact).collect();
+    let unconfirmed = shown.iter().filter(|(_, fact)| fact.needs_word).count();
+    // What somebody has to decide comes first.
+    shown.sort_by_key(|(_, fact)| (fact.conflicts.is_empty(), !fact.needs_word));
+    shown.truncate(most);
+    shown.sort_by_key(|(project, _)| project.to_lowercase());
+    let mut groups: Vec<Group> = Vec::new();
+    for (project, fact) in shown {
+        let name = if project.is_empty() { "Everywhere".to_owned() } else { project };
+        match groups.last_mut().filter(|group| group.name == name) {
+            Some(group) => group.facts.push(fact),
+            None => groups.push(Group { name, facts: vec![fact] }),
+        }
+    }
+    Ok(Known {
+        groups,
+        total,
+        conflicts,
+        unconfirmed,
+        all: (total > most).then(|| frame.link("/memory?all=1")),
+        kinds: FactKind::ALL.map(FactKind::name),
+        places: frame
+            .projects
+            .iter()
+            .map(|project| (project.id.0, project.name.clone(), frame.is_in(project)))
+            .collect(),
+    })
+}
+
+/// A fact with the name of its project.
+fn fact(entry: Entry) -> (String, Shown) {
+    let Entry { row, conflicts, .. } = entry;
+    let is_own = row.fact.source == FactSource::User;
+    let fact = Shown {
+        id: format!("f{}", row.id),
+        project: row.project_id.map(|id| id.to_string()).unwrap_or_default(),
+        key: line(&row.fact.key, 200),
+        address: encoded(&row.fact.key),
+        kind: row.fact.kind.name(),
+        needs_word: !is_own && row.confirmed_at.is_none(),
+        is_confirmed: !is_own && row.confirmed_at.is_some(),
+        conflicts: conflicts.iter().map(said).collect(),
+        said: said(&row),
+    };
+    (row.project.unwrap_or_default(), fact)
+}
+
+fn said(row: &FactRow) -> Said {
+    let by = match (&row.fact.source, row.session_id) {
+        (FactSource::User, None) => "set by you".to_owned(),
+        (FactSource::User, Some(_)) => "said by you".to_owned(),
+        (FactSource::Agent, Some(_)) => "learned from the agent".to_owned(),
+        (FactSource::Agent, None) => "saved by an agent".to_owned(),
+        (FactSource::Tool(name), _) => format!("from {}", line(name, 40)),
+        (FactSource::Import, _) => "imported".to_owned(),
+    };
+    let turn = row.prompt_number.unwrap_or(1);
+    Said {
+        value: block(&row.fact.value, LONGEST),
+        by,
+        place: row.session_id.map(|session| (format!("/sessions/{}#turn-{turn}", session.0), turn)),
+        when: When::new(row.valid_from),
+    }
+}
+
+fn logged(why: Why) -> Logged {
+    let retrieval = why.row.retrieval;
+    let more = why.lines.len().saturating_sub(MOST_ITEMS);
+    let items = why.lines.into_iter().take(MOST_ITEMS).map(|said| {
+        let score = said.item.score.map(|score| format!("{score:.2}"));
+        (said.item.id, score, title(said.says.as_deref().unwrap_or("no longer there"), 120))
+    });
+    Logged {
+        moment: match retrieval.moment {
+            Moment::Start => "start",
+            Moment::Prompt => "prompt",
+            Moment::File => "file",
+        },
+        prompt: line(&retrieval.prompt, 120),
+        session: retrieval.session.0,
+        when: When::new(retrieval.at),
+        items: items.collect(),
+        more,
+        tokens: retrieval.tokens,
+        ms: retrieval.ms,
+        degraded: retrieval.degraded.map(|reason| line(&reason, 120)),
+    }
+}
+
+async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
+    http.shared.refresh_settings();
+    let settings = http.shared.settings();
+    let memory = settings.memory.clone();
+    let found = http.read(move |store| notes::notes(store, &settings)).await?;
+    let unknown = remora_notes::unknown_names(&found.known, &memory);
+    let total = found.known.len();
+    Ok(Notes {
+        source: found.source.map(|source| match source {
+            Source::Folder => "a folder",
+            Source::Api => "Obsidian's Local REST API",
+        }),
+        from: line(&found.state.source, 200),
+        state: format!(
+            "{}, {} in every session",
+            count(i64::try_from(total).unwrap_or(i64::MAX), "note"),
+            found.always.len()
+        ),
+        synced: found.state.synced_at.map(When::new),
+        problem: found.state.problem.map(|problem| line(&problem, 300)),
+        left_out: found.state.left_out.iter().map(|reason| line(reason, 200)).collect(),
+        unknown: unknown.iter().map(|name| line(name, 120)).collect(),
+        always: found
+            .always
+            .iter()
+            .map(|note| (line(&note.title, 160), line(&note.path, 200), block(&note.text, LONGEST)))
+            .collect(),
+        known: found
+            .known
+            .iter()
+            .take(MOST_NOTES)
+            .map(|note| {
+                let tags: Vec<String> =
+                    note.tags.iter().take(6).map(|tag| format!("#{}", line(tag, 40))).collect();
+                (line(&note.path, 200), tags.join(" "), When::new(note.changed_at))
+            })
+            .collect(),
+        more: total.saturating_sub(MOST_NOTES),
+        fields: fields(&http.shared.dir, |name| name.starts_with("memory.obsidian_")),
+        tag: memory.obsidian_context_tag,
+    })
+}

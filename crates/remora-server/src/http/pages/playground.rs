@@ -1,0 +1,275 @@
+//! The playground: what a prompt would get, and why, with settings that are tried out before they are saved.
+
+use std::sync::Arc;
+
+use askama::Template;
+use askama::filters::Safe;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
+use remora_app::recall::trial::{Trial, project_of};
+use remora_app::recall::{Candidate, Fate, NEW_SESSION};
+use remora_core::ids::ProjectId;
+use remora_core::privacy;
+use remora_core::settings::Memory;
+use remora_search::Mode;
+use serde::Deserialize;
+
+use super::look::{When, block, line, title};
+use super::search::record_link;
+use super::{Frame, Seen, show};
+use crate::http::error::ApiError;
+use crate::http::routes::Routes;
+use crate::http::{Http, context};
+
+/// Candidates that are shown; the rest is counted.
+const MOST_SHOWN: usize = 24;
+/// Longer prompts are cut before they are tried.
+const LONGEST_PROMPT: usize = 4_000;
+/// The stretch of the sliders. The fields beside them take everything that the settings take.
+const SLIDER: (f64, f64) = (0.3, 0.8);
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/playground", page)
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    project: Option<i64>,
+    #[serde(default)]
+    prompt: String,
+    /// As text: a field that is being typed may hold anything.
+    #[serde(default)]
+    most: String,
+    #[serde(default)]
+    score: String,
+    /// The outcome without the page around it.
+    #[serde(default)]
+    part: String,
+}
+
+#[derive(Template)]
+#[template(path = "playground.html")]
+struct Page {
+    frame: Frame,
+    playground: Playground,
+}
+
+#[derive(Template)]
+#[template(path = "outcome.html")]
+struct Part {
+    playground: Playground,
+}
+
+/// The form with what came of it.
+#[derive(Template)]
+#[template(path = "try.html")]
+pub(super) struct Playground {
+    prompt: String,
+    most: u8,
+    score: String,
+    saved_most: u8,
+    saved_score: String,
+    /// Whether anything is injected with prompts at the moment.
+    pub(super) is_on: bool,
+    project: Option<i64>,
+    projects: Vec<(i64, String, bool)>,
+    outcome: Option<Outcome>,
+}
+
+struct Outcome {
+    /// What would be injected, in a line.
+    says: String,
+    is_injected: bool,
+    how: String,
+    steps: Vec<Step>,
+    /// As the agent gets it.
+    text: String,
+    tokens: u64,
+    shown: Vec<Shown>,
+    more: usize,
+    /// In percent.
+    threshold: f64,
+}
+
+/// A step of the gate.
+struct Step {
+    is_passed: bool,
+    what: &'static str,
+    figures: String,
+}
+
+struct Shown {
+    id: String,
+    link: String,
+    kind: String,
+    title: Safe<String>,
+    when: When,
+    score: String,
+    /// In percent.
+    bar: f64,
+    outcome: String,
+    is_injected: bool,
+    passages: Vec<(String, String)>,
+    words: String,
+}
+
+async fn page(
+    (State(http), axum::Extension(visitor)): Seen,
+    Query(asked): Query<Asked>,
+) -> Result<Response, ApiError> {
+    let frame = Frame::new(&http, &visitor, "Playground", "playground", asked.project).await?;
+    let is_part = asked.part == "outcome";
+    let playground = Playground::of(&http, &frame, asked).await?;
+    if is_part { show(&Part { playground }) } else { show(&Page { frame, playground }) }
+}
+
+impl Playground {
+    /// The form as it is before anything is typed.
+    pub(super) async fn empty(http: &Arc<Http>, frame: &Frame) -> Result<Self, ApiError> {
+        Self::of(http, frame, Asked::default()).await
+    }
+
+    async fn of(http: &Arc<Http>, frame: &Frame, asked: Asked) -> Result<Self, ApiError> {
+        http.shared.refresh_settings();
+        let in_force = http.shared.settings();
+        let trial =
+            Trial { most: asked.most.trim().parse().ok(), least_score: asked.score.trim().parse().ok() };
+        let tried = Arc::new(trial.settings(&in_force));
+        let whose = frame.whose();
+        let project = http.read(move |store| project_of(store, &whose)).await?;
+        let prompt = asked.prompt[..asked.prompt.floor_char_boundary(LONGEST_PROMPT)].to_owned();
+        let outcome = match project {
+            Some(project) if !prompt.trim().is_empty() => {
+                let explained = http.recall_by(question(&prompt, project), Arc::clone(&tried)).await?;
+                Some(outcome(&explained, &tried.memory))
+            }
+            _ => None,
+        };
+        let project = project.map(|project| project.0);
+        Ok(Self {
+            prompt,
+            most: tried.memory.auto_retrieve_max_results,
+            score: format!("{:.2}", tried.memory.auto_retrieve_min_score),
+            saved_most: in_force.memory.auto_retrieve_max_results,
+            saved_score: format!("{:.2}", in_force.memory.auto_retrieve_min_score),
+            is_on: in_force.memory.auto_retrieve_enabled,
+            project,
+            projects: frame
+                .projects
+                .iter()
+                .map(|row| (row.id.0, row.name.clone(), project == Some(row.id.0)))
+                .collect(),
+            outcome,
+        })
+    }
+
+    fn slider_most(&self) -> u8 {
+        self.most.clamp(1, 10)
+    }
+
+    fn slider_score(&self) -> String {
+        let score = self.score.parse().unwrap_or(SLIDER.0);
+        format!("{:.2}", f64::clamp(score, SLIDER.0, SLIDER.1))
+    }
+}
+
+/// As if a new session asked: nothing was injected into it yet.
+fn question(prompt: &str, project: ProjectId) -> PromptRequest {
+    PromptRequest {
+        text: privacy::clean_text(prompt),
+        project,
+        session: NEW_SESSION,
+        room: context::USUAL_ROOM,
+    }
+}
+
+fn outcome(explained: &Explained, memory: &Memory) -> Outcome {
+    let Explained { injection, explanation } = explained;
+    let tokens = injection.as_ref().map_or(0, |injection| injection.tokens);
+    let injected = explanation.candidates.iter().filter(|one| one.fate == Fate::Injected).count();
+    let shown = explanation.candidates.iter().take(MOST_SHOWN).map(|one| shown(one, explanation)).collect();
+    Outcome {
+        says: match (&explanation.skipped, injected, tokens) {
+            (Some(reason), _, 0) => format!("Nothing is injected: {reason}"),
+            (None, 0, 0) if explanation.candidates.is_empty() => {
+                "Nothing is injected: nothing in this memory has to do with it".to_owned()
+            }
+            (_, 0, 0) => "Nothing is injected: the gate stays shut".to_owned(),
+            (_, 0, tokens) => format!("Your notes are injected: {tokens} tokens"),
+            (_, 1, tokens) => format!("1 memory is injected: {tokens} tokens"),
+            (_, several, tokens) => format!("{several} memories are injected: {tokens} tokens"),
+        },
+        is_injected: tokens > 0,
+        how: how(explanation),
+        steps: if explanation.mode.is_some() { steps(explanation, memory) } else { Vec::new() },
+        text: injection.as_ref().map(|injection| block(&injection.text, usize::MAX)).unwrap_or_default(),
+        tokens,
+        shown,
+        more: explanation.candidates.len().saturating_sub(MOST_SHOWN),
+        threshold: percent(memory.auto_retrieve_min_score),
+    }
+}
+
+fn how(explanation: &Explanation) -> String {
+    let way = match (&explanation.no_vectors, explanation.mode) {
+        (Some(reason), _) => format!("Searched by words alone, because {reason}"),
+        (None, Some(Mode::Text)) => "Searched by words alone".to_owned(),
+        (None, Some(_)) => "Searched by words and meaning".to_owned(),
+        (None, None) => return String::new(),
+    };
+    format!("{way}, in {} ms", explanation.ms)
+}
+
+/// What the gate was decided by.
+fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
+    let evidence = &explanation.evidence;
+    let gate = evidence.gate(memory.auto_retrieve_min_score);
+    let sentences = evidence.passages.len();
+    vec![
+        Step {
+            is_passed: gate.has_own,
+            what: "It asks about something this memory knows",
+            figures: format!(
+                "rare words {:.1}, needs {:.1}; or nearness {:.2}, needs {:.2}",
+                evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
+            ),
+        },
+        Step {
+            is_passed: gate.fits,
+            what: "The best record fits",
+            figures: format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score),
+        },
+        Step {
+            is_passed: gate.has_passage,
+            what: "A sentence answers",
+            figures: format!("{sentences} found, at most {}", memory.auto_retrieve_max_results),
+        },
+    ]
+}
+
+fn shown(candidate: &Candidate, explanation: &Explanation) -> Shown {
+    let Candidate { fate, hit } = candidate;
+    let id = hit.id.to_string();
+    let own = explanation.evidence.passages.iter().filter(|passage| passage.record == hit.id);
+    Shown {
+        link: record_link(&id, hit.session_id.map(|session| session.0)),
+        id,
+        kind: hit.observation_type.map_or_else(|| hit.kind.name().to_owned(), |kind| kind.name().to_owned()),
+        title: title(&hit.title, 160),
+        when: When::new(hit.created_at),
+        score: format!("{:.2}", hit.score),
+        bar: percent(hit.score),
+        outcome: match (fate, hit.superseded_by) {
+            (Fate::Superseded, Some(by)) => format!("superseded by #{by}"),
+            (fate, _) => fate.reason().to_owned(),
+        },
+        is_injected: *fate == Fate::Injected,
+        passages: own.map(|passage| (format!("{:.2}", passage.score), line(&passage.text, 400))).collect(),
+        words: hit.why.matched.iter().map(|word| line(word, 40)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn percent(share: f64) -> f64 {
+    (share.clamp(0.0, 1.0) * 1000.0).round() / 10.0
+}
