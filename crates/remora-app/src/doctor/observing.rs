@@ -76,10 +76,11 @@ fn claude_cli(name: &'static str, about: &Examination<'_>) -> Finding {
     let variables = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
     match variables.into_iter().find(|variable| (about.variable)(variable).is_some()) {
         None => Finding::good(name, message),
-        Some(variable) => {
-            Finding::note(name, format!("{message}; {variable} is set here, and claude-cli does not use it"))
-                .hint(CLAUDE_LOGIN)
-        }
+        Some(variable) => Finding::note(
+            name,
+            format!("{message}; {variable} is set in this shell, and claude-cli does not use it"),
+        )
+        .hint(CLAUDE_LOGIN),
     }
 }
 
@@ -97,7 +98,7 @@ fn key(settings: &Settings) -> Finding {
     let provider = settings.observer.provider.as_str();
     if misses_key(settings) {
         let message =
-            format!("{provider} needs an API key, and none is set: the built-in observer works alone");
+            format!("`{provider}` needs an API key, and none is set: the built-in observer works alone");
         return Finding::wrong(name, message)
             .hint(format!("set it: `remora config set {provider}.api_key -`; {BUILTIN}"));
     }

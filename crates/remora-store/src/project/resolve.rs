@@ -32,7 +32,7 @@ pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Opt
     Ok(find(db, place)?.project)
 }
 
-/// What a directory shares its project with, because of the same origin and nothing else.
+/// What a directory shares its project with, because of the same origin and nothing else, or because it is below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Joined {
     pub project: String,
@@ -54,7 +54,15 @@ fn read_joined(row: &rusqlite::Row<'_>) -> rusqlite::Result<Joined> {
 
 /// What this directory joined, if it did.
 pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<Joined>> {
-    db.query_row(&format!("{JOINED} AND own.path = ?1 LIMIT 1"), [&place.path], read_joined).optional()
+    let by_origin = format!("{JOINED} AND own.path = ?1 LIMIT 1");
+    let joined = db.query_row(&by_origin, [&place.path], read_joined).optional()?;
+    // With a repository, `path` is its git directory.
+    if joined.is_some() || place.path != place.root {
+        return Ok(joined);
+    }
+    let sql = "SELECT p.name, p.root, own.seen_at FROM project_aliases AS own JOIN projects AS p ON p.id = own.project_id
+        WHERE own.path = ?1 AND own.origin IS NULL AND own.gone_at IS NULL AND p.root || '/' = substr(?1, 1, length(p.root) + 1)";
+    db.query_row(sql, [&place.path], read_joined).optional()
 }
 
 /// What a directory joined when this session began in it, if it did. A hook has looked its directory up by then.

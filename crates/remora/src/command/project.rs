@@ -13,7 +13,8 @@ use crate::output::{self, Table, prose, say};
 /// List the projects Remora knows, separate two that share one memory, or give one a directory.
 ///
 /// Worktrees and clones of one repository share a memory. A clone is recognised by its origin, which anybody can write into
-/// a repository; the first session in a new clone says with which directory it shares.
+/// a repository; the first session in a new clone says with which directory it shares. Outside git, a new directory shares the
+/// memory of the nearest known directory above it; `remora status` says so.
 #[derive(Args)]
 pub(crate) struct Project {
     #[command(subcommand)]

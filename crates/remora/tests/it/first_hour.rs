@@ -223,6 +223,11 @@ fn outside_git_the_nearest_known_directory_above_is_the_project() {
     world.text(&["save", "Drafts are written in British English"]);
     let output = world.command(&["search", "drafts"]).current_dir(&folder).output().unwrap();
     assert!(contains(&output.stdout, "British English"), "{output:?}");
+    // That is said, and can be changed.
+    let at = |arguments: &[&str]| world.command(arguments).current_dir(&folder).output().unwrap();
+    assert!(contains(&at(&["status"]).stdout, "in which it is"), "{:?}", at(&["status"]));
+    assert!(at(&["project", "split"]).status.success());
+    assert_ne!(begin("own", &folder), project);
     // A repository below it is a project of its own.
     let repository = world.project().join("tool");
     fs::create_dir_all(repository.join(".git")).unwrap();

@@ -89,6 +89,8 @@ fn lines_have_a_level_and_an_origin_and_can_be_chosen() {
     let entry: Value = serde_json::from_str(json.trim()).unwrap();
     assert_eq!((&entry["level"], &entry["from"]), (&"warn".into(), &"daemon".into()));
     assert!(entry["at"].as_str().unwrap().ends_with('Z') && entry["at_epoch"].is_i64());
+    // The test has made the data directory itself, open to others; any command closes it.
+    world.text(&["status"]);
     let doctor = world.json(&["doctor"]);
     let problems = doctor["recent_problems"].to_string();
     assert!(problems.contains("slow") && problems.contains("unknown host"), "{problems}");

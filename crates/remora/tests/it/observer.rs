@@ -289,7 +289,10 @@ fn a_model_that_cannot_be_asked_as_the_settings_are_is_reported_with_the_way_out
     for part in ["needs a Claude Code login", "`/login`", "`remora config set observer.provider anthropic`"] {
         assert!(note.contains(part), "{part}: {note}");
     }
-    assert!(world.text(&["doctor"]).contains("claude-cli, with your Claude Code login"));
+    let doctor = world.remora(&["doctor"]);
+    let text = String::from_utf8_lossy(&doctor.stdout);
+    assert!(text.contains("claude-cli, with your Claude Code login"), "{text}");
+    assert!(text.contains("needs the program `claude`, and it is not on the PATH"), "{text}");
     let with_key = world.command(&["doctor"]).env("ANTHROPIC_API_KEY", "test-key").output().unwrap();
     let text = String::from_utf8_lossy(&with_key.stdout);
     assert!(
