@@ -6,6 +6,7 @@ use remora_core::ids::{FactId, ProjectId};
 use remora_core::privacy::typed_text;
 use remora_core::time::Time;
 use remora_store::{Contradiction, FactRow, FactsOf, NewFact, SavedBy, SetFact, Store, locate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -19,7 +20,7 @@ const TRUST_OF_PERSON: f64 = 1.0;
 const TRUST_OF_PROGRAM: f64 = 0.7;
 
 /// A fact with where it was said, and what contradicts it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     #[serde(flatten)]
     pub row: FactRow,
@@ -43,7 +44,7 @@ pub struct SetRequest {
 }
 
 /// What was set, and what it replaces.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Set {
     pub fact: Entry,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,9 +7,10 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
@@ -17,10 +18,13 @@ pub mod backup;
 pub mod capture;
 pub mod context_files;
 pub mod costs;
+pub mod doctor;
 pub mod edit;
 mod error;
+pub mod export;
 pub mod facts;
 pub mod forget;
+pub mod import;
 pub mod install;
 pub mod judge;
 pub mod notes;
@@ -28,11 +32,14 @@ pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod remedy;
+pub mod retrievals;
 pub mod save;
 mod scope;
 pub mod search;
 pub mod session_summary;
 pub mod settings;
+pub mod stats;
 pub mod status;
 pub mod timeline;
 pub mod why;

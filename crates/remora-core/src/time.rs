@@ -5,13 +5,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::ToSpan as _;
 use jiff::fmt::friendly::{Designator, Direction, Spacing, SpanPrinter};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A hook ends this long after the last byte of its input, whatever it is waiting for. Builds for debugging are several times
 /// slower and get more.
 pub const HOOK_LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Time(pub i64);
 
@@ -19,6 +20,12 @@ impl Time {
     pub fn now() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    /// The time of a file; `None` before 1970.
+    pub fn from_system(time: SystemTime) -> Option<Self> {
+        let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since_epoch.as_millis()).ok().map(Self)
     }
 
     #[must_use]

@@ -12,6 +12,7 @@ pub mod builtin;
 mod drain;
 mod mid_turn;
 mod observer;
+pub mod past;
 mod prompts;
 pub mod provider;
 mod session;
@@ -21,4 +22,5 @@ mod turn;
 
 pub use drain::{Drained, drain};
 pub use observer::{Next, Observer, Reflection, Settled, Task};
+pub use provider::base_url;
 pub use turn::{Run, Turn};

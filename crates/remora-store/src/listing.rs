@@ -4,6 +4,7 @@ use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::{
@@ -59,7 +60,7 @@ pub struct News {
 }
 
 /// What waits, is worked on, or failed, as in [`Counts`](crate::Counts).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueueCounts {
     pub pending: i64,
     pub processing: i64,

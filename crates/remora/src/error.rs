@@ -1,13 +1,14 @@
 //! Errors as people meet them: what failed, why, and what to do next.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
+use remora_app::export::ExportError;
+use remora_app::import::ImportError;
 use remora_app::install::InstallError;
+use remora_app::{AppError, remedy};
+use remora_store::StoreError;
 use remora_store::config_file::ConfigError;
-use remora_store::{DataDir, SchemaAge, StoreError, backup};
 
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -61,64 +62,11 @@ impl CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
-        let hint = match error {
-            StoreError::DataDir { .. } => {
-                "give a directory you can write to: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
-            }
-            StoreError::ForeignDirectory { .. } => {
-                "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
-            }
-            StoreError::OpenDirectory { path } => {
-                format!("see whether what is in it is yours, then close it: `chmod 700 {}`", path.display())
-            }
-            StoreError::NetworkFileSystem { .. } => {
-                "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
-            }
-            StoreError::Busy => "see who holds it and try again: `remora doctor`".to_owned(),
-            StoreError::Damaged { path, .. } => damaged(&path),
-            StoreError::NoDatabase { .. } => {
-                "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
-            }
-            StoreError::TooOld { path, .. } => {
-                format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
-            }
-            StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
-            StoreError::ReadOnly { path } => format!(
-                "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
-                path.parent().unwrap_or(&path).display()
-            ),
-            StoreError::Schema { age: SchemaAge::Newer, .. } => {
-                "a newer Remora made this database; this one can read it: update `remora` to write".to_owned()
-            }
-            _ => "look for what is wrong: `remora doctor`".to_owned(),
-        };
-        Self::internal(message).hint(hint)
-    }
-}
-
-/// The way on from a damaged database: a backup if there is one.
-pub(crate) fn damaged(path: &Path) -> String {
-    if path.as_os_str().is_empty() {
-        return "see what is wrong with it, and the way back: `remora verify`".to_owned();
-    }
-    let waits = "events captured meanwhile wait in the spool";
-    let dir = path.parent().map(DataDir::new);
-    match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
-        Some(dir) => {
-            let backups = format!("mv {0} {0}.old", dir.backups().display());
-            let anew = if path.exists() {
-                format!("{backups}; mv {0} {0}.damaged", path.display())
-            } else {
-                backups
-            };
-            format!(
-                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
-            )
+        if let StoreError::NotClaudeMem { .. } = error {
+            return Self::usage(message).hint("name its database: `remora import claude-mem PATH`");
         }
-        None => format!(
-            "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
-            path.display()
-        ),
+        let hint = remedy::of(&error);
+        Self::internal(message).hint(hint)
     }
 }
 
@@ -141,6 +89,9 @@ impl From<AppError> for CliError {
             AppError::UnknownDirectory(_) => Self::not_found(message).hint(
                 "name another project: `--project NAME` (`remora project list` has them), or search all: `remora search --all TEXT`",
             ),
+            AppError::HasDirectory { .. } => {
+                Self::usage(message).hint("see which projects have none: `remora project list`")
+            }
             AppError::NotShared(_) => {
                 Self::not_found(message).hint("see which projects there are: `remora project list`")
             }
@@ -225,11 +176,38 @@ impl From<ContextFilesError> for CliError {
     }
 }
 
+impl From<ExportError> for CliError {
+    fn from(error: ExportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ExportError::App(error) => error.into(),
+            ExportError::Write(_) => {
+                Self::internal(message).hint("write it to a disk with room: `remora export --out FILE`")
+            }
+        }
+    }
+}
+
+impl From<ImportError> for CliError {
+    fn from(error: ImportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ImportError::App(error) => error.into(),
+            ImportError::Unreadable { path, .. } => Self::usage(message)
+                .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
+        }
+    }
+}
+
 impl From<InstallError> for CliError {
     fn from(error: InstallError) -> Self {
         let message = error.to_string();
         match error {
             InstallError::App(error) => error.into(),
+            InstallError::NoHome => Self::internal(message).hint("name it: `HOME=/home/me remora install`"),
+            InstallError::NoProgram(_) => {
+                Self::internal(message).hint("call it by its full path: `/path/to/remora install`")
+            }
             InstallError::NoRecipe(_) => {
                 Self::usage(message).hint("see which there are: `remora install --help`")
             }

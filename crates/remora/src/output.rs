@@ -1,6 +1,7 @@
 //! How answers look: stdout is data, stderr is talk; readable without colour.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
@@ -23,19 +24,122 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes data. Someone who closed the pipe has read enough.
+/// Writes data, as it is.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(anstream::stdout(), "{}", visible(line));
+    keep_error(writeln!(anstream::stdout(), "{}", visible(line)));
+}
+
+/// Writes text for people, broken at the width of the terminal. Lines below the first begin under its text.
+pub(crate) fn prose(line: &str) {
+    prose_below("", line);
+}
+
+/// The same behind a beginning; lines below the first begin under the text behind it.
+pub(crate) fn prose_below(beginning: &str, text: &str) {
+    for line in hanging(beginning, text, columns()) {
+        say(&line);
+    }
 }
 
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{}", visible(line));
+    for line in line.lines() {
+        for line in hanging("", line, columns()) {
+            // There is no third place to say that this failed.
+            let _ = writeln!(anstream::stderr(), "{}", visible(&line));
+        }
+    }
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     // Data, as it is stored: a program reads it.
-    let _ = writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?);
+    keep_error(writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?));
     Ok(())
+}
+
+/// Writes a text that another program made.
+pub(crate) fn bytes_as_they_are(text: &[u8]) {
+    keep_error(std::io::stdout().write_all(text));
+}
+
+/// The first error of standard output. Commands go on: what they do is not undone because nobody can read the answer.
+static FAILURE: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+fn keep_error(written: std::io::Result<()>) {
+    let Err(error) = written else { return };
+    // Who closed the pipe has read enough.
+    if error.kind() != ErrorKind::BrokenPipe {
+        FAILURE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Why the answer could not be written, if it could not.
+pub(crate) fn failure() -> Option<std::io::Error> {
+    keep_error(std::io::stdout().flush());
+    FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Narrower, nothing can be read.
+const NARROWEST: usize = 30;
+
+/// How many columns a line may take: of the terminal, or what `COLUMNS` says. A file or a pipe takes lines of any length.
+pub(crate) fn columns() -> Option<usize> {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal =
+        || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    given.or_else(terminal).filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
+}
+
+/// A text broken into lines between words, behind a beginning. A command in backquotes stays on one line if it fits there.
+pub(crate) fn hanging(beginning: &str, text: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns else { return vec![format!("{beginning}{text}")] };
+    let spaces = text.len() - text.trim_start_matches(' ').len();
+    let indent = width(beginning) + spaces;
+    // Under a beginning that takes most of the line there is no room.
+    let indent = if indent + 20 > columns { 4 } else { indent };
+    let (mut lines, mut line) = (Vec::new(), format!("{beginning}{}", " ".repeat(spaces)));
+    let mut is_empty = true;
+    for word in words(text, columns - indent) {
+        let separator = usize::from(!is_empty);
+        if !is_empty && width(&line) + separator + width(word) > columns {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line.trim_end().to_owned());
+    lines
+}
+
+/// Words, with what is between backquotes as one word unless it is longer than a line.
+fn words(text: &str, longest: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    let (mut start, mut opened) = (None, None);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            ' ' if opened.is_some_and(|opened| {
+                text[opened + 1..].find('`').is_some_and(|length| length + 4 <= longest)
+            }) => {}
+            ' ' => {
+                if let Some(start) = start.take() {
+                    words.push(&text[start..at]);
+                }
+                opened = opened.filter(|_| false);
+            }
+            '`' => {
+                opened = if opened.is_some() { None } else { Some(at) };
+                start.get_or_insert(at);
+            }
+            _ => {
+                start.get_or_insert(at);
+            }
+        }
+    }
+    words.extend(start.map(|start| &text[start..]));
+    words
 }
 
 /// `38 events`, `1 event`.
@@ -96,20 +200,19 @@ impl Table {
     }
 
     pub(crate) fn print(&self) {
-        self.lines().iter().for_each(|line| say(line));
+        self.lines(columns()).iter().for_each(|line| say(line));
     }
 
-    fn lines(&self) -> Vec<String> {
-        let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
-        let widest =
-            |column: usize| all().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max();
-        let widths: Vec<usize> = (0..self.header.len()).map(|column| widest(column).unwrap_or(0)).collect();
+    fn lines(&self, columns: Option<usize>) -> Vec<String> {
+        let (widths, is_last_below) = self.widths(columns);
+        let is_on_line = |column: usize| !is_last_below || column + 1 < self.header.len();
         let line = |cells: &[String]| {
             let mut line = String::new();
-            for (column, cell) in cells.iter().enumerate() {
-                line.push_str(cell);
+            for (column, cell) in cells.iter().enumerate().filter(|(column, _)| is_on_line(*column)) {
+                let cell = cut(cell, widths[column]);
+                line.push_str(&cell);
                 if column + 1 < widths.len() {
-                    line.push_str(&" ".repeat(widths[column] + 2 - width(cell)));
+                    line.push_str(&" ".repeat((widths[column] + 2).saturating_sub(width(&cell))));
                 }
             }
             line.trim_end().to_owned()
@@ -117,9 +220,69 @@ impl Table {
         let mut lines = vec![paint(DIM, &line(&self.header))];
         for row in &self.rows {
             lines.push(line(&row.cells));
-            lines.extend_from_slice(&row.below);
+            if let Some(last) =
+                row.cells.last().filter(|_| is_last_below && row.cells.len() == self.header.len())
+            {
+                lines.extend(hanging("    ", last, columns));
+            }
+            lines.extend(row.below.iter().flat_map(|line| hanging("", line, columns)));
         }
         lines
+    }
+
+    /// How wide each column may be, and whether the last one goes below the others, because beside them it had no room.
+    fn widths(&self, columns: Option<usize>) -> (Vec<usize>, bool) {
+        let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
+        let widest = |column: usize| {
+            all().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..self.header.len()).map(widest).collect();
+        let (Some(columns), Some(last)) = (columns, widths.len().checked_sub(1)) else {
+            return (widths, false);
+        };
+        let taken = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        if taken(&widths) <= columns {
+            return (widths, false);
+        }
+        let others = taken(&widths[..last]) + 2;
+        if others + NARROWEST_LAST.min(widths[last]) <= columns {
+            widths[last] = columns - others;
+            return (widths, false);
+        }
+        // Names become shorter; the first column, which has ids, and times stay whole.
+        while taken(&widths[..last]) > columns {
+            let shorter =
+                (1..last).filter(|at| widths[*at] > 6 && widths[*at] != TIME).max_by_key(|at| widths[*at]);
+            let Some(column) = shorter else { break };
+            widths[column] -= 1;
+        }
+        widths[last] = usize::MAX;
+        (widths, true)
+    }
+}
+
+/// Below this, the last column of a table gets a line of its own.
+const NARROWEST_LAST: usize = 28;
+/// Width of a time in a table.
+const TIME: usize = 16;
+
+/// A cell cut to a width. It may be painted as a whole.
+fn cut(cell: &str, limit: usize) -> String {
+    if width(cell) <= limit {
+        return cell.to_owned();
+    }
+    let plain = strip_str(cell).to_string();
+    let mut short = String::new();
+    for letter in plain.chars() {
+        if width(&short) + UnicodeWidthStr::width(letter.encode_utf8(&mut [0; 4]) as &str) >= limit {
+            break;
+        }
+        short.push(letter);
+    }
+    let short = format!("{}…", short.trim_end());
+    match cell.find('m').filter(|_| cell.starts_with('\u{1b}')) {
+        Some(end) => format!("{}{short}\u{1b}[0m", &cell[..=end]),
+        None => short,
     }
 }
 
@@ -144,8 +307,45 @@ mod tests {
         table.below("why");
         table.row(vec!["日本語".into(), "é".into(), "b".into()]);
         table.row(Vec::new());
-        let lines: Vec<String> = table.lines().iter().map(|line| strip_str(line).to_string()).collect();
+        let lines: Vec<String> = table.lines(None).iter().map(|line| strip_str(line).to_string()).collect();
         assert_eq!(lines, ["ID      KIND  TITLE", "1       fact  a", "    why", "日本語  é     b", ""]);
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let mut table = Table::new(&["ID", "KIND", "WHEN", "TITLE"]);
+        let title = "A title that is longer than a narrow terminal has room for beside the rest";
+        table.row(vec!["1".into(), paint(GREEN, "observation"), "2026-03-10 09:15".into(), title.into()]);
+        table.below("a snippet of some words that goes on below the row, for quite some way");
+        for columns in [40, 60, 72, 100, 200] {
+            for line in table.lines(Some(columns)) {
+                assert!(width(&line) <= columns, "{columns}: {line}");
+            }
+        }
+        let plain = |columns| {
+            let lines = table.lines(Some(columns));
+            lines.iter().map(|line| strip_str(line).to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(plain(72)[1], "1   observation  2026-03-10 09:15  A title that is longer than a narro…");
+        assert_eq!(plain(50)[1], "1   observation  2026-03-10 09:15");
+        assert_eq!(plain(50)[2], "    A title that is longer than a narrow terminal");
+    }
+
+    #[test]
+    fn text_is_broken_between_words_and_commands_stay_whole() {
+        let text = "Install it again: `remora install --host claude-code`, then look once more";
+        let lines = hanging("hint: ", text, Some(50));
+        assert_eq!(
+            lines,
+            [
+                "hint: Install it again:",
+                "      `remora install --host claude-code`,",
+                "      then look once more"
+            ]
+        );
+        assert_eq!(hanging("hint: ", text, None), [format!("hint: {text}")]);
+        assert_eq!(hanging("", "  two  words", Some(40)), ["  two words"]);
+        assert_eq!(hanging("", "", Some(40)), [""]);
     }
 
     #[test]

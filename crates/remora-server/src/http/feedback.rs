@@ -3,24 +3,23 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::asked::{Body, Id, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
-const HINT: &str =
-    r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
-
-pub(super) fn router() -> Routes {
-    Routes::default().post("/api/observations/{id}/feedback", judge)
+pub(super) fn router() -> Api {
+    Api::default().post("/api/observations/{id}/feedback", judge)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     verdict: Verdict,
@@ -30,9 +29,17 @@ struct Said {
     project: Option<String>,
 }
 
-async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Judged>, ApiError> {
-    let id = observation(request.uri().path()).to_owned();
-    let Said { verdict, undo, project } = body(request, HINT).await?;
+impl Body for Said {
+    const HINT: &'static str =
+        r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
+}
+
+async fn judge(
+    State(http): State<Arc<Http>>,
+    Id(id): Id,
+    Sent(said): Sent<Said>,
+) -> Result<Json<Judged>, ApiError> {
+    let Said { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
     let judged = http.shared.writer.call(move |store| Ok(judge_observation(store, &request, Time::now())));
@@ -49,9 +56,4 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<J
     // Context files follow verdicts.
     http.shared.announce_news();
     Ok(Json(judged))
-}
-
-/// The id in `/api/observations/12/feedback`.
-fn observation(path: &str) -> &str {
-    path.split('/').rev().nth(1).unwrap_or_default()
 }
