@@ -1,6 +1,7 @@
 //! Putting Remora into hosts, and taking it out. What is changed in which file is `remora-install`; this is what follows
 //! from it in Remora's own settings.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub use remora_install::state::Hooks;
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
-use remora_sys::process;
+use remora_sys::process::{command, path_of_this, quoted};
 
 use crate::{AppError, backup, settings};
 
@@ -30,6 +31,8 @@ pub enum InstallError {
     NoHost,
     #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
     Receipt { path: PathBuf, reason: String },
+    #[error("this program cannot be copied to {}: {error}", path.display())]
+    Program { path: PathBuf, error: io::Error },
     #[error(transparent)]
     App(#[from] AppError),
 }
@@ -53,12 +56,13 @@ pub fn surroundings<'a>(
     variable: &'a dyn Fn(&str) -> Option<String>,
 ) -> Result<Surroundings<'a>, InstallError> {
     let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(InstallError::NoHome)?;
+    let Program { path, command } =
+        program(dir).map_err(|error| InstallError::NoProgram(error.to_string()))?;
     Ok(Surroundings {
         home,
         data_dir: dir.path().to_owned(),
-        program: process::path_of_this("remora")
-            .map_err(|error| InstallError::NoProgram(error.to_string()))?,
-        command: process::command("remora"),
+        program: path,
+        command,
         variable,
         version: env!("CARGO_PKG_VERSION"),
     })
@@ -104,6 +108,50 @@ fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>,
     hosts.iter().map(|host| recipe(*host).ok_or(InstallError::NoRecipe(*host))).collect()
 }
 
+/// The path by which hosts call this program. A program that runs from the cache of `npx` or `uvx`, which may be emptied at any
+/// time, is kept in the data directory: [`apply`] copies it.
+fn program(dir: &DataDir) -> io::Result<Program> {
+    let path = path_of_this("remora")?;
+    if is_cached(&path) {
+        // The PATH of this process is that of the package manager, and no shell of an agent has it.
+        return Ok(Program { command: quoted(&kept(dir).to_string_lossy()), path: kept(dir) });
+    }
+    Ok(Program { path, command: command("remora") })
+}
+
+/// How this program is called later.
+struct Program {
+    path: PathBuf,
+    /// In a shell.
+    command: String,
+}
+
+fn kept(dir: &DataDir) -> PathBuf {
+    dir.path().join("bin").join("remora")
+}
+
+/// Whether a package manager runs it for once.
+fn is_cached(program: &Path) -> bool {
+    let has = |name: &str| program.components().any(|part| part.as_os_str() == name);
+    has("_npx") || (has("uv") && (has("archive-v0") || has("builds-v0")))
+}
+
+/// Copies this program to where hosts are going to call it. A hook that runs the old one meanwhile goes on with it.
+fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
+    if wanted != kept(dir) {
+        return Ok(());
+    }
+    let this = std::env::current_exe()?;
+    if this == wanted {
+        return Ok(());
+    }
+    let folder = dir.path().join("bin");
+    fs::create_dir_all(&folder)?;
+    let new = folder.join("remora.new");
+    fs::copy(this, &new)?;
+    fs::rename(new, wanted)
+}
+
 /// What installing would change. Nothing is written.
 pub fn plan(
     around: &Surroundings,
@@ -118,6 +166,7 @@ pub fn plan(
 /// Installs what the plan shows. In hosts with tools, injected text then names the tools.
 pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Done>, InstallError> {
     dir.create().map_err(AppError::from)?;
+    keep(dir, &around.program).map_err(|error| InstallError::Program { path: kept(dir), error })?;
     let done = install::apply(around, plan).map_err(|error| receipt(around, &error))?;
     let is_done = |host: Host| done.iter().any(|done| done.host == host && done.refused.is_none());
     change_tool_hosts(dir, |host, is_set| is_set || is_done(host))?;
@@ -138,6 +187,10 @@ pub fn plan_removal(
 pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result<Vec<Undone>, InstallError> {
     let undone = uninstall::apply(around, removal).map_err(|error| receipt(around, &error))?;
     let left = installed(around)?;
+    if left.is_empty() {
+        // It is there for hosts only, and stays if it cannot be removed.
+        let _ = fs::remove_dir_all(dir.path().join("bin"));
+    }
     let is_gone = |host: Host| {
         let is_left = left.iter().any(|(installed, ..)| *installed == host);
         removal.hosts.iter().any(|removed| removed.host == host) && !is_left
@@ -217,4 +270,22 @@ fn change_tool_hosts(dir: &DataDir, is_wanted: impl Fn(Host, bool) -> bool) -> R
     let value = (!wanted.is_empty()).then_some(Value::Array(names));
     settings::change(dir, &[(settings::find("context.mcp_hosts")?, value)])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_in_a_cache_is_not_there_for_long() {
+        for (program, cached) in [
+            ("/home/me/.npm/_npx/0a1b/node_modules/remora-linux-x64/bin/remora", true),
+            ("/home/me/.cache/uv/archive-v0/xyz/bin/remora", true),
+            ("/home/me/.local/share/uv/tools/remora/bin/remora", false),
+            ("/usr/lib/node_modules/remora/node_modules/remora-linux-x64/bin/remora", false),
+            ("/home/me/.cargo/bin/remora", false),
+        ] {
+            assert_eq!(is_cached(Path::new(program)), cached, "{program}");
+        }
+    }
 }

@@ -60,7 +60,7 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
     let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
     let mut folded = Folded::new();
-    let documents = if query.one_a_turn { fold_by_date(store, documents, &mut folded)? } else { documents };
+    let documents = if query.one_a_turn { fold_by_date(store, &documents, &mut folded)? } else { documents };
     let total = documents.len();
     let page: Vec<DocumentId> = documents.iter().skip(query.offset).take(query.limit).copied().collect();
     let mut hits: Vec<Hit> =
@@ -84,11 +84,11 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
 /// One document of each turn, in the same order.
 fn fold_by_date(
     store: &Store,
-    documents: Vec<DocumentId>,
+    documents: &[DocumentId],
     folded: &mut Folded,
 ) -> Result<Vec<DocumentId>, StoreError> {
     let outlines: HashMap<DocumentId, Outline> =
-        store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+        store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
     let known = documents.iter().filter_map(|id| outlines.get(id));
     let mut ranking: Vec<Ranked> = known
         .map(|outline| Ranked { outline: *outline, candidate: Candidate::new(outline.id), recency: 0.0 })

@@ -105,6 +105,11 @@ impl DataDir {
         path == self.personal() || path.starts_with(self.path.join("imported"))
     }
 
+    /// Held by the process that imports.
+    pub fn import_lock(&self) -> PathBuf {
+        self.path.join("import.lock")
+    }
+
     /// For files that this process needs for a moment.
     pub fn scratch(&self, what: &str) -> PathBuf {
         self.path.join(format!("{what}-{}", std::process::id()))

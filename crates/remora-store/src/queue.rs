@@ -374,6 +374,11 @@ impl Store {
         self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
     }
 
+    /// Returns the claims of an owner of which there is one at a time to the queue: for a process that has just become it.
+    pub fn reclaim_of(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
+    }
+
     /// Returns claims without a heartbeat to the queue.
     pub fn reclaim_stale(&mut self, now: Time) -> Result<usize, StoreError> {
         self.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)

@@ -8,8 +8,8 @@ use crate::app::App;
 use crate::bugs;
 use crate::command::{
     backup, completions, config, context, context_files, daemon, demo, doctor, edit, export, facts, feedback,
-    forget, import, index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save,
-    search, sessions, show, status, timeline, ui, uninstall, verify, why,
+    forget, import, index, install, logs, man, mcp, notes, pause, project, queue, restore, retrievals, save,
+    search, sessions, show, status, timeline, ui, uninstall, update, verify, why,
 };
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, RED, paint};
@@ -78,10 +78,12 @@ enum Command {
     Backup(backup::Backup),
     Verify(verify::Verify),
     Restore(restore::Restore),
-    /// Print the version.
+    /// Print the version, the schema of the database and the platform.
     Version,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
+    Man(man::Man),
+    Update(update::Update),
     /// Capture one event from an agent's hook (JSON on standard input).
     ///
     /// Agents run this, not people. It always exits with 0 and never prints an error; `remora doctor` shows problems.
@@ -160,6 +162,8 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)
         }
+        Command::Man(man) => man::run(man).map(done),
+        Command::Update(update) => update::run(&app, update).map(done),
         // Handled before arguments are parsed.
         Command::Hook { .. } => Ok(ExitCode::SUCCESS),
     }
@@ -167,12 +171,13 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
 
 fn version(app: &App) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
+    let schema = remora_store::SCHEMA_VERSION;
+    let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     if app.json {
-        return output::json(
-            &serde_json::json!({ "version": version, "schema": remora_store::SCHEMA_VERSION }),
-        );
+        let about = serde_json::json!({ "version": version, "schema": schema, "platform": platform });
+        return output::json(&about);
     }
-    output::say(&format!("remora {version}"));
+    output::say(&format!("remora {version} (schema {schema}, {platform})"));
     Ok(())
 }
 

@@ -193,6 +193,7 @@ impl From<ImportError> for CliError {
         let message = error.to_string();
         match error {
             ImportError::App(error) => error.into(),
+            ImportError::Running => Self::usage(message).hint("wait for it, then look: `remora status`"),
             ImportError::Unreadable { path, .. } => Self::usage(message)
                 .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
         }
@@ -210,6 +211,9 @@ impl From<InstallError> for CliError {
             }
             InstallError::NoRecipe(_) => {
                 Self::usage(message).hint("see which there are: `remora install --help`")
+            }
+            InstallError::Program { .. } => {
+                Self::internal(message).hint("see whether there is room: `remora doctor`")
             }
             InstallError::NoHost => {
                 Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")

@@ -34,6 +34,8 @@ pub use transcripts::import as transcripts;
 pub enum ImportError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error("another import is running")]
+    Running,
     #[error(transparent)]
     App(#[from] AppError),
 }

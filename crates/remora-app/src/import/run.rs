@@ -9,6 +9,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::{self, Backup};
 use remora_store::{DataDir, Store};
+use remora_sys::lock;
 use serde::Serialize;
 
 use super::pipeline::{Decides, Rules};
@@ -73,6 +74,12 @@ impl<'a> Request<'a> {
             let copy = DryRun::new(self.dir)?;
             (import(&mut Store::open(&copy.dir)?)?, None, Followed::default())
         } else {
+            self.dir.create()?;
+            let path = self.dir.import_lock();
+            let lock = lock::open(&path).map_err(|source| ImportError::Unreadable { path, source })?;
+            if lock.try_lock().is_err() {
+                return Err(ImportError::Running);
+            }
             // A new memory has nothing to lose.
             let backup = if self.dir.database().exists() {
                 Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup)
@@ -80,6 +87,8 @@ impl<'a> Request<'a> {
                 None
             };
             let mut store = Store::open(self.dir)?;
+            // Much is written: copied back less often, it is half the work.
+            store.allow_long_wal()?;
             let report = import(&mut store)?;
             (report, backup, context_files::follow(&mut store, None))
         };

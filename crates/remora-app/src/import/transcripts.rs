@@ -3,14 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_core::event::Body;
+use remora_core::event::{Body, SessionRef};
+use remora_core::time::Time;
 use remora_observer::Observer;
 use remora_observer::past::{self, PastSession, PastTranscript};
-use remora_store::{DataDir, Record, Store};
+use remora_store::{DataDir, Record, Store, StoreError};
 
 use super::report::{Observed, Recipient, Skipped};
 use super::{ImportError, Imported, Progress, Report, Request};
 use crate::capture::{self, Reason, Taken};
+
+/// The name under which turns are claimed. Only one import runs at a time.
+const OWNER: &str = "import";
 
 /// Imports the transcripts at these paths or, if none is named, those that hosts keep below the home directory.
 pub fn import(
@@ -23,8 +27,9 @@ pub fn import(
     transcripts
         .sort_by_cached_key(|transcript| transcript.path.metadata().and_then(|file| file.modified()).ok());
     request.run(|store| {
-        let (observer, _) =
-            Observer::new(request.settings, request.dir, &format!("import-{}", std::process::id()));
+        let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
+        // An import that was killed left a turn that nobody works on.
+        store.reclaim_of(OWNER, request.now)?;
         let mut report = Report::default();
         let facts = store.counts()?.facts;
         let mut observed = Observed::default();
@@ -61,12 +66,19 @@ fn found(request: &Request<'_>, paths: &[PathBuf]) -> Result<Vec<PastTranscript>
 }
 
 fn observe(store: &mut Store, observer: &Observer, observed: &mut Observed) -> Result<(), ImportError> {
-    while let Some(settled) = observer.observe(store, remora_core::time::Time::now())? {
-        observed.turns += 1;
-        observed.observations += settled.observations;
-        observed.summaries += usize::from(settled.has_summary);
+    loop {
+        match observer.observe(store, Time::now()) {
+            Ok(None) => return Ok(()),
+            Ok(Some(settled)) => {
+                observed.turns += 1;
+                observed.observations += settled.observations;
+                observed.summaries += usize::from(settled.has_summary);
+            }
+            // A daemon that has just started takes all claims of others for dead, and observes the turn itself.
+            Err(StoreError::ClaimLost) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(())
 }
 
 const SESSIONS: &str = "sessions";
@@ -125,11 +137,7 @@ fn take(
     Ok(())
 }
 
-fn note_project(
-    store: &Store,
-    session: &remora_core::event::SessionRef,
-    report: &mut Report,
-) -> Result<(), ImportError> {
+fn note_project(store: &Store, session: &SessionRef, report: &mut Report) -> Result<(), ImportError> {
     let Some(known) = store.known_session(session)? else { return Ok(()) };
     let Some(project) = store.project(known.project)? else { return Ok(()) };
     let root = Some(PathBuf::from(project.root));

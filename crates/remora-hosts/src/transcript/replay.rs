@@ -117,10 +117,13 @@ impl Replay {
         let entry = read(self.session.host, document);
         let at =
             line["timestamp"].as_str().and_then(Time::from_iso).or(entry.as_ref().and_then(|entry| entry.at));
+        if matches!(entry, Some(Entry { line: Line::Asked { .. }, .. })) {
+            // It ended when its last line was written.
+            self.end_turn(past);
+        }
         self.last = at.or(self.last);
         match entry.map(|Entry { line, .. }| line) {
             Some(Line::Asked { text, withheld }) => {
-                self.end_turn(past);
                 self.turns += 1;
                 self.turn = Some(self.turns);
                 let body = if withheld { Body::PromptWithheld } else { Body::PromptSubmitted { text } };

@@ -35,7 +35,7 @@ pub(super) fn rules(turn: &Turn) -> Vec<Rule> {
     for run in turn.runs.iter().filter(|run| run.failed) {
         let line = Line::parse(&run.command);
         let commands = || line.steps.iter().flat_map(|step| &step.stages);
-        let Some(check) = commands().filter(|command| kind(command).is_some()).last() else { continue };
+        let Some(check) = commands().rfind(|command| kind(command).is_some()) else { continue };
         let Some(rule) = first_rule(&run.output) else { continue };
         if !rules.iter().any(|known| known.rule == rule) {
             rules.push(Rule { command: shortened(&check.text(), LONGEST), rule });

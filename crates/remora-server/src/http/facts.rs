@@ -153,10 +153,8 @@ impl Body for Taken {
     const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 }
 
-async fn undo(
-    State(http): State<Arc<Http>>,
-    Sent(Taken { id }): Sent<Taken>,
-) -> Result<Json<Entry>, ApiError> {
+async fn undo(State(http): State<Arc<Http>>, Sent(taken): Sent<Taken>) -> Result<Json<Entry>, ApiError> {
+    let Taken { id } = taken;
     write(&http, move |store| facts::undo(store, &id, Time::now())).await
 }
 

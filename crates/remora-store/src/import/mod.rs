@@ -159,9 +159,7 @@ impl Store {
             stored.extend(outcome.ok());
         }
         // After all of them, because a document has the texts of its neighbours.
-        for record in stored {
-            documents::write(&transaction, record)?;
-        }
+        documents::write_all(&transaction, &stored)?;
         transaction.commit()?;
         Ok(fates)
     }

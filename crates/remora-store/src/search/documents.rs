@@ -59,6 +59,26 @@ pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreErro
     Ok(true)
 }
 
+/// Writes the documents of many records, and their full text in one statement.
+pub(crate) fn write_all(db: &Connection, records: &[RecordId]) -> Result<(), StoreError> {
+    let above: i64 = db.query_row("SELECT ifnull(max(id), 0) FROM documents", [], |row| row.get(0))?;
+    db.prepare_cached("INSERT INTO bulk (above) VALUES (?1)")?.execute([above])?;
+    for record in records {
+        write(db, *record)?;
+    }
+    db.prepare_cached("DELETE FROM bulk")?.execute([])?;
+    db.prepare_cached(
+        "INSERT INTO documents_text (rowid, title, body, prompt, before, after)
+         SELECT id, title, body, prompt, before, after FROM documents WHERE id > ?1",
+    )?
+    .execute([above])?;
+    db.prepare_cached(
+        "INSERT INTO documents_trigram (rowid, title, body) SELECT id, title, body FROM documents WHERE id > ?1",
+    )?
+    .execute([above])?;
+    Ok(())
+}
+
 /// Removes a record's documents, with their vectors and index entries.
 pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError> {
     // Vectors in memory find no document any more, because ids are never used twice.

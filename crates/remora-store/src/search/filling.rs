@@ -21,9 +21,7 @@ impl Store {
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let missing = missing(&transaction)?;
-        for record in &missing {
-            documents::write(&transaction, *record)?;
-        }
+        documents::write_all(&transaction, &missing)?;
         if missing.is_empty() {
             transaction.execute("DELETE FROM meta WHERE key = 'documents_missing'", [])?;
         }

@@ -1,12 +1,19 @@
 -- Keep the full-text tables as `documents` is, and `documents` without records that are gone. Only for connections that write documents, so they are not part of the schema:
 -- every hook would parse them, and no hook needs them.
-CREATE TEMP TRIGGER documents_added AFTER INSERT ON main.documents BEGIN
+--
+-- Every statement that fires such a trigger makes the full text write a segment of its own, which is slow for many documents.
+-- While one is written here, documents above this id are left to the statement that adds them all.
+CREATE TEMP TABLE bulk (above INTEGER NOT NULL);
+
+CREATE TEMP TRIGGER documents_added AFTER INSERT ON main.documents
+WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE new.id > above) BEGIN
     INSERT INTO documents_text (rowid, title, body, prompt, before, after)
     VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
     INSERT INTO documents_trigram (rowid, title, body) VALUES (new.id, new.title, new.body);
 END;
 
-CREATE TEMP TRIGGER documents_removed AFTER DELETE ON main.documents BEGIN
+CREATE TEMP TRIGGER documents_removed AFTER DELETE ON main.documents
+WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE old.id > above) BEGIN
     INSERT INTO documents_text (documents_text, rowid, title, body, prompt, before, after)
     VALUES ('delete', old.id, old.title, old.body, old.prompt, old.before, old.after);
     INSERT INTO documents_trigram (documents_trigram, rowid, title, body)
@@ -14,7 +21,8 @@ CREATE TEMP TRIGGER documents_removed AFTER DELETE ON main.documents BEGIN
 END;
 
 -- Title and body never change: what was edited is a new document. Its surroundings do.
-CREATE TEMP TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON main.documents BEGIN
+CREATE TEMP TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON main.documents
+WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE old.id > above) BEGIN
     INSERT INTO documents_text (documents_text, rowid, title, body, prompt, before, after)
     VALUES ('delete', old.id, old.title, old.body, old.prompt, old.before, old.after);
     INSERT INTO documents_text (rowid, title, body, prompt, before, after)

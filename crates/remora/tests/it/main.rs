@@ -41,6 +41,7 @@ mod notes;
 mod observer;
 mod obsidian;
 mod openapi;
+mod package;
 mod pages;
 mod plugin;
 mod privacy;

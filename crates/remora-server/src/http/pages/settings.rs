@@ -131,7 +131,6 @@ async fn page(
     let dir = http.shared.dir.clone();
     let reports = http.read(move |store| {
         let variable = |name: &str| std::env::var(name).ok();
-        // Without a home directory, those that sent events are known all the same.
         let around = install::surroundings(&dir, &variable).ok();
         install::hosts(store, around.as_ref())
     });

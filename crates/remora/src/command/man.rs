@@ -1,0 +1,31 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli;
+use crate::error::{CliError, Result};
+use crate::output;
+
+/// Print the man page, or write one for every command.
+///
+/// For example: `remora man | man -l -`
+#[derive(Args)]
+pub(crate) struct Man {
+    /// Write `remora.1` and a page for each command into this directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    to: Option<PathBuf>,
+}
+
+pub(crate) fn run(man: &Man) -> Result<()> {
+    if let Some(directory) = &man.to {
+        let failed = |error: std::io::Error| {
+            let message = format!("the pages cannot be written to {}: {error}", directory.display());
+            CliError::usage(message).hint("make the directory first: `mkdir -p DIRECTORY`")
+        };
+        return clap_mangen::generate_to(cli::command(), directory).map_err(failed);
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(cli::command()).render(&mut page)?;
+    output::bytes_as_they_are(&page);
+    Ok(())
+}
