@@ -145,6 +145,7 @@ async fn remove(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Taken {
+    /// The statement that was ended or replaced
     id: String,
 }
 
