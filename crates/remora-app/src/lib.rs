@@ -7,8 +7,8 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`] | what somebody asks for |
-//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`] | what somebody asks for |
+//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | what somebody says |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
@@ -19,9 +19,13 @@ pub mod context_files;
 pub mod edit;
 mod error;
 pub mod facts;
+pub mod feed;
+pub mod files;
 pub mod forget;
 pub mod install;
 pub mod judge;
+pub mod pause;
+pub mod privacy;
 pub mod projects;
 pub mod queue;
 pub mod recall;
@@ -32,6 +36,7 @@ pub mod search;
 pub mod session_summary;
 pub mod settings;
 pub mod status;
+pub mod story;
 pub mod timeline;
 pub mod why;
 

@@ -22,6 +22,16 @@ pub struct Queue {
     pub events: Vec<EventRow>,
 }
 
+/// What a page shows: failed events first, because they need a decision, then what waits.
+pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
+    let mut queue = list(store, limit)?;
+    let failed = store.failed_events(limit)?;
+    queue.events.retain(|event| event.status != "failed");
+    queue.events.splice(0..0, failed);
+    queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(queue)
+}
+
 pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
     let counts = store.counts()?;
     Ok(Queue {

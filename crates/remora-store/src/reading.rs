@@ -159,7 +159,7 @@ macro_rules! state {
 }
 pub(crate) use state;
 
-const EVENT: &str = concat!(
+pub(crate) const EVENT: &str = concat!(
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
     ifnull(",
     state!(),
@@ -471,7 +471,7 @@ pub(crate) fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
     })
 }
 
-fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+pub(crate) fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     let payload: Option<String> = row.get(11)?;
     Ok(EventRow {
         id: EventId(row.get(0)?),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::routes::Routes;
+use super::visitor::Visitor;
 use super::{Http, body};
 
 const HINT: &str = r#"send {"title": …, "narrative": …, "type": …, "facts": […]}, {"merge": ["15"]} or {"superseded_by": "20"}"#;
@@ -42,6 +43,8 @@ async fn change(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Json<ObservationRow>, ApiError> {
+    // A change on a page is a person's.
+    let is_program = request.extensions().get::<Visitor>().is_none_or(Visitor::has_token);
     let Said { title, narrative, kind, facts, merge, superseded_by } = body(request, HINT).await?;
     let kind = match kind {
         None => None,
@@ -51,7 +54,8 @@ async fn change(
         })?),
     };
     let changes = Edit { title, narrative, kind, facts };
-    let (by, now) = (SavedBy::Program, Time::now());
+    let by = if is_program { SavedBy::Program } else { SavedBy::Person };
+    let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => write(&http, move |store| edit::edit(store, &id, &changes, by, now)).await,
         (true, false, None) => write(&http, move |store| edit::merge(store, &id, &merge, by, now)).await,

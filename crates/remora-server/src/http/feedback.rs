@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation};
+use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation, judge_fact};
+use remora_app::records::record_id;
+use remora_core::document::RecordKind;
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use serde::Deserialize;
+use remora_store::FactRow;
+use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 use super::routes::Routes;
@@ -30,12 +33,27 @@ struct Said {
     project: Option<String>,
 }
 
-async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Judged>, ApiError> {
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Answer {
+    Observation(Box<Judged>),
+    Fact(Box<FactRow>),
+}
+
+async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
     let id = observation(request.uri().path()).to_owned();
     let Said { verdict, undo, project } = body(request, HINT).await?;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
-    let judged = http.shared.writer.call(move |store| Ok(judge_observation(store, &request, Time::now())));
+    let is_fact = record_id(&request.id).is_some_and(|record| record.kind == RecordKind::Fact);
+    let judged = http.shared.writer.call(move |store| {
+        let now = Time::now();
+        Ok(if is_fact {
+            judge_fact(store, &request, now).map(|row| Answer::Fact(Box::new(row)))
+        } else {
+            judge_observation(store, &request, now).map(|judged| Answer::Observation(Box::new(judged)))
+        })
+    });
     let judged = judged.await?.map_err(|error| match error {
         JudgeError::App(error) => error.into(),
         // Another project's memory is not there for the caller.

@@ -17,7 +17,9 @@ mod mcp;
 mod memories;
 mod pages;
 mod ports;
+mod privacy;
 mod project;
+mod queue;
 mod routes;
 mod search;
 mod serve;
@@ -72,6 +74,18 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
+    /// What this daemon knows of itself and of the services it asks.
+    fn standing(&self) -> remora_app::status::Daemon {
+        remora_app::status::Daemon {
+            running: true,
+            pid: Some(std::process::id()),
+            port: None,
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            observer: self.shared.health.borrow().clone(),
+            embedder: self.shared.embedder_health.borrow().clone(),
+        }
+    }
+
     /// A use case that only reads.
     async fn read<T: Send + 'static>(
         &self,
@@ -116,6 +130,8 @@ fn all() -> Routes {
         .merge(mcp::router())
         .merge(memories::router())
         .merge(pages::router())
+        .merge(privacy::router())
+        .merge(queue::router())
         .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())

@@ -155,7 +155,8 @@ fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
 fn add_missing_indexes(db: &Connection) -> Result<(), StoreError> {
     let scratch = connection::open_in_memory()?;
     build(&scratch)?;
-    let mut indexes = scratch.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")?;
+    let mut indexes =
+        scratch.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")?;
     let indexes = indexes.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     for index in indexes {
         let (name, sql) = index?;

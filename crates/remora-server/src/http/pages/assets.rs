@@ -9,6 +9,13 @@ pub(super) fn router() -> Routes {
     Routes::default()
         .get("/assets/app.css", async || text("text/css", include_str!("../../../assets/app.css")))
         .get("/assets/app.js", async || text("text/javascript", include_str!("../../../assets/app.js")))
+        .get("/assets/edit.js", async || text("text/javascript", include_str!("../../../assets/edit.js")))
+        .get("/assets/feed.js", async || text("text/javascript", include_str!("../../../assets/feed.js")))
+        .get("/assets/list.js", async || text("text/javascript", include_str!("../../../assets/list.js")))
+        .get("/assets/privacy.js", async || {
+            text("text/javascript", include_str!("../../../assets/privacy.js"))
+        })
+        .get("/assets/parts.css", async || text("text/css", include_str!("../../../assets/parts.css")))
         .get("/assets/theme.js", async || text("text/javascript", include_str!("../../../assets/theme.js")))
         .get("/assets/icon.svg", async || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
 }

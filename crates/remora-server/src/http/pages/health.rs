@@ -3,14 +3,20 @@
 use askama::Template;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
+use remora_app::backup::{self, Standing};
 use remora_app::status::{self, Status};
 use remora_core::time::Time;
+use remora_net::Trouble;
+use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
-use super::look::count;
+use super::look::{When, count, line, size};
 use super::{Frame, show, wants_page};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
+
+/// Backups that are listed.
+const MOST_BACKUPS: usize = 12;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/health", page)
@@ -21,7 +27,34 @@ pub(super) fn router() -> Routes {
 struct Page {
     frame: Frame,
     parts: Vec<Part>,
+    providers: Vec<Provider>,
+    coverage: Coverage,
+    /// Name, when, size, and whether it is of before a migration.
+    backups: Vec<(String, When, String, bool)>,
+    check: Option<Checked>,
+    sizes: Vec<(&'static str, String)>,
     data_dir: String,
+}
+
+struct Provider {
+    role: &'static str,
+    name: String,
+    model: String,
+    state: &'static str,
+    /// Why it is not asked, since when, and the time of the next try.
+    trouble: Option<(String, When, String)>,
+}
+
+struct Coverage {
+    percent: usize,
+    says: String,
+}
+
+/// The daemon's last check of the database.
+struct Checked {
+    when: When,
+    problems: Vec<String>,
+    restored: bool,
 }
 
 struct Part {
@@ -41,18 +74,120 @@ async fn page(
         return Ok(crate::http::health::answer(&http).into_response());
     };
     let frame = Frame::new(&http, &visitor, "Health", "health", scope.project).await?;
-    let (dir, settings) = (http.shared.dir.clone(), http.shared.settings());
-    let status = http
+    let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
+    let (status, standing, backups, check) = http
         .read(move |store| {
-            Ok(status::status(&dir, Ok(store), &settings, status::Daemon::default(), None, Time::now())?)
+            let now = Time::now();
+            let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
+            let standing = backup::standing(&dir, Some(store), &settings.backup, now)?;
+            let backups = backup::list(&dir)?;
+            Ok((status, standing, backups, backup::last_check(&dir)))
         })
         .await?;
     let running = format!(
-        "version {}, running since {}",
+        "version {}, process {}, running since {}",
         env!("CARGO_PKG_VERSION"),
+        std::process::id(),
         http.started_at.format("%-d %b, %H:%M")
     );
-    show(&Page { frame, parts: parts(&status, running), data_dir: status.data_dir })
+    let mut parts = parts(&status, running);
+    parts.insert(2, standing_of(&standing));
+    show(&Page {
+        parts,
+        providers: providers(&status),
+        coverage: Coverage::of(&status),
+        backups: backups.iter().take(MOST_BACKUPS).map(backup_of).collect(),
+        check: check.as_ref().map(check_of),
+        data_dir: status.data_dir.clone(),
+        sizes: sizes(&status),
+        frame,
+    })
+}
+
+/// How old the newest backup is, and whether that is a reason to worry.
+fn standing_of(standing: &Standing) -> Part {
+    let part = |is_bad: bool, says: String, hint: &str| Part {
+        name: "Backups",
+        is_bad,
+        says,
+        hint: hint.to_owned(),
+    };
+    let made = |backup: &Backup| format!("the newest is of {}", backup.made_at.format("%-d %b %Y, %H:%M"));
+    match standing {
+        Standing::NotYet => part(false, "none yet; the first comes within a day".to_owned(), "remora backup"),
+        Standing::Off => part(false, "switched off".to_owned(), "remora config set backup.enabled true"),
+        Standing::Fresh(backup) => part(false, made(backup), ""),
+        Standing::Stale(Some(backup)) => {
+            part(true, format!("none lately; {}", made(backup)), "remora backup")
+        }
+        Standing::Stale(None) => part(true, "there is none".to_owned(), "remora backup"),
+    }
+}
+
+fn backup_of(backup: &Backup) -> (String, When, String, bool) {
+    let name = backup.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    (name, When::new(backup.made_at), size(backup.bytes), backup.before_migration)
+}
+
+fn check_of(check: &LastCheck) -> Checked {
+    Checked {
+        when: When::new(check.checked_at),
+        problems: check.problems.iter().take(5).map(|problem| line(problem, 200)).collect(),
+        restored: check.restored.is_some(),
+    }
+}
+
+/// Services that are asked, with the state of the breaker before each.
+fn providers(status: &Status) -> Vec<Provider> {
+    let provider = |role, name: &str, model: Option<&String>, trouble: Option<&Trouble>| Provider {
+        role,
+        name: name.to_owned(),
+        model: model.map(|model| line(model, 80)).unwrap_or_default(),
+        state: if trouble.is_some() {
+            "open: not asked until the next try"
+        } else {
+            "closed: asked normally"
+        },
+        trouble: trouble.map(|trouble| {
+            let reason = line(&trouble.reason, 200);
+            (reason, When::new(trouble.since), trouble.next_try.format("%H:%M:%S"))
+        }),
+    };
+    let (observer, embedder) = (&status.observer, &status.embedder);
+    vec![
+        provider("Observer", observer.provider, observer.model.as_ref(), observer.trouble.as_ref()),
+        provider("Embedder", embedder.provider, embedder.model.as_ref(), embedder.trouble.as_ref()),
+    ]
+}
+
+fn sizes(status: &Status) -> Vec<(&'static str, String)> {
+    let bytes = &status.bytes;
+    vec![
+        ("Database", size(bytes.database)),
+        ("of it, events that wait", size(bytes.queue)),
+        ("of it, events that failed", size(bytes.failed)),
+        ("Backups", size(bytes.backups)),
+        ("Log", size(bytes.log)),
+        ("Spool", size(bytes.spool)),
+        ("In all", size(bytes.total)),
+    ]
+}
+
+impl Coverage {
+    fn of(status: &Status) -> Self {
+        let (with, missing) = (status.embedder.vectors, status.embedder.missing);
+        let all = with + missing;
+        Self {
+            percent: if all == 0 { 100 } else { with * 100 / all },
+            says: match (all, missing) {
+                (0, _) => "Nothing is indexed yet.".to_owned(),
+                (_, 0) => format!("All {all} documents that get a vector have one."),
+                _ => format!(
+                    "{with} of {all} documents have a vector; the rest follows when the daemon is idle."
+                ),
+            },
+        }
+    }
 }
 
 fn parts(status: &Status, running: String) -> Vec<Part> {
@@ -60,16 +195,15 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
     let bad = |name, says: String, hint: &str| Part { name, is_bad: true, says, hint: hint.to_owned() };
     let counts = &status.counts;
     let lost = i64::try_from(status.spool.lost).unwrap_or(i64::MAX);
-    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20);
     vec![
         good("Daemon", running),
         match &status.database.error {
             Some(error) => bad("Database", error.clone(), "remora doctor"),
-            None => {
-                good("Database", format!("schema {}, {}", status.database.schema, mib(status.bytes.database)))
-            }
+            None => good(
+                "Database",
+                format!("schema {}, {}", status.database.schema, size(status.bytes.database)),
+            ),
         },
-        good("Backups", mib(status.bytes.backups)),
         if status.capture.on {
             good("Capture", "on".to_owned())
         } else {
@@ -85,23 +219,5 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
         } else {
             good("Lost events", "none".to_owned())
         },
-        match &status.observer.trouble {
-            Some(trouble) => bad("Observer", trouble.reason.clone(), "remora doctor"),
-            None => good(
-                "Observer",
-                status.observer.model.as_ref().map_or_else(
-                    || "built in".to_owned(),
-                    |model| format!("{} ({model})", status.observer.provider),
-                ),
-            ),
-        },
-        good(
-            "Search index",
-            format!(
-                "{} of {} documents have a vector",
-                status.embedder.vectors,
-                status.embedder.vectors + status.embedder.missing
-            ),
-        ),
     ]
 }

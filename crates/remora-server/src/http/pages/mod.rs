@@ -4,10 +4,13 @@
 //! name in `templates/`.
 
 mod assets;
+mod files;
 mod health;
 mod home;
+mod judged;
 mod look;
 mod observation;
+mod privacy;
 mod queue;
 mod search;
 mod session;
@@ -40,6 +43,9 @@ pub(super) fn router() -> Routes {
         .merge(timeline::router())
         .merge(session::router())
         .merge(observation::router())
+        .merge(judged::router())
+        .merge(files::router())
+        .merge(privacy::router())
         .merge(queue::router())
         .merge(health::router())
 }

@@ -5,23 +5,40 @@ use askama::filters::Safe;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use remora_app::records::{self, Record};
+use remora_app::search::SearchRequest;
 use remora_app::timeline::{Around, TimelineRequest};
-use remora_app::{AppError, timeline};
+use remora_app::why::{self, WhyRequest};
+use remora_app::{AppError, Whose, edit, timeline};
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::memory::ObservationType;
+use remora_store::ObservationRow;
 
 use super::home::Scope;
-use super::look::{When, line, markdown, title};
+use super::judged::{self, Given, Judge};
+use super::look::{When, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
+use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 /// What came before and after it, on each side.
 const AROUND: u32 = 4;
+/// Injections that are listed.
+const REASONS: u32 = 10;
+/// Others that say something alike.
+const RELATED: usize = 5;
+/// Below this score a title is not about the same.
+const ALIKE: f64 = 0.35;
+/// Bytes of the text that are shown. What is typed or observed is shorter.
+const LONGEST: usize = 100_000;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/observations/{id}", page)
 }
+
+/// Address, type, title.
+type Related = (String, String, Safe<String>);
 
 #[derive(Template)]
 #[template(path = "observation.html")]
@@ -42,6 +59,12 @@ struct Page {
     when: When,
     made_by: String,
     is_pinned: bool,
+    judge: Judge,
+    tokens: String,
+    superseded: bool,
+    versions: usize,
+    given: Vec<Given>,
+    related: Vec<Related>,
     injected: u32,
     used: u32,
     useful: u32,
@@ -54,7 +77,7 @@ async fn page(
     Path(id): Path<String>,
     Query(scope): Query<Scope>,
 ) -> Result<Response, ApiError> {
-    let (row, around) = http
+    let (row, around, given, versions) = http
         .read(move |store| {
             let Record::Observation(row) = records::record(store, &id)? else {
                 return Err(AppError::UnknownRecord(id));
@@ -62,13 +85,16 @@ async fn page(
             let own = RecordId { kind: RecordKind::Observation, number: row.id.0 };
             let request =
                 TimelineRequest { whose: None, around: Around::Record(own), before: AROUND, after: AROUND };
-            Ok((row, timeline::timeline(store, &request)?.items))
+            let given = why::why(store, &WhyRequest::Record(own), REASONS)?;
+            let versions = edit::history(store, &id)?.len();
+            Ok((row, timeline::timeline(store, &request)?.items, judged::given(&given, own), versions))
         })
         .await?;
     let name = line(&row.observation.title, 80);
     let frame = Frame::new(&http, &visitor, &name, "search", scope.project).await?;
     let lines = |texts: &[String]| texts.iter().map(|text| line(text, 300)).collect::<Vec<_>>();
     let own = row.id.0.to_string();
+    let (related, superseded) = related(&http, &row).await?;
     let feedback = &row.feedback;
     let o = &row.observation;
     show(&Page {
@@ -77,8 +103,8 @@ async fn page(
         kind: o.kind.name(),
         title: title(&o.title, 300),
         subtitle: line(&o.subtitle, 300),
-        body: markdown(&o.narrative),
-        facts: o.facts.iter().map(|fact| title(fact, 300)).collect(),
+        body: markdown(&excerpt(&o.narrative, LONGEST)),
+        facts: o.facts.iter().map(|fact| title(fact, 2_000)).collect(),
         concepts: lines(&o.concepts),
         modified: lines(&o.files_modified),
         read: lines(&o.files_read),
@@ -92,6 +118,12 @@ async fn page(
             format!("{} ({})", row.provider, row.model)
         },
         is_pinned: row.pinned_at.is_some(),
+        judge: Judge::of(&row),
+        tokens: thousands(o.discovery_tokens),
+        superseded,
+        versions,
+        given,
+        related,
         injected: feedback.injected,
         used: feedback.fetched + feedback.cited,
         useful: feedback.useful,
@@ -105,4 +137,22 @@ async fn page(
             })
             .collect(),
     })
+}
+
+/// Observations of the same project that are about the same, and whether another replaces this one.
+async fn related(http: &Http, row: &ObservationRow) -> Result<(Vec<Related>, bool), ApiError> {
+    let mut request = SearchRequest::new(Whose::Project(row.project_id.to_string()));
+    // The words alone: an operator in a title would mean something else.
+    request.text = row.observation.title.replace(['"', '(', ')', ':', '*', '^', '`', '-'], " ");
+    request.kinds = vec![RecordKind::Observation];
+    request.limit = RELATED + 1;
+    let found = http.search(request).await?;
+    let is_own = |number: i64| number == row.id.0;
+    let superseded = found.hits.iter().any(|hit| is_own(hit.id.number) && hit.superseded);
+    let others = found.hits.iter().filter(|hit| !is_own(hit.id.number) && hit.score >= ALIKE);
+    let related = others.take(RELATED).map(|hit| {
+        let kind = hit.observation_type.map_or("observation", ObservationType::name);
+        (format!("/observations/{}", hit.id), kind.to_owned(), title(&hit.title, 140))
+    });
+    Ok((related.collect(), superseded))
 }
