@@ -4,7 +4,7 @@ use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 
-use crate::AppError;
+use crate::{AppError, files};
 
 /// Tool calls of a running turn that are shown before more come.
 const EVENTS: u32 = 6;
@@ -72,7 +72,11 @@ pub fn before(
 
 /// Turns that are under way, with their last tool calls.
 pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Vec<RunningTurn>, AppError> {
-    Ok(store.running_turns(project, TURNS, EVENTS, now)?)
+    let mut turns = store.running_turns(project, TURNS, EVENTS, now)?;
+    for turn in &mut turns {
+        files::shorten(&store.session_root(turn.session)?, &mut turn.events);
+    }
+    Ok(turns)
 }
 
 /// What was learned last in all projects, the latest first.

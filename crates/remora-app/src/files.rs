@@ -1,7 +1,7 @@
 //! What is known of each file.
 
 use remora_core::ids::ProjectId;
-use remora_store::{AboutLine, KnownFile, Page, Store};
+use remora_store::{AboutLine, EventRow, KnownFile, Page, Store};
 
 use crate::AppError;
 
@@ -23,6 +23,15 @@ pub struct FilesRequest {
     pub part: String,
     pub limit: u32,
     pub offset: u32,
+}
+
+/// Names the files of these events from the root of their session's project.
+pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
+    for file in events.iter_mut().flat_map(|event| &mut event.files) {
+        if let Some(below) = file.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) {
+            *file = below.to_owned();
+        }
+    }
 }
 
 /// The file with the latest observation first.

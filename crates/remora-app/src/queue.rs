@@ -9,7 +9,7 @@ use remora_store::{EventRow, Store, Which};
 use serde::Serialize;
 
 use crate::context_files::{self, Followed};
-use crate::{AppError, records};
+use crate::{AppError, files, records};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
@@ -28,6 +28,10 @@ pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     let failed = store.failed_events(limit)?;
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
+    for event in &mut queue.events {
+        let root = store.session_root(event.session_id)?;
+        files::shorten(&root, std::slice::from_mut(event));
+    }
     queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(queue)
 }

@@ -7,7 +7,7 @@ use remora_store::{
     EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, WhichSession,
 };
 
-use crate::AppError;
+use crate::{AppError, files};
 use crate::why::{self, Why, WhyRequest};
 
 /// Injections of one session that are read.
@@ -66,6 +66,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
     let span = (first.prompt_number, last.prompt_number);
     let earlier = store.turn_before(id, span.0, part.most)?;
     let mut events = store.events_of_turns(id, span)?;
+    files::shorten(&store.session_root(id)?, &mut events);
     let mut observations = store.observations_of_turns(id, span)?;
     let mut story = Story { next, earlier, ..empty(store, session)? };
     for prompt in prompts {

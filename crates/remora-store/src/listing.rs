@@ -71,6 +71,7 @@ pub struct ToolEvent {
     pub project_id: ProjectId,
     pub prompt_number: i64,
     pub tool: String,
+    /// From the project's root, or whole where they lie elsewhere.
     pub files: Vec<String>,
     pub outcome: Option<String>,
     #[serde(flatten, serialize_with = "times::created")]
@@ -78,18 +79,23 @@ pub struct ToolEvent {
 }
 
 const TOOL_EVENTS: &str =
-    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at
-     FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id
+    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at, p.root
+     FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id JOIN projects AS p ON p.id = s.project_id
      WHERE t.id > ?1 AND t.tool IS NOT NULL ORDER BY t.id LIMIT ?2";
 
 fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
+    let root: String = row.get(8)?;
+    let below = |path: String| match path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => rest.to_owned(),
+        None => path,
+    };
     Ok(ToolEvent {
         id: row.get(0)?,
         session_id: SessionId(row.get(1)?),
         project_id: ProjectId(row.get(2)?),
         prompt_number: row.get(3)?,
         tool: row.get(4)?,
-        files: list(row, 5)?,
+        files: list(row, 5)?.into_iter().map(below).collect(),
         outcome: row.get(6)?,
         created_at: Time(row.get(7)?),
     })

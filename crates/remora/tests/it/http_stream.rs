@@ -38,7 +38,7 @@ fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
     assert_eq!(prompt.data["text"], "Please fix bug 1 of one");
     assert!(prompt.id.starts_with("o0-s0-p1-e"), "{}", prompt.id);
     let tool = stream.next_of("tool");
-    assert_eq!((&tool.data["tool"], &tool.data["files"]), (&json!("Edit"), &json!(["/p/a.rs"])));
+    assert_eq!((&tool.data["tool"], &tool.data["files"]), (&json!("Write"), &json!(["/p/a.rs"])));
     let observation = stream.next_of("observation");
     assert_eq!(observation.data, client.list("/api/observations")["items"][0]);
     assert_eq!(observation.data["files_modified"], json!(["/p/a.rs"]));

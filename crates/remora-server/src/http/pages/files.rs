@@ -86,7 +86,8 @@ fn known(one: &FileKnowledge) -> Known {
         project: file.project.clone(),
         says: match file.changed {
             0 => format!("{}, read only", count(file.observations, "observation")),
-            changed => format!("{}, {changed} with changes", count(file.observations, "observation")),
+            changed if changed == file.observations => count(changed, "observation"),
+            changed => format!("{}, {changed} of them of a change", count(file.observations, "observation")),
         },
         when: When::new(file.last_at),
         lines: one

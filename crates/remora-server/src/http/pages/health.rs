@@ -143,10 +143,11 @@ fn providers(status: &Status) -> Vec<Provider> {
         role,
         name: name.to_owned(),
         model: model.map(|model| line(model, 80)).unwrap_or_default(),
-        state: if trouble.is_some() {
-            "open: not asked until the next try"
-        } else {
-            "closed: asked normally"
+        state: match (name, trouble) {
+            (_, Some(_)) => "The breaker is open: it is not asked until the next try",
+            ("builtin", None) => "Part of Remora: no network, no cost",
+            ("off", None) => "Switched off",
+            (_, None) => "The breaker is closed: it is asked normally",
         },
         trouble: trouble.map(|trouble| {
             let reason = line(&trouble.reason, 200);

@@ -21,7 +21,7 @@ use crate::http::stream::Place;
 
 /// Injections at a glance, and lines of each.
 const GIVEN: u32 = 3;
-const LINES: usize = 6;
+const LINES: usize = 4;
 const LEARNED: u32 = 4;
 /// Entries of one stretch of the feed.
 const FEED: u32 = 20;

@@ -133,7 +133,8 @@ async fn page(
             .map(|moment| {
                 let id = moment.id.to_string();
                 let link = record_link(&id, Some(moment.session_id.0));
-                (link, moment.kind.name().to_owned(), title(&moment.title, 140), id == own)
+                let kind = moment.observation_type.map_or(moment.kind.name(), ObservationType::name);
+                (link, kind.to_owned(), title(&moment.title, 140), id == own)
             })
             .collect(),
     })

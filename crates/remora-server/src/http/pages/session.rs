@@ -285,10 +285,10 @@ fn step(event: &EventRow) -> Step {
         tool: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
         what: line(&what, 160),
         files: event.files.iter().take(3).map(|file| line(file, 80)).collect(),
-        outcome: if error.is_empty() {
-            outcome.to_owned()
-        } else {
-            format!("{outcome}: {}", line(error, 200))
+        outcome: match (outcome, error) {
+            ("ok" | "failed", "") => String::new(),
+            (outcome, "") => outcome.to_owned(),
+            (_, error) => line(error, 200),
         },
         is_bad: outcome != "ok",
         by: event.agent_id.as_deref().map(|agent| line(agent, 40)).unwrap_or_default(),
