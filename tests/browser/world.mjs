@@ -34,7 +34,15 @@ export class World {
   /** Starts the daemon; the link lets a browser in. */
   start() {
     this.remora("daemon", "start");
-    return this.remora("ui", "--print").trim();
+    // A daemon that a hook has just started may not listen yet.
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return this.remora("ui", "--print").trim();
+      } catch (error) {
+        if (tries >= 50) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      }
+    }
   }
 
   stop() {
