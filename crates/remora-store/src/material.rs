@@ -119,6 +119,14 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
     }
 
+    /// The prompt of the turn that an observation was made of; empty if there is none.
+    pub fn asked(&self, id: ObservationId) -> Result<String, StoreError> {
+        let sql = "SELECT p.text FROM observations AS o JOIN user_prompts AS p
+             ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
+             WHERE o.id = ?1 AND p.deleted_at IS NULL";
+        Ok(self.db.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?.unwrap_or_default())
+    }
+
     fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {
         let (condition, session, since) = match recall {
             Recall::Everything => ("?2 = ?2 AND ?3 = ?3", 0, 0),

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
-use remora_core::prose::{Role, fingerprint, sentences};
+use remora_core::prose::{Role, fingerprint, plan_heading, sentences};
 use remora_core::text::is_unspaced;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
@@ -29,6 +29,8 @@ const SHORT: usize = 30;
 const RECORD_WEIGHT: f64 = 0.6;
 /// Words of the prompt in the record's title count for its passages, too, but less than in the passage itself.
 const TITLE_WEIGHT: f64 = 0.4;
+/// So do words of the prompt that the record answered: who asks the same again wants the same answer.
+const ASKED_WEIGHT: f64 = 0.25;
 const ROLE_BONUS: f64 = 0.15;
 const SHORT_PENALTY: f64 = 0.15;
 /// Each place further down in the ranking takes this much.
@@ -44,6 +46,9 @@ const SAME: f64 = 0.75;
 /// it.
 const RARE: f64 = 1.0;
 const NEAR: f64 = 0.5;
+/// What is near in meaning shares at least this much of a rare word with the prompt, or is nearer still.
+const NEAR_RARE: f64 = 0.5;
+const VERY_NEAR: f64 = 0.65;
 /// A passage with this share of the prompt's words has all that matter; its record needs this share of the threshold.
 const COVERED: f64 = 0.9;
 const COVERED_SCORE: f64 = 0.7;
@@ -179,11 +184,19 @@ fn of_record(
     // A turn and a summary are called by their prompt, which is not injected.
     let has_title = matches!(hit.kind, RecordKind::Observation | RecordKind::Fact);
     let tokens_of_line = TOKENS_A_RECORD + if has_title { tokens(&hit.title) } else { 0 };
+    let Texts { asked, said } = texts(store, hit)?;
+    let in_question = terms.within(&asked);
     let mut passages = Vec::new();
-    for (position, (text, role)) in texts(store, hit)?.into_iter().enumerate() {
+    for (position, (text, role)) in said.into_iter().enumerate() {
         let own = terms.within(&text);
         let only_in_title: Vec<usize> = in_title.iter().filter(|term| !own.contains(term)).copied().collect();
-        let mut score = base + (capped(&own) + TITLE_WEIGHT * capped(&only_in_title)) / total;
+        let only_asked: Vec<usize> = in_question
+            .iter()
+            .filter(|term| !own.contains(term) && !only_in_title.contains(term))
+            .copied()
+            .collect();
+        let beside = TITLE_WEIGHT * capped(&only_in_title) + ASKED_WEIGHT * capped(&only_asked);
+        let mut score = base + (capped(&own) + beside) / total;
         if role.is_knowledge() {
             score += ROLE_BONUS;
         }
@@ -196,6 +209,7 @@ fn of_record(
         if hit.kind == RecordKind::Observation {
             evidence.extend(only_in_title);
         }
+        evidence.extend(only_asked);
         passages.push(Passage {
             record: hit.id,
             place,
@@ -211,38 +225,51 @@ fn of_record(
     Ok(passages)
 }
 
-/// The sentences of a record. What was asked is left out: an agent has its own prompt.
-fn texts(store: &Store, hit: &Hit) -> Result<Vec<(String, Role)>, StoreError> {
+/// What a record says, and what was asked before.
+#[derive(Debug, Default)]
+struct Texts {
+    /// The prompt it answers. It is never injected: an agent has its own.
+    asked: String,
+    said: Vec<(String, Role)>,
+}
+
+fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
     let RecordId { kind, number } = hit.id;
-    let parts: Vec<String> = match kind {
+    let (asked, parts): (String, Vec<String>) = match kind {
         RecordKind::Observation => {
             let Some((narrative, facts)) = store.narrative(ObservationId(number))? else {
-                return Ok(Vec::new());
+                return Ok(Texts::default());
             };
-            facts.into_iter().chain([narrative]).collect()
+            let asked = store.asked(ObservationId(number))?;
+            (asked, facts.into_iter().chain([narrative]).collect())
         }
         RecordKind::Summary => {
-            let Some(row) = store.summary(SummaryId(number))? else { return Ok(Vec::new()) };
+            let Some(row) = store.summary(SummaryId(number))? else { return Ok(Texts::default()) };
             let summary = row.summary;
-            vec![summary.learned, summary.completed, summary.next_steps]
+            (summary.request, vec![summary.learned, summary.completed, summary.next_steps])
         }
         RecordKind::Turn => {
-            let row = store.prompt(PromptId(number))?;
-            row.and_then(|row| row.closing_message).into_iter().collect()
+            let Some(row) = store.prompt(PromptId(number))? else { return Ok(Texts::default()) };
+            // A plan is what the agent wrote, though it came as a prompt.
+            let plan = plan_heading(&row.text).map(|_| row.text.clone());
+            (row.text, row.closing_message.into_iter().chain(plan).collect())
         }
         // A fact is one sentence.
-        RecordKind::Fact => return Ok(vec![(hit.snippet.text.clone(), Role::Decision)]),
-        RecordKind::Note | RecordKind::Event => Vec::new(),
+        RecordKind::Fact => {
+            let said = vec![(hit.snippet.text.clone(), Role::Decision)];
+            return Ok(Texts { asked: String::new(), said });
+        }
+        RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
     let all = parts.iter().flat_map(|part| sentences(part));
-    let mut texts: Vec<(String, Role)> = Vec::new();
+    let mut said: Vec<(String, Role)> = Vec::new();
     for sentence in all.filter(|sentence| !sentence.role.is_idle()) {
         let text = remora_core::text::one_line(&sentence.text, LONGEST);
-        if !texts.iter().any(|(known, _)| *known == text) {
-            texts.push((text, sentence.role));
+        if !said.iter().any(|(known, _)| *known == text) {
+            said.push((text, sentence.role));
         }
     }
-    Ok(texts)
+    Ok(Texts { asked, said })
 }
 
 /// The pairs of words of a text, or of characters in a script without spaces.
@@ -309,10 +336,12 @@ impl Evidence {
     }
 
     /// Whether a prompt gets anything at all. First, it must ask about something of its own: words that are rare here and
-    /// that stand in one passage, or something near in meaning. Second, the best record must fit; the user's setting says
+    /// that stand in one passage, or something near in meaning. Near alone is weak evidence: everything about commits is near to
+    /// every question about commits. Second, the best record must fit; the user's setting says
     /// how well. A passage with every word of the prompt may be in a record that fits less: a long turn speaks of much.
     pub(super) fn opens(&self, least_score: f64) -> bool {
-        let has_own = self.rare >= RARE || self.meaning >= NEAR;
+        let is_near = self.meaning >= NEAR && self.rare >= NEAR_RARE || self.meaning >= VERY_NEAR;
+        let has_own = self.rare >= RARE || is_near;
         let fits = self.score >= least_score
             || (self.covered >= COVERED && self.score >= COVERED_SCORE * least_score);
         !self.passages.is_empty() && has_own && fits

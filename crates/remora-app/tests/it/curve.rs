@@ -23,17 +23,22 @@ pub(crate) struct Measured {
 struct Gate {
     rare: f64,
     near: f64,
+    /// What is near needs this much of a rare word, or to be this near.
+    near_rare: f64,
+    very_near: f64,
     score: f64,
 }
 
 impl Gate {
     fn opens(self, evidence: &Evidence) -> bool {
-        let has_own = evidence.rare >= self.rare || evidence.meaning >= self.near;
+        let is_near = evidence.meaning >= self.near && evidence.rare >= self.near_rare
+            || evidence.meaning >= self.very_near;
+        let has_own = evidence.rare >= self.rare || is_near;
         !evidence.passages.is_empty() && has_own && evidence.score >= self.score
     }
 }
 
-const TODAY: Gate = Gate { rare: 1.0, near: 0.5, score: 0.5 };
+const TODAY: Gate = Gate { rare: 1.0, near: 0.5, near_rare: 0.5, very_near: 0.65, score: 0.5 };
 
 fn print(all: &[Measured], what: &str, gates: impl Iterator<Item = (f64, Gate)>) {
     let sets = ["en", "fr", "de", "es", "zh"];
@@ -63,6 +68,8 @@ fn curve() {
         print(&all, "score", steps(5, 14, 0.05).map(|score| (score, Gate { score, ..TODAY })));
         print(&all, "rare", steps(2, 16, 0.1).map(|rare| (rare, Gate { rare, ..TODAY })));
         print(&all, "near", steps(6, 18, 0.05).map(|near| (near, Gate { near, ..TODAY })));
+        print(&all, "and rare", steps(0, 8, 0.1).map(|near_rare| (near_rare, Gate { near_rare, ..TODAY })));
+        print(&all, "alone", steps(9, 18, 0.05).map(|very_near| (very_near, Gate { very_near, ..TODAY })));
         let mut tokens: Vec<u64> = all.iter().filter(|one| one.is_injected).map(|one| one.tokens).collect();
         tokens.sort_unstable();
         println!("tokens: median {}, 95 % {}", tokens[tokens.len() / 2], tokens[tokens.len() * 95 / 100]);

@@ -2,12 +2,14 @@
 
 mod markdown;
 mod normal;
+mod plan;
 mod role;
 mod split;
 mod words;
 
 use markdown::{Block, blocks};
 pub use normal::Normal;
+pub use plan::{heading, plan_heading};
 use role::Section;
 pub use role::is_subject;
 use split::split;

@@ -26,7 +26,7 @@ pub(super) const HERE: &[&str] =
 #[rustfmt::skip]
 pub(super) const INTENT: &[&str] = &[
     "let me", "let's", "now let me", "now let's", "now i'll", "now i", "now update", "now insert", "now create",
-    "now add", "now fix", "now run", "i'll", "i will", "i'm going to", "i need to", "i should", "first , let me",
+    "now add", "now fix", "now run", "i'll", "i will", "i'm going to", "i need to", "we need to", "now we need to", "now i need to", "i should", "first , let me",
     "first let me", "next , i'll", "next i'll", "good , now", "also update", "lass mich", "ich werde",
     "jetzt werde ich", "als erstes", "je vais", "laisse-moi", "laissez-moi", "maintenant je", "voy a", "déjame",
     "ahora voy",
@@ -51,7 +51,7 @@ pub(super) const DECISION: &[&str] = &[
 
 #[rustfmt::skip]
 pub(super) const NEXT_START: &[&str] = &[
-    "next up", "next steps", "next step", "next :", "next ,", "remaining", "still to do", "still open",
+    "next up", "next run", "next time", "next steps", "next step", "next :", "next ,", "remaining", "still to do", "still open",
     "still pending", "follow-up", "to do :", "to-do", "pending", "needs", "ready to commit", "ready for",
     "waiting for", "try", "now try", "you can now", "you can verify", "als nächstes", "nächste schritte", "nächster schritt", "offen :", "offen ist",
     "ensuite", "reste à", "à faire", "prochaine étape", "prochaines étapes", "próximo paso", "próximos pasos",
@@ -95,7 +95,7 @@ pub(super) const CAVEAT: &[&str] = &[
     "must not", "mustn't", "must be", "must have", "must lie", "must stay", "must come", "never", "gotcha",
     "only when", "only if", "only works", "only work", "silently", "keep in mind", "watch out", "be aware",
     "without it", "no longer", "does not work", "doesn't work", "won't work", "does not exist", "doesn't exist",
-    "not supported", "doesn't support", "does not support", "is deprecated", "can't be", "cannot be", "cannot",
+    "need to", "needs to", "not supported", "doesn't support", "does not support", "is deprecated", "can't be", "cannot be", "cannot",
     "can't", "unless", "otherwise", "requires", "is required", "are required", "even though", "even with",
     "has no effect", "forbids", "nur wenn", "niemals", "nie", "darf nicht", "dürfen nicht", "muss", "müssen",
     "stillschweigend", "sonst", "erfordert", "jamais", "seulement si", "ne doit pas", "ne doivent pas", "il faut",

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use remora_core::event::How;
 use remora_core::memory::ObservationType;
-use remora_core::prose::{Normal, Role, Sentence};
+use remora_core::prose::{Normal, Role, Sentence, plan_heading};
 
 use super::checks::Verdict;
 use super::commit::Commit;
-use super::plan_heading;
 use crate::turn::Turn;
 
 /// By what was committed, what was done and what was asked.

@@ -15,7 +15,7 @@ mod user;
 
 use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
-use remora_core::prose::{Normal, Role, Sentence, sentences};
+use remora_core::prose::{Normal, Role, Sentence, heading, plan_heading, sentences};
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
@@ -25,7 +25,7 @@ use kind::{is_document, kind};
 use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
-use traps::Trap;
+use traps::{Proof, Rule, Trap};
 pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
@@ -55,6 +55,7 @@ struct Account<'a> {
     commits: Vec<Commit>,
     verdict: Option<Verdict>,
     traps: Vec<Trap>,
+    rules: Vec<Rule>,
     kind: ObservationType,
 }
 
@@ -74,6 +75,7 @@ impl<'a> Account<'a> {
             kind: kind(turn, &closing, verdict.as_ref(), &commits),
             aside,
             traps: traps::traps(turn),
+            rules: traps::rules(turn),
             turn,
             closing,
             commits,
@@ -209,7 +211,8 @@ impl<'a> Account<'a> {
     /// Statements that stand by themselves: what the narrative has no room for, what fails and what works, what is proven.
     fn facts(&self, substance: &Substance) -> Vec<String> {
         let said = substance.facts.iter().chain(&substance.open).map(|sentence| ended(&sentence.text));
-        said.chain(self.traps.iter().map(trap)).chain(self.proof()).collect()
+        let found = self.traps.iter().map(trap).chain(self.rules.iter().map(rule));
+        said.chain(found).chain(self.proof()).collect()
     }
 
     fn concepts(&self) -> Vec<&'static str> {
@@ -224,7 +227,7 @@ impl<'a> Account<'a> {
         if has(Role::Cause) && self.kind != ObservationType::Bugfix {
             concepts.push("why-it-exists");
         }
-        if has(Role::Caveat) || !self.traps.is_empty() {
+        if has(Role::Caveat) || !self.traps.is_empty() || !self.rules.is_empty() {
             concepts.push("gotcha");
         }
         if !self.turn.changes.is_empty() {
@@ -248,18 +251,14 @@ impl<'a> Account<'a> {
     }
 }
 
-fn trap(Trap { fails, why, works }: &Trap) -> String {
-    format!("`{fails}` fails ({}); `{works}` works.", why.trim_end_matches('.'))
+fn trap(Trap { fails, why, works, proof }: &Trap) -> String {
+    let why = why.trim_end_matches('.');
+    match proof {
+        Proof::Works => format!("`{fails}` fails ({why}); `{works}` works."),
+        Proof::Runs => format!("`{fails}` does not run ({why}); `{works}` does."),
+    }
 }
 
-/// The first heading of a plan or a task that was pasted as the prompt.
-fn plan_heading(prompt: &str) -> Option<&str> {
-    (prompt.lines().count() > 8).then(|| heading(prompt)).flatten()
-}
-
-/// The first heading of a document, if it says something.
-fn heading(markdown: &str) -> Option<&str> {
-    let line = markdown.lines().find_map(|line| line.trim_start_matches('+').strip_prefix("# "))?.trim();
-    let heading = line.strip_prefix("Plan: ").unwrap_or(line);
-    (heading.split_whitespace().count() >= 3).then_some(heading)
+fn rule(Rule { command, rule }: &Rule) -> String {
+    ended(&format!("`{command}` demands: {rule}"))
 }

@@ -21,6 +21,7 @@ const LEADS: &[&str] = &[
     "i found", "i see that", "i've", "i have", "we've", "we have", "so", "now", "also", "however", "actually",
     "basically", "decision", "recommendation", "verdict", "summary", "result", "conclusion", "note", "important",
     "key change", "key changes", "the key change", "the answer is", "the simplest fix is to", "the simplest fix is", "bug",
+    "right now", "still the same", "short answer", "good", "great", "ok", "okay",
     "right", "yes", "no", "nope", "yeah", "you're right", "exactly", "correct", "good point", "good catch", "honestly", "current state",
     "something like", "ja", "nein", "stimmt", "oui", "non", "sí", "key point", "changes made", "done", "fixed", "updated", "good news", "das problem ist",
     "das problem war", "die ursache ist", "die ursache war", "ich habe", "entscheidung", "ergebnis", "erledigt", "ursache",
@@ -36,7 +37,7 @@ const POINTERS: &[&str] = &[
     "it", "it's", "its", "this", "that", "that's", "these", "those", "they", "they're", "he", "she", "you", "you're", "your",
     "i", "i'd", "i'm", "we", "there", "there's", "here", "here's", "same", "both",
     "either", "neither", "then", "yes", "no", "but", "and", "or", "if", "when", "which", "while", "since", "after",
-    "before", "once", "without", "line", "next", "option", "step", "with", "as", "to", "for", "in", "das", "dies", "diese", "dieser", "sie", "es", "dort",
+    "before", "once", "without", "not", "be", "been", "line", "next", "option", "step", "with", "as", "to", "for", "in", "das", "dies", "diese", "dieser", "sie", "es", "dort",
     "wenn", "aber", "und", "cela", "ceci", "ce", "cette", "ces", "il", "elle", "ils", "si", "mais", "et", "esto", "eso",
     "este", "esta", "estos", "ellos", "pero", "y", "cuando",
 ];
@@ -121,7 +122,7 @@ fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
     let points = if normal.starts(POINTERS) { 1.6 } else { 0.0 };
     let form = match source {
         Source::Sentence(Sentence { form: Form::Item, .. }) => 0.3,
-        Source::Sentence(Sentence { form: Form::Row, .. }) => 1.2,
+        Source::Sentence(Sentence { form: Form::Row, .. }) => 2.0,
         _ => 0.0,
     };
     // A title that had to be cut says less than one that is whole, "supports this" says nothing of what, and a sentence
@@ -154,6 +155,7 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// The sentence as a title; `None` if too little is left to mean anything.
 pub(super) fn of_sentence(sentence: &str) -> Option<String> {
+    let introduces = sentence.trim_end().ends_with([':', '：']);
     let sentence = sentence.trim().trim_end_matches(['.', '!', ':', '…', '。', '！', '：']);
     if sentence.ends_with(['?', '？']) {
         return None;
@@ -161,7 +163,10 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     let sentence =
         sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"'„“/.$<(¿¡«".contains(c));
     let title = limit(without_lead(sentence));
-    let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title);
+    // "Settings > Apps > New" is a way through menus; "Instead of one commit, it now:" ends before it says anything.
+    let is_menu = title.matches(" > ").count() >= 2;
+    let leads_on = introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
+    let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title) && !is_menu && !leads_on;
     is_telling.then(|| capitalised(&title))
 }
 
@@ -188,7 +193,10 @@ pub(super) fn limit(text: &str) -> String {
             let head = &text[..*end];
             (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
         };
-        clauses(text, marks).into_iter().filter(fits).max()
+        let ends: Vec<usize> = clauses(text, marks).into_iter().filter(fits).collect();
+        // Behind a colon stands a list, or what the title announces: it is whole or left out.
+        let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": "));
+        colon.or_else(|| ends.into_iter().max())
     };
     let is_nearly_short = text.chars().count() <= LONGEST_WHOLE;
     match last(CLAUSES).or_else(|| if is_nearly_short { None } else { last(COMMAS) }) {
@@ -239,12 +247,15 @@ fn cut_at_word(text: &str) -> String {
         }
         words.push(word);
     }
-    let is_dangling = |word: &&str| DANGLING.contains(&word.to_lowercase().trim_matches([',', ';', ':']));
     while words.last().is_some_and(is_dangling) {
         words.pop();
     }
     let cut = balanced(words.join(" ").trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
     if cut.is_empty() { remora_core::text::one_line(text, LONGEST) } else { cut + "…" }
+}
+
+fn is_dangling(word: &&str) -> bool {
+    DANGLING.contains(&word.to_lowercase().trim_matches([',', ';', ':']))
 }
 
 /// A code mark or bracket that lost its partner goes.
@@ -321,6 +332,14 @@ mod tests {
                 "The issue is that `pull_request` events from forks get a read-only token, even with `contents: write`.",
                 "`pull_request` events from forks get a read-only token, even with `contents: write`",
             ),
+            (
+                "Added timing to both methods of the client that sends events: `Enqueue` takes 3 ms, and `Flush` takes 40 ms.",
+                "Added timing to both methods of the client that sends events",
+            ),
+            (
+                "Still the same: replace `getStagedFiles` with a call of git.",
+                "Replace `getStagedFiles` with a call of git",
+            ),
             ("✅ 1.18.0 is live on staging (2/2 healthy).", "1.18.0 is live on staging (2/2 healthy)"),
             (
                 "The retry worker may be switched off while the import of the nightly tariffs runs, but only if the queue is empty then.",
@@ -329,7 +348,14 @@ mod tests {
         ] {
             assert_eq!(of_sentence(sentence).as_deref(), Some(title));
         }
-        for nothing in ["Done!", "Is that right?", "`a`: `b`", "Updated."] {
+        for nothing in [
+            "Done!",
+            "Is that right?",
+            "`a`: `b`",
+            "Updated.",
+            "Org settings > Developer settings > GitHub Apps > New",
+            "Instead of one flattened commit, it now:",
+        ] {
             assert_eq!(of_sentence(nothing), None, "{nothing}");
         }
     }

@@ -1,7 +1,7 @@
-//! Commands that fail where another works: what the next session should not try again.
+//! Commands that fail where another works, and rules that a check enforces: what the next session should not try again.
 
 use super::checks::{Ended, ended, kind, shortened};
-use super::evidence::{brief, first_error};
+use super::evidence::{brief, first_error, first_rule};
 use super::shell::{Command, Line};
 use crate::turn::{Run, Turn};
 
@@ -11,12 +11,45 @@ pub(super) struct Trap {
     pub(super) fails: String,
     pub(super) why: String,
     pub(super) works: String,
+    pub(super) proof: Proof,
+}
+
+/// What the second command proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    Works,
+    /// It is the right command; what it checked failed.
+    Runs,
+}
+
+/// A rule that a linter or a compiler enforces here, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub(super) command: String,
+    pub(super) rule: String,
+}
+
+/// The rules that checks of a turn complained about. A check that demands something says so whoever runs it next.
+pub(super) fn rules(turn: &Turn) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for run in turn.runs.iter().filter(|run| run.failed) {
+        let line = Line::parse(&run.command);
+        let commands = || line.steps.iter().flat_map(|step| &step.stages);
+        let Some(check) = commands().filter(|command| kind(command).is_some()).last() else { continue };
+        let Some(rule) = first_rule(&run.output) else { continue };
+        if !rules.iter().any(|known| known.rule == rule) {
+            rules.push(Rule { command: shortened(&check.text(), LONGEST), rule });
+        }
+    }
+    rules.truncate(MOST_RULES);
+    rules
 }
 
 /// How many runs later the one that works must follow. A later one has another purpose.
 const CLOSE: usize = 4;
 /// More than this would push out what was said.
 const MOST: usize = 3;
+const MOST_RULES: usize = 2;
 /// How much of each command is told. Its end may be what makes it work.
 const LONGEST: usize = 200;
 
@@ -70,16 +103,24 @@ impl Attempt {
 
     fn avoided_by(&self, then: &Self) -> Option<Trap> {
         // A change between them may be what made the second one work.
-        if !matches!(then.ended, Ended::Passed { .. }) || then.after_changes != self.after_changes {
+        if then.after_changes != self.after_changes {
             return None;
         }
-        let why = match &self.ended {
-            Ended::CouldNotRun { reason } if self.is_called_like(then) || self.has_the_target_of(then) => {
-                reason.clone()
+        let passed = matches!(then.ended, Ended::Passed { .. });
+        let (why, proof) = match &self.ended {
+            Ended::CouldNotRun { reason }
+                if passed && (self.is_called_like(then) || self.has_the_target_of(then)) =>
+            {
+                (reason.clone(), Proof::Works)
             }
-            // A test that fails says something about the code, not about the command.
-            Ended::Failed if kind(&self.command).is_none() && self.has_the_target_of(then) => {
-                self.error.clone()?
+            // A test that fails says something about the code: the command was right.
+            Ended::CouldNotRun { reason }
+                if then.ended == Ended::Failed && kind(&then.command).is_some() && self.wraps(then) =>
+            {
+                (reason.clone(), Proof::Runs)
+            }
+            Ended::Failed if passed && kind(&self.command).is_none() && self.has_the_target_of(then) => {
+                (self.error.clone()?, Proof::Works)
             }
             _ => return None,
         };
@@ -90,7 +131,7 @@ impl Attempt {
             works = then.change_of_directory() + &works;
         }
         let (fails, works) = (shortened(&fails, LONGEST), shortened(&works, LONGEST));
-        (fails != works).then_some(Trap { fails, why, works })
+        (fails != works).then_some(Trap { fails, why, works, proof })
     }
 
     fn change_of_directory(&self) -> String {
@@ -104,7 +145,12 @@ impl Attempt {
         let same = mine.iter().zip(others).filter(|(mine, other)| mine == other).count();
         let differs_in_one_word = mine.len() == others.len() && same + 1 == mine.len();
         let is_the_same_subcommand = mine.get(..2).is_some_and(|first| others.starts_with(first));
-        mine.ends_with(others) || others.ends_with(mine) || (is_the_same_subcommand && differs_in_one_word)
+        self.wraps(then) || others.ends_with(mine) || (is_the_same_subcommand && differs_in_one_word)
+    }
+
+    /// Whether it is the other command with something in front of it.
+    fn wraps(&self, then: &Self) -> bool {
+        self.command.words.ends_with(&then.command.words)
     }
 
     /// The same program with the same last argument, and other options.
@@ -157,6 +203,33 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_runs_is_right_whatever_it_finds() {
+        let runs = vec![run("rtk bun test", 2, 1, NO_SUBCOMMAND), run("bun test", 1, 1, "3 pass\n1 fail")];
+        let traps = traps(&Turn { runs, ..Turn::default() });
+        assert_eq!(traps.len(), 1);
+        assert_eq!((traps[0].works.as_str(), traps[0].proof), ("bun test", Proof::Runs));
+    }
+
+    #[test]
+    fn a_check_says_which_rule_it_enforces() {
+        let found = |command: &str, exit: i32, output: &str| {
+            let runs = vec![run(command, exit, 1, output)];
+            let rules = rules(&Turn { runs, ..Turn::default() });
+            rules.into_iter().map(|rule| format!("{}: {}", rule.command, rule.rule)).collect::<Vec<_>>()
+        };
+        let lint = "[lint] $ golangci-lint run\ncmd/git_test.go:340:21: os/exec.Command must not be called. use \
+                    os/exec.CommandContext (noctx)\n\tcmd := exec.Command(\"git\")\n1 issues:";
+        let rule = "os/exec.Command must not be called. use os/exec.CommandContext (noctx)";
+        assert_eq!(found("mise run fmt && mise run lint 2>&1", 1, lint), [format!("mise run lint: {rule}")]);
+        let eslint = "/app/src/a.ts\n  12:5  error  'lodash' import is restricted, use 'lodash-es' instead  no-restricted";
+        assert_eq!(found("npx eslint src", 1, eslint).len(), 1);
+        // A mistake in the code is no rule, and neither is what a passing check or another program prints.
+        assert!(found("cargo build", 101, "src/a.rs:3:5: error: cannot find value `x` in this scope").is_empty());
+        assert!(found("mise run lint", 0, lint).is_empty());
+        assert!(found("cat lint.log", 1, lint).is_empty());
+    }
+
+    #[test]
     fn a_request_that_needs_another_option() {
         let runs =
             vec![run(". ./env && curl -sf a", 22, 0, "error: 403"), run("grep x y; curl -H z a", 0, 0, "ok")];
@@ -173,8 +246,8 @@ mod tests {
                 vec![run("rtk bun test", 2, 0, NO_SUBCOMMAND), run("bun test", 0, 1, PASSED)],
             ),
             (
-                "the second fails too",
-                vec![run("rtk bun test", 2, 0, NO_SUBCOMMAND), run("bun test", 1, 0, "1 fail")],
+                "the second cannot run either",
+                vec![run("rtk bun test", 2, 0, NO_SUBCOMMAND), run("bun test", 127, 0, "bun: command not found")],
             ),
             (
                 "nobody knows about the second",

@@ -124,6 +124,36 @@ pub(super) fn first_error(output: &str) -> Option<String> {
     Some(one_line(chosen, 140))
 }
 
+/// Words by which a linter or a compiler lays something down, instead of naming a mistake.
+const LAYS_DOWN: &[&str] = &[
+    "must not", "should not", "shouldn't", "not allowed", "forbidden", "disallowed", "restricted", "prohibited",
+    "deprecated", "instead", "prefer",
+];
+
+/// The first complaint about a place in the code that states a rule, without the place.
+pub(super) fn first_rule(output: &str) -> Option<String> {
+    let text = without_colours(output);
+    text.lines().find_map(|line| {
+        let complaint = complaint(line.trim())?;
+        let lower = complaint.to_lowercase();
+        let is_rule = LAYS_DOWN.iter().any(|word| lower.contains(word));
+        is_rule.then(|| one_line(complaint, 160).replace('`', "'"))
+    })
+}
+
+/// What follows the place in `src/a.go:340:21: …`, `340:21  error  …`; `None` for a line without a place.
+fn complaint(line: &str) -> Option<&str> {
+    let (place, rest) = line.split_once([' ', '\t'])?;
+    let mut numbers = place.trim_end_matches(':').rsplit(':').take_while(|part| part.parse::<u32>().is_ok());
+    let has_place = place.contains(':') && numbers.next().is_some();
+    let rest = rest.trim_start();
+    let rest = ["error", "warning", "Error", "Warning"]
+        .iter()
+        .find_map(|word| rest.strip_prefix(word)?.strip_prefix([':', ' ']))
+        .unwrap_or(rest);
+    has_place.then_some(rest.trim())
+}
+
 /// Text without the escape sequences that colour a terminal.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

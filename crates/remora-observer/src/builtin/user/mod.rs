@@ -15,10 +15,11 @@ use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::ids::ObservationId;
 use remora_core::text::one_line;
 
+use super::title::is_name;
 use crate::turn::{Claim, Turn};
 use said::{Said, subjects};
 use words::{
-    ALWAYS, ASK_FIRST, BETWEEN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME, FROM_NOW_ON,
+    ALWAYS, ASK_FIRST, BETWEEN, BUT, CAN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME, FROM_NOW_ON,
     INSTEAD, LIGHT, MEANT, NEGATIONS, NO, NOT_BEFORE_WE, OURS, PREFER, REJECTS, REMEMBER, USE, VERBS, WE_DO,
     WITHOUT_ASKING, YES_OR_NO,
 };
@@ -72,7 +73,7 @@ pub(super) fn words(turn: &Turn) -> Words {
             continue;
         }
         let is_refutation = !refutes.is_empty() && at < AT_THE_BEGINNING && objection(said).is_some();
-        if turn.number > 1 && (is_correction(said) || is_refutation) {
+        if turn.number > 1 && (is_correction(said) || is_refutation || (at == 0 && tells_how(said))) {
             keep(correction(said, typed.get(at + 1)));
         }
     }
@@ -225,6 +226,12 @@ fn is_statement(said: &Said, from: usize) -> bool {
 fn is_correction(said: &Said) -> bool {
     let says_no = said.begins(NO).is_some_and(|length| is_statement(said, length));
     !said.is_question && (said.has(REJECTS) || said.has(MEANT) || says_no)
+}
+
+/// "Ok, but all of that can be done with the `--dev-key` flag": the agent thought otherwise, and the user names the way.
+fn tells_how(said: &Said) -> bool {
+    let names_something = said.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
+    !said.is_question && said.is_led_through(BUT) && said.has(CAN) && names_something && !said.is_of_the_task()
 }
 
 /// A rejection alone ("that was never the problem") needs the sentence behind it, which says what is.

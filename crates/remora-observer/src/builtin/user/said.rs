@@ -39,6 +39,11 @@ impl Said {
         self.led_by.first().is_some_and(|word| words.contains(&word.as_str()))
     }
 
+    /// Whether one of these is among the words that lead to it: "ok, but …".
+    pub(super) fn is_led_through(&self, words: &[&str]) -> bool {
+        self.led_by.iter().any(|word| words.contains(&word.as_str()))
+    }
+
     pub(super) fn has(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.find(phrase).is_some())
     }

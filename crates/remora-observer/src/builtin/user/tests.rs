@@ -242,3 +242,22 @@ fn a_later_statement_about_the_same_subject_has_the_same_key() {
         let _ = said(text);
     }
 }
+
+#[test]
+fn a_user_who_names_the_way_sets_the_agent_right() {
+    for told in [
+        "ok, but all verification can be done automatically with the --dev-key flag",
+        "mais on peut tout lancer avec `just check`",
+        "pero se puede probar con ./run.sh en local",
+    ] {
+        assert_eq!(kinds(told), [FactKind::Correction], "{told}");
+    }
+    for other in [
+        "ok, but can you use the --dev-key flag?",
+        "but the test in `a.rs` still fails",
+        "all of it can be done with `just check`",
+        "but you can stop now",
+    ] {
+        assert_eq!(kinds(other), [], "{other}");
+    }
+}

@@ -17,6 +17,14 @@ pub(super) const DOUBT: &[&str] = &[
     "aber", "moment", "eigentlich",
 ];
 
+/// What follows is set against what the agent said.
+pub(super) const BUT: &[&str] = &["but", "mais", "pero", "aber"];
+
+/// Something is possible.
+pub(super) const CAN: &[&str] = &[
+    "can", "could", "can be", "peut", "peux", "peuvent", "puede", "puedes", "pueden", "kann", "kannst", "können",
+];
+
 /// A claim of the agent is called wrong.
 pub(super) const REJECTS: &[&str] = &[
     "that's wrong", "that is wrong", "that was wrong", "this is wrong", "you're wrong", "you are wrong",
