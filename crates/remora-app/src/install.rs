@@ -10,12 +10,17 @@ use remora_install::install::{Done, Plan};
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::DataDir;
+use remora_sys::process;
 
 use crate::{AppError, settings};
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
+    #[error("there is no home directory, and agents keep their configuration there")]
+    NoHome,
+    #[error("the path of this program is not known: {0}")]
+    NoProgram(String),
     #[error("no recipe for {0}")]
     NoRecipe(Host),
     #[error("no agent program was found on this machine")]
@@ -24,6 +29,23 @@ pub enum InstallError {
     Receipt { path: PathBuf, reason: String },
     #[error(transparent)]
     App(#[from] AppError),
+}
+
+/// The machine this process runs on, as recipes see it.
+pub fn surroundings<'a>(
+    dir: &DataDir,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+) -> Result<Surroundings<'a>, InstallError> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(InstallError::NoHome)?;
+    Ok(Surroundings {
+        home,
+        data_dir: dir.path().to_owned(),
+        program: process::path_of_this("remora")
+            .map_err(|error| InstallError::NoProgram(error.to_string()))?,
+        command: process::command("remora"),
+        variable,
+        version: env!("CARGO_PKG_VERSION"),
+    })
 }
 
 /// The recipes of these hosts or, if none is named, of those on this machine.

@@ -9,13 +9,14 @@
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | what somebody says |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`] | how it is run |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
 
 pub mod backup;
 pub mod capture;
 pub mod context_files;
+pub mod doctor;
 pub mod edit;
 mod error;
 pub mod facts;
@@ -30,6 +31,7 @@ pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod remedy;
 pub mod save;
 mod scope;
 pub mod search;

@@ -21,6 +21,12 @@ impl Time {
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
 
+    /// The time of a file; `None` before 1970.
+    pub fn from_system(time: SystemTime) -> Option<Self> {
+        let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since_epoch.as_millis()).ok().map(Self)
+    }
+
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))

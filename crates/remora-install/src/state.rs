@@ -1,6 +1,8 @@
 //! How things stand in each host.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use remora_core::host::Host;
 use serde::Serialize;
@@ -8,7 +10,7 @@ use serde::Serialize;
 use crate::entry;
 use crate::file::Found;
 use crate::receipt::{FORMAT, Receipt};
-use crate::recipe::{Ask, Content, RECIPES, Recipe};
+use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
 use crate::{Surroundings, toml};
 
 /// A host on this machine.
@@ -104,6 +106,57 @@ fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt
         Some(_) if known.is_none() => Hooks::Installed,
         Some(path) => Hooks::Outdated { reason: format!("{path} was changed since") },
     }
+}
+
+/// Whether Claude Code has our plugin enabled.
+pub fn has_plugin(around: &Surroundings) -> bool {
+    let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
+    let Ok(found) = Found::read(&recipe.folder_of(around).join("settings.json")) else { return false };
+    let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
+    let plugins = settings["enabledPlugins"].as_object();
+    plugins.is_some_and(|plugins| {
+        plugins.iter().any(|(name, is_on)| name.split('@').next() == Some("remora") && is_on != false)
+    })
+}
+
+/// Most files of a host that are looked at for [`last_used`].
+const MOST_FILES: usize = 20_000;
+
+/// When the host last wrote to one of its own records of sessions, if it is known where they are.
+pub fn last_used(around: &Surroundings, host: Host) -> Option<SystemTime> {
+    let (folder, depth) = match host {
+        Host::ClaudeCode => ("projects", 1),
+        Host::Codex => ("sessions", 3),
+        Host::Gemini => ("tmp", 2),
+        _ => return None,
+    };
+    newest(&recipe(host)?.folder_of(around).join(folder), depth, &mut 0)
+}
+
+/// The time of the newest record in a folder and `depth` levels below it.
+fn newest(folder: &Path, depth: usize, seen: &mut usize) -> Option<SystemTime> {
+    let mut latest = None;
+    for entry in fs::read_dir(folder).ok()?.flatten() {
+        *seen += 1;
+        if *seen > MOST_FILES {
+            break;
+        }
+        let Ok(kind) = entry.file_type() else { continue };
+        let time = if kind.is_dir() && depth > 0 {
+            newest(&entry.path(), depth - 1, seen)
+        } else if kind.is_file() && is_record(&entry.path()) {
+            entry.metadata().and_then(|file| file.modified()).ok()
+        } else {
+            None
+        };
+        latest = latest.max(time);
+    }
+    latest
+}
+
+fn is_record(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".jsonl") || name.starts_with("session-") && name.ends_with(".json")
 }
 
 /// Whether the host wants the user to confirm hooks and has no record of that.

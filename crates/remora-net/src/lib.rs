@@ -11,10 +11,12 @@
 mod error;
 mod http;
 mod patience;
+mod reach;
 mod refusal;
 
 pub use error::{CallError, short_reason};
 pub use http::Http;
 pub use patience::{Health, Patience, Trouble};
+pub use reach::{Reached, reach};
 pub use refusal::{Refusal, until};
 pub use reqwest::header::HeaderValue;

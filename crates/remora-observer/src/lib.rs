@@ -21,4 +21,5 @@ mod turn;
 
 pub use drain::{Drained, drain};
 pub use observer::{Next, Observer, Reflection, Settled, Task};
+pub use provider::base_url;
 pub use turn::{Run, Turn};

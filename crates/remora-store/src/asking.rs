@@ -128,6 +128,17 @@ impl Store {
         self.backlog("status = 'failed'")
     }
 
+    /// Events of turns that ended before `limit` and that no observer has looked at. A turn of hours that goes on is not
+    /// among them.
+    pub fn overdue(&self, limit: Time) -> Result<Option<Backlog>, StoreError> {
+        let limit = limit.0;
+        self.backlog(&format!(
+            "status = 'pending' AND observed = 0 AND created_at < {limit} AND session_id IN (
+                 SELECT id FROM sessions AS s WHERE s.last_activity_at < {limit}
+                 OR s.prompt_counter > pending_messages.prompt_number)"
+        ))
+    }
+
     fn backlog(&self, which: &str) -> Result<Option<Backlog>, StoreError> {
         let sql = format!(
             "SELECT count(*), min(created_at),

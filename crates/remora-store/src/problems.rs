@@ -15,6 +15,19 @@ pub fn report(dir: Option<&DataDir>, reason: &str) {
     log::write(dir, Level::Error, origin, reason);
 }
 
+/// What a line about a panic begins with, behind its origin.
+const BUG: &str = "bug: panic at ";
+
+/// Reports a panic of this version by its place. Its message may quote the user and is left out.
+pub fn report_bug(dir: Option<&DataDir>, place: &str) {
+    report(dir, &format!("{BUG}{place} (version {})", env!("CARGO_PKG_VERSION")));
+}
+
+/// Whether a line of the log is about a panic in this version. Those of others may be mended.
+pub fn is_bug_of_this_version(line: &str) -> bool {
+    line.contains(BUG) && line.ends_with(&format!("(version {})", env!("CARGO_PKG_VERSION")))
+}
+
 /// What a report of a lost event has in it.
 pub const LOST: &str = "an event is lost";
 

@@ -422,6 +422,15 @@ impl Store {
         Ok(first.map(Time))
     }
 
+    /// When each host last brought an event, by its name.
+    pub fn last_activity_by_host(&self) -> Result<Vec<(String, Time)>, StoreError> {
+        self.rows(
+            "SELECT host, max(last_activity_at) FROM sessions GROUP BY host ORDER BY host",
+            &[],
+            |row| Ok((row.get(0)?, Time(row.get(1)?))),
+        )
+    }
+
     /// What SQLite finds wrong with its file; empty when it is sound.
     pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
         let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;

@@ -11,7 +11,7 @@ use crate::command::{
     index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions,
     show, status, timeline, ui, uninstall, verify, why,
 };
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, RED, paint};
 
 /// A memory that lasts for AI coding agents.
@@ -72,7 +72,6 @@ enum Command {
     Config(config::Config),
     /// Show the log of hooks and daemon; `-f` follows it.
     Logs(logs::Logs),
-    /// Check the installation, and suggest a fix for each problem.
     Doctor(doctor::Doctor),
     Backup(backup::Backup),
     Verify(verify::Verify),
@@ -99,7 +98,7 @@ pub(crate) fn command() -> clap::Command {
 
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    match dispatch(&cli) {
+    match dispatch(&cli).and_then(written) {
         Ok(code) => code,
         Err(error) => {
             output::talk(&format!("{} {}", paint(RED.bold(), "error:"), error.message()));
@@ -156,6 +155,15 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         }
         // Handled before arguments are parsed.
         Command::Hook { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// An answer that nobody could read is a failure.
+fn written(code: ExitCode) -> Result<ExitCode> {
+    match output::failure() {
+        None => Ok(code),
+        Some(error) => Err(CliError::internal(format!("the answer cannot be written: {error}"))
+            .hint("see where standard output goes; what the command does is done")),
     }
 }
 

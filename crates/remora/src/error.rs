@@ -1,13 +1,12 @@
 //! Errors as people meet them: what failed, why, and what to do next.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use remora_app::AppError;
 use remora_app::context_files::ContextFilesError;
 use remora_app::install::InstallError;
+use remora_app::{AppError, remedy};
+use remora_store::StoreError;
 use remora_store::config_file::ConfigError;
-use remora_store::{DataDir, SchemaAge, StoreError, backup};
 
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -61,64 +60,8 @@ impl CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
-        let hint = match error {
-            StoreError::DataDir { .. } => {
-                "give a directory you can write to: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
-            }
-            StoreError::ForeignDirectory { .. } => {
-                "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
-            }
-            StoreError::OpenDirectory { path } => {
-                format!("see whether what is in it is yours, then close it: `chmod 700 {}`", path.display())
-            }
-            StoreError::NetworkFileSystem { .. } => {
-                "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
-            }
-            StoreError::Busy => "see who holds it and try again: `remora doctor`".to_owned(),
-            StoreError::Damaged { path, .. } => damaged(&path),
-            StoreError::NoDatabase { .. } => {
-                "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
-            }
-            StoreError::TooOld { path, .. } => {
-                format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
-            }
-            StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
-            StoreError::ReadOnly { path } => format!(
-                "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
-                path.parent().unwrap_or(&path).display()
-            ),
-            StoreError::Schema { age: SchemaAge::Newer, .. } => {
-                "a newer Remora made this database; this one can read it: update `remora` to write".to_owned()
-            }
-            _ => "look for what is wrong: `remora doctor`".to_owned(),
-        };
+        let hint = remedy::of(&error);
         Self::internal(message).hint(hint)
-    }
-}
-
-/// The way on from a damaged database: a backup if there is one.
-pub(crate) fn damaged(path: &Path) -> String {
-    if path.as_os_str().is_empty() {
-        return "see what is wrong with it, and the way back: `remora verify`".to_owned();
-    }
-    let waits = "events captured meanwhile wait in the spool";
-    let dir = path.parent().map(DataDir::new);
-    match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
-        Some(dir) => {
-            let backups = format!("mv {0} {0}.old", dir.backups().display());
-            let anew = if path.exists() {
-                format!("{backups}; mv {0} {0}.damaged", path.display())
-            } else {
-                backups
-            };
-            format!(
-                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
-            )
-        }
-        None => format!(
-            "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
-            path.display()
-        ),
     }
 }
 
@@ -232,6 +175,10 @@ impl From<InstallError> for CliError {
         let message = error.to_string();
         match error {
             InstallError::App(error) => error.into(),
+            InstallError::NoHome => Self::internal(message).hint("name it: `HOME=/home/me remora install`"),
+            InstallError::NoProgram(_) => {
+                Self::internal(message).hint("call it by its full path: `/path/to/remora install`")
+            }
             InstallError::NoRecipe(_) => {
                 Self::usage(message).hint("see which there are: `remora install --help`")
             }

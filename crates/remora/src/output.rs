@@ -1,6 +1,7 @@
 //! How answers look: stdout is data, stderr is talk; readable without colour.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
@@ -23,19 +24,122 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes data. Someone who closed the pipe has read enough.
+/// Writes data, as it is.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(anstream::stdout(), "{}", visible(line));
+    keep_error(writeln!(anstream::stdout(), "{}", visible(line)));
+}
+
+/// Writes text for people, broken at the width of the terminal. Lines below the first begin under its text.
+pub(crate) fn prose(line: &str) {
+    prose_below("", line);
+}
+
+/// The same behind a beginning; lines below the first begin under the text behind it.
+pub(crate) fn prose_below(beginning: &str, text: &str) {
+    for line in hanging(beginning, text, columns()) {
+        say(&line);
+    }
 }
 
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{}", visible(line));
+    for line in line.lines() {
+        for line in hanging("", line, columns()) {
+            // There is no third place to say that this failed.
+            let _ = writeln!(anstream::stderr(), "{}", visible(&line));
+        }
+    }
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     // Data, as it is stored: a program reads it.
-    let _ = writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?);
+    keep_error(writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?));
     Ok(())
+}
+
+/// Writes a text that another program made.
+pub(crate) fn bytes_as_they_are(text: &[u8]) {
+    keep_error(std::io::stdout().write_all(text));
+}
+
+/// The first error of standard output. Commands go on: what they do is not undone because nobody can read the answer.
+static FAILURE: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+fn keep_error(written: std::io::Result<()>) {
+    let Err(error) = written else { return };
+    // Who closed the pipe has read enough.
+    if error.kind() != ErrorKind::BrokenPipe {
+        FAILURE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Why the answer could not be written, if it could not.
+pub(crate) fn failure() -> Option<std::io::Error> {
+    keep_error(std::io::stdout().flush());
+    FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Narrower, nothing can be read.
+const NARROWEST: usize = 30;
+
+/// How many columns a line may take: of the terminal, or what `COLUMNS` says. A file or a pipe takes lines of any length.
+pub(crate) fn columns() -> Option<usize> {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal =
+        || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    given.or_else(terminal).filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
+}
+
+/// A text broken into lines between words, behind a beginning. A command in backquotes stays on one line if it fits there.
+pub(crate) fn hanging(beginning: &str, text: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns else { return vec![format!("{beginning}{text}")] };
+    let spaces = text.len() - text.trim_start_matches(' ').len();
+    let indent = width(beginning) + spaces;
+    // Under a beginning that takes most of the line there is no room.
+    let indent = if indent + 20 > columns { 4 } else { indent };
+    let (mut lines, mut line) = (Vec::new(), format!("{beginning}{}", " ".repeat(spaces)));
+    let mut is_empty = true;
+    for word in words(text, columns - indent) {
+        let separator = usize::from(!is_empty);
+        if !is_empty && width(&line) + separator + width(word) > columns {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line.trim_end().to_owned());
+    lines
+}
+
+/// Words, with what is between backquotes as one word unless it is longer than a line.
+fn words(text: &str, longest: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    let (mut start, mut opened) = (None, None);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            ' ' if opened.is_some_and(|opened| {
+                text[opened + 1..].find('`').is_some_and(|length| length + 4 <= longest)
+            }) => {}
+            ' ' => {
+                if let Some(start) = start.take() {
+                    words.push(&text[start..at]);
+                }
+                opened = opened.filter(|_| false);
+            }
+            '`' => {
+                opened = if opened.is_some() { None } else { Some(at) };
+                start.get_or_insert(at);
+            }
+            _ => {
+                start.get_or_insert(at);
+            }
+        }
+    }
+    words.extend(start.map(|start| &text[start..]));
+    words
 }
 
 /// `38 events`, `1 event`.

@@ -92,6 +92,11 @@ impl Recipe {
         (self.folder)(around).is_dir() || std::env::split_paths(&path).any(is_program)
     }
 
+    /// The directory in which the host keeps its configuration.
+    pub(crate) fn folder_of(&self, around: &Surroundings) -> PathBuf {
+        (self.folder)(around)
+    }
+
     pub(crate) fn wanted(&self, ask: &Ask) -> Vec<Wanted> {
         (self.files)(ask)
     }

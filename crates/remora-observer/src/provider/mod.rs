@@ -86,6 +86,13 @@ fn default_base_url(kind: ProviderKind) -> &'static str {
     }
 }
 
+/// Where the provider of these settings is asked; `None` if none is asked over the network.
+pub fn base_url(settings: &Settings) -> Option<String> {
+    let kind = settings.observer.provider;
+    let service = settings.service(kind)?;
+    Some(given(Some(&service.base_url)).unwrap_or(default_base_url(kind)).to_owned())
+}
+
 /// Everything a provider needs to know, as plain values.
 #[derive(Debug, Clone)]
 pub struct Config {

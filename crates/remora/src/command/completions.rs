@@ -1,6 +1,8 @@
 use clap::Args;
 use clap_complete::Shell;
 
+use crate::output;
+
 #[derive(Args)]
 pub(crate) struct Completions {
     /// For example `remora completions zsh > ~/.zfunc/_remora`.
@@ -8,5 +10,8 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(completions: &Completions) {
-    clap_complete::generate(completions.shell, &mut crate::cli::command(), "remora", &mut std::io::stdout());
+    // The generator panics if it cannot write, as when `head` has read enough.
+    let mut script = Vec::new();
+    clap_complete::generate(completions.shell, &mut crate::cli::command(), "remora", &mut script);
+    output::bytes_as_they_are(&script);
 }

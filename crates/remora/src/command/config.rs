@@ -159,11 +159,6 @@ fn answer(app: &App, entry: &Listed) -> Result<()> {
     Ok(())
 }
 
-/// `claude-cli` runs without the user's keys, so that it cannot be billed by accident.
-pub(crate) const CLAUDE_LOGIN: &str = "claude-cli needs a Claude Code login: run `claude` and type `/login`. With an API key \
-    or a gateway: `remora config set observer.provider anthropic`, `remora config set anthropic.api_key -` and, for a \
-    gateway, `remora config set anthropic.base_url URL`";
-
 fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Option<&str>) {
     let name = setting.name;
     let source = listed.iter().find(|entry| entry.setting.name == name).map(|entry| entry.source);
@@ -177,7 +172,7 @@ fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Opti
     }
     let provider = settings.observer.provider;
     if provider == Provider::ClaudeCli && name == "observer.provider" {
-        talk(&format!("note: {CLAUDE_LOGIN}"));
+        talk(&format!("note: {}", remora_app::doctor::CLAUDE_LOGIN));
     }
     let keyless = settings.service(provider).is_some_and(|service| {
         !service.api_key.is_set() && (provider != Provider::OpenAi || service.base_url.is_empty())

@@ -165,18 +165,7 @@ pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool
 
 /// The machine, as recipes see it.
 pub(crate) fn surroundings(app: &App) -> Result<Surroundings<'static>> {
-    let home = env::home().ok_or_else(|| {
-        CliError::internal("there is no home directory, and agents keep their configuration there")
-            .hint("name it: `HOME=/home/me remora install`")
-    })?;
-    Ok(Surroundings {
-        home,
-        data_dir: app.dir.path().to_owned(),
-        program: remora_sys::process::path_of_this("remora")?,
-        command: env::command(),
-        variable: &env::variable,
-        version: env!("CARGO_PKG_VERSION"),
-    })
+    Ok(install::surroundings(&app.dir, &env::variable)?)
 }
 
 /// The repository of the current directory, or the directory itself.

@@ -2,12 +2,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use remora_app::remedy;
 use remora_core::time::Time;
 use remora_store::backup::{self, Contents, Verified};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::error::{self, Result};
+use crate::error::Result;
 use crate::output::{self, BOLD, GREEN, RED, paint, say, talk};
 
 /// Check that the database, or a backup, is sound.
@@ -35,7 +36,7 @@ pub(crate) fn run(app: &App, arguments: &Verify) -> Result<ExitCode> {
         None if verified.is_index_alone() => {
             "only the search index is damaged; make it anew: `remora index rebuild`".to_owned()
         }
-        None => error::damaged(&path),
+        None => remedy::damaged(&path),
     };
     if app.json {
         let mut answer = as_json(&verified);

@@ -347,7 +347,9 @@ fn settings_that_cannot_work_say_what_to_do() {
     assert!(found["plan"]["no_vectors"].as_str().unwrap().contains(command), "{found}");
     assert_eq!(found["hits"].as_array().unwrap().len(), 1);
     for arguments in [&["doctor"][..], &["status"], &["index", "status"]] {
-        assert!(office.background.world.text(arguments).contains(command), "{arguments:?}");
+        let shown = office.background.world.remora(arguments);
+        assert!(String::from_utf8_lossy(&shown.stdout).contains(command), "{arguments:?}");
+        assert_eq!(shown.status.code(), Some(i32::from(arguments == ["doctor"])), "{arguments:?}");
     }
     assert!(office.fake.requests().is_empty());
 }

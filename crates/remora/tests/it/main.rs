@@ -15,6 +15,7 @@ mod context_files;
 mod daemon;
 mod demo;
 mod docs;
+mod doctor;
 mod doors;
 mod durability;
 mod edit;

@@ -235,7 +235,8 @@ fn four_bad_answers_leave_the_built_in_memory_and_doctor_says_what_to_do() {
     // Any event wakes the daemon.
     office.turn("two", 1);
     office.wait("the answer", || office.first().0 == "openai");
-    assert_eq!((office.count("failed"), office.doctor().0), (0, Some(0)));
+    let (code, doctor) = office.doctor();
+    assert_eq!((office.count("failed"), code), (0, Some(0)), "{doctor}");
     assert!(office.world.remora(&["daemon", "stop"]).status.success());
     assert!(daemon.wait().unwrap().success());
 }

@@ -1,9 +1,12 @@
 //! How the daemon, the database and the index are doing. Programs get the same as from `/api/health`.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::backup::{self, Standing};
+use remora_app::doctor::{self, Examination, Report};
 use remora_app::status::{self, Status};
 use remora_core::time::Time;
 use remora_net::Trouble;
@@ -12,6 +15,7 @@ use remora_store::backup::{Backup, LastCheck};
 use super::home::Scope;
 use super::look::{When, count, line, size};
 use super::{Frame, show, wants_page};
+use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -19,7 +23,7 @@ use crate::http::routes::Routes;
 const MOST_BACKUPS: usize = 12;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/health", page)
+    Routes::default().get("/health", page).get("/health/checks", checks)
 }
 
 #[derive(Template)]
@@ -65,7 +69,7 @@ struct Part {
 }
 
 async fn page(
-    State(http): State<std::sync::Arc<crate::http::Http>>,
+    State(http): State<Arc<Http>>,
     Query(scope): Query<Scope>,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -102,6 +106,79 @@ async fn page(
         sizes: sizes(&status),
         frame,
     })
+}
+
+#[derive(Template)]
+#[template(path = "checks.html")]
+struct Checks {
+    groups: Vec<(&'static str, Vec<Check>)>,
+    verdict: String,
+    problems: Vec<String>,
+}
+
+struct Check {
+    name: &'static str,
+    state: &'static str,
+    says: String,
+    hint: String,
+    can_fix: bool,
+}
+
+/// What the doctor finds. It reads the whole database, so the page comes first and this follows.
+async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
+    let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
+    let examine = move || {
+        let variable = |name: &str| std::env::var(name).ok();
+        let (_, problems) = remora_app::settings::load(&dir, variable);
+        let machine = remora_app::install::surroundings(&dir, &variable).ok();
+        doctor::examine(&Examination {
+            dir: &dir,
+            settings: &settings,
+            settings_problems: &problems,
+            machine: machine.as_ref(),
+            daemon: &daemon,
+            // The variable is one of a shell, and the daemon has another.
+            is_disabled: false,
+            tries_provider: false,
+            variable: &variable,
+            now: Time::now(),
+        })
+    };
+    // Not on a store thread: those answer hooks and pages meanwhile.
+    let report = tokio::task::spawn_blocking(examine).await;
+    let report = report.map_err(|error| ApiError::Internal(error.to_string()))?;
+    show(&checks_of(&report))
+}
+
+fn checks_of(report: &Report) -> Checks {
+    let mut groups: Vec<(&'static str, Vec<Check>)> = Vec::new();
+    for finding in &report.checks {
+        let check = Check {
+            name: finding.name,
+            state: match finding.state {
+                doctor::State::Ok => "good",
+                doctor::State::Note => "aside",
+                doctor::State::Wrong => "bad",
+            },
+            says: line(&finding.message, 300),
+            hint: finding.hint.as_deref().map(|hint| line(hint, 300)).unwrap_or_default(),
+            can_fix: finding.fix.is_some(),
+        };
+        match groups.last_mut().filter(|(title, _)| *title == finding.group.title()) {
+            Some((_, checks)) => checks.push(check),
+            None => groups.push((finding.group.title(), vec![check])),
+        }
+    }
+    let wrong = report.number(doctor::State::Wrong);
+    let all = report.checks.len();
+    Checks {
+        verdict: match wrong {
+            0 => format!("All {all} checks are fine."),
+            _ => format!("{wrong} of {all} checks found something wrong."),
+        },
+        problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
+        groups,
+    }
 }
 
 /// How old the newest backup is, and whether that is a reason to worry.

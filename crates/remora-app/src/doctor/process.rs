@@ -1,0 +1,169 @@
+//! The program, its daemon, and what both write to the log.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use remora_store::log::{Level, Reader};
+use remora_store::problems;
+
+use super::finding::grouped;
+use super::{Examination, Finding, Group, Opened, count};
+
+/// A daemon on this machine answers a connection at once.
+const ANSWER: Duration = Duration::from_millis(500);
+/// Errors in the log that are older are history.
+const RECENT: Duration = Duration::from_hours(24);
+
+pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
+    let about = opened.about;
+    let findings = [program(about), daemon(about), port(about), token(about), log(about), bugs(about)];
+    grouped(Group::Daemon, findings)
+}
+
+/// Whether hooks and people run the same program.
+fn program(about: &Examination<'_>) -> Finding {
+    let name = "program";
+    let version = env!("CARGO_PKG_VERSION");
+    let Some(machine) = about.machine else {
+        return Finding::wrong(name, "there is no home directory")
+            .hint("name it: `HOME=/home/me remora doctor`");
+    };
+    let own = &machine.program;
+    if !own.is_file() {
+        let message = format!("{} is gone, and hooks call it", own.display());
+        return Finding::wrong(name, message).hint("install Remora again, then: `remora doctor --fix`");
+    }
+    match on_path(about.variable).filter(|other| !is_same(other, own)) {
+        None => Finding::good(name, format!("{} {version}", own.display())),
+        Some(other) => {
+            let message =
+                format!("this is {}, and `remora` on the PATH is {}", own.display(), other.display());
+            Finding::note(name, message).hint("keep one of them, then: `remora install`")
+        }
+    }
+}
+
+fn on_path(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let path = variable("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("remora")).find(|program| program.is_file())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+fn daemon(about: &Examination<'_>) -> Finding {
+    let name = "daemon";
+    let daemon = about.daemon;
+    if !daemon.running {
+        return if about.settings.daemon.autostart {
+            Finding::good(name, "not running; the next hook starts it")
+        } else {
+            Finding::note(name, "not running, and no hook starts it: daemon.autostart is false").hint(
+                "start it: `remora daemon start`; or let hooks do it: `remora config unset daemon.autostart`",
+            )
+        };
+    }
+    let version = daemon.version.as_deref().unwrap_or_default();
+    // One that has just started has not introduced itself yet.
+    if !version.is_empty() && version != env!("CARGO_PKG_VERSION") {
+        let message = format!("it runs version {version}, and this is {}", env!("CARGO_PKG_VERSION"));
+        return Finding::wrong(name, message).hint("start it anew: `remora daemon restart`");
+    }
+    Finding::good(name, format!("running, process {}", daemon.pid.unwrap_or_default()))
+}
+
+fn port(about: &Examination<'_>) -> Finding {
+    let name = "port";
+    let wanted = about.settings.daemon.port;
+    if !about.daemon.running {
+        return if wanted != 0 && answers(wanted) {
+            Finding::note(
+                name,
+                format!("another program listens on {wanted}; the daemon takes the next free port"),
+            )
+            .hint("choose another: `remora config set daemon.port 0` takes any free one")
+        } else {
+            Finding::good(
+                name,
+                if wanted == 0 { "any free one".to_owned() } else { format!("{wanted} is free") },
+            )
+        };
+    }
+    match about.daemon.port {
+        None => {
+            Finding::wrong(name, "the daemon listens on no port: search by meaning and `remora ui` need it")
+                .hint("see why: `remora logs`; start it anew: `remora daemon restart`")
+        }
+        Some(port) if !answers(port) => {
+            Finding::wrong(name, format!("the daemon does not answer on its port, {port}"))
+                .hint("start it anew: `remora daemon restart`")
+        }
+        Some(port) if wanted != 0 && port != wanted => {
+            Finding::note(name, format!("{port}; another program holds {wanted}"))
+                .hint("choose another: `remora config set daemon.port 0` takes any free one")
+        }
+        Some(port) => Finding::good(name, format!("{port} answers")),
+    }
+}
+
+fn answers(port: u16) -> bool {
+    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), ANSWER).is_ok()
+}
+
+/// Without the token, no command and no host can ask the daemon.
+fn token(about: &Examination<'_>) -> Finding {
+    let name = "token";
+    let path = about.dir.token();
+    match fs::metadata(&path) {
+        Ok(file) if file.len() > 0 => Finding::good(name, "there"),
+        _ if !about.daemon.running => Finding::good(name, "the daemon makes one when it starts"),
+        _ => Finding::wrong(name, format!("{} is missing, so nobody can ask the daemon", path.display()))
+            .hint("the daemon makes a new one: `remora daemon restart`"),
+    }
+}
+
+fn log(about: &Examination<'_>) -> Finding {
+    let name = "log";
+    let entries = match Reader::open(about.dir) {
+        Ok((entries, _)) => entries,
+        Err(error) => {
+            return Finding::wrong(name, format!("it cannot be read: {error}"))
+                .hint(format!("see the file: `ls -l {}`", about.dir.log().display()));
+        }
+    };
+    let is_recent = |at: remora_core::time::Time| about.now.since(at) < RECENT;
+    let errors: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.level == Level::Error && entry.at_epoch.is_some_and(is_recent))
+        .collect();
+    match errors.last() {
+        None => Finding::good(name, "no errors since yesterday"),
+        Some(last) => {
+            let number = count(errors.len(), "error");
+            Finding::note(name, format!("{number} since yesterday, the last one: {}", last.message))
+                .hint("see all: `remora logs`")
+        }
+    }
+}
+
+/// Bugs of this version that the log tells of.
+fn bugs(about: &Examination<'_>) -> Finding {
+    let name = "bugs";
+    let lines = problems::recent(about.dir, usize::MAX);
+    let found: Vec<&String> = lines.iter().filter(|line| problems::is_bug_of_this_version(line)).collect();
+    match found.last() {
+        None => Finding::good(name, "none seen"),
+        Some(last) => {
+            let number = count(found.len(), "panic");
+            Finding::wrong(name, format!("{number} in the log, the last one: {last}"))
+                .hint("please report the lines of `remora logs` that say `bug`; an update may have mended it")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The way out of an error of the store, as a command. Every door that talks to a person shows the same.
+
+use std::path::Path;
+
+use remora_store::{DataDir, SchemaAge, StoreError, backup};
+
+/// The next command after this error.
+pub fn of(error: &StoreError) -> String {
+    match error {
+        StoreError::DataDir { .. } => {
+            "give a directory you can write to: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
+        }
+        StoreError::ForeignDirectory { .. } => {
+            "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
+        }
+        StoreError::OpenDirectory { path } => {
+            format!("see whether what is in it is yours, then close it: `chmod 700 {}`", path.display())
+        }
+        StoreError::NetworkFileSystem { .. } => {
+            "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
+        }
+        StoreError::Busy => "see who holds it and try again: `remora doctor`".to_owned(),
+        StoreError::Damaged { path, .. } => damaged(path),
+        StoreError::NoDatabase { .. } => {
+            "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
+        }
+        StoreError::TooOld { path, .. } => {
+            format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
+        }
+        StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
+        StoreError::ReadOnly { path } => format!(
+            "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
+            path.parent().unwrap_or(path).display()
+        ),
+        StoreError::Schema { age: SchemaAge::Newer, .. } => {
+            "a newer Remora made this database; this one can read it: update `remora` to write".to_owned()
+        }
+        _ => "look for what is wrong: `remora doctor`".to_owned(),
+    }
+}
+
+/// The way on from a damaged database: a backup if there is one.
+pub fn damaged(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "see what is wrong with it, and the way back: `remora verify`".to_owned();
+    }
+    let waits = "events captured meanwhile wait in the spool";
+    let dir = path.parent().map(DataDir::new);
+    match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
+        Some(dir) => {
+            let backups = format!("mv {0} {0}.old", dir.backups().display());
+            let anew = if path.exists() {
+                format!("{backups}; mv {0} {0}.damaged", path.display())
+            } else {
+                backups
+            };
+            format!(
+                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
+            )
+        }
+        None => format!(
+            "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
+            path.display()
+        ),
+    }
+}
