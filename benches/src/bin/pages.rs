@@ -57,13 +57,7 @@ fn measure(observations: u64) -> Result<()> {
         for _ in 0..TIMES {
             times.push(ask(&mut client, page)?.0);
         }
-        writeln!(
-            out,
-            "  {page}: first {}, {} KiB, then {}",
-            ms(first.0),
-            first.1 >> 10,
-            percentiles(times)
-        )?;
+        writeln!(out, "  {page}: first {}, {} KiB, then {}", ms(first.0), first.1 >> 10, percentiles(times))?;
     }
     let mut random = Random(7);
     let mut times = Vec::new();

@@ -7,8 +7,8 @@ use remora_store::{
     EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, WhichSession,
 };
 
-use crate::{AppError, files};
 use crate::why::{self, Why, WhyRequest};
+use crate::{AppError, files};
 
 /// Injections of one session that are read.
 const MOST_INJECTIONS: u32 = 500;

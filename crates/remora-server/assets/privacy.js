@@ -115,11 +115,11 @@ instant?.addEventListener("input", () => {
 
 // Parts that take a while follow the page.
 for (const part of document.querySelectorAll("[data-load]")) {
-  part.replaceChildren(make("p", { class: "hint" }, "Checking…"));
+  part.replaceChildren(make("p", { class: "hint" }, "Looking…"));
   fetch(part.dataset.load, { headers: { Accept: "text/html" } })
     .then(async (answer) => {
       if (!answer.ok) throw new Error(answer.statusText);
       part.innerHTML = await answer.text();
     })
-    .catch(() => part.replaceChildren(make("p", { class: "bad" }, "The checks could not be run. At a terminal: remora doctor")));
+    .catch(() => part.replaceChildren(make("p", { class: "bad" }, "This part did not come.")));
 }

@@ -3,7 +3,6 @@
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use rusqlite::params;
 
 use crate::{Page, Store, StoreError};
 
@@ -31,11 +30,6 @@ pub struct AboutLine {
     pub superseded: bool,
 }
 
-/// Live observations from their index alone. Without `INDEXED BY`, long rows would be read.
-const LIVE: &str = "live AS MATERIALIZED (
-     SELECT id, project_id, created_at FROM observations INDEXED BY observations_by_project
-     WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))";
-
 impl Store {
     /// Files whose path contains `part`, the one with the latest observation first.
     pub fn known_files(
@@ -46,25 +40,18 @@ impl Store {
         offset: u32,
     ) -> Result<Page<KnownFile>, StoreError> {
         let project = project.map(|project| project.0);
-        let files = format!(
-            "WITH {LIVE}, named AS (
-                 SELECT live.project_id, f.path, count(DISTINCT f.observation_id) AS observations,
-                     count(DISTINCT iif(f.how = 'modified', f.observation_id, NULL)) AS changed,
-                     max(live.created_at) AS last_at
-                 FROM observation_files AS f JOIN live ON live.id = f.observation_id
-                 WHERE ?2 = '' OR instr(lower(f.path), lower(?2)) > 0
-                 GROUP BY live.project_id, f.path)"
-        );
-        let total = self
-            .db
-            .prepare_cached(&format!("{files} SELECT count(*) FROM named"))?
-            .query_row(params![project, part], |row| row.get(0))?;
-        let sql = format!(
-            "{files} SELECT p.name, named.project_id, path, observations, changed, last_at
-             FROM named JOIN projects AS p ON p.id = named.project_id
-             ORDER BY last_at DESC, path LIMIT ?3 OFFSET ?4"
-        );
-        let items = self.rows(&sql, &[&project, &part, &most, &offset], |row| {
+        // Observations come from their index alone: without `INDEXED BY`, long rows would be read.
+        let sql = "SELECT p.name, o.project_id, f.path, count(DISTINCT f.observation_id),
+                       count(*) FILTER (WHERE f.how = 'modified'), max(o.created_at) AS last_at, count(*) OVER ()
+                   FROM observations AS o INDEXED BY observations_by_project
+                   CROSS JOIN observation_files AS f ON f.observation_id = o.id
+                   CROSS JOIN projects AS p ON p.id = o.project_id
+                   WHERE o.deleted_at IS NULL AND (?1 IS NULL OR o.project_id = ?1)
+                   AND (?2 = '' OR instr(lower(f.path), lower(?2)) > 0)
+                   GROUP BY o.project_id, f.path ORDER BY last_at DESC, f.path LIMIT ?3 OFFSET ?4";
+        let mut total = 0;
+        let items = self.rows(sql, &[&project, &part, &most, &offset], |row| {
+            total = row.get(6)?;
             Ok(KnownFile {
                 project: row.get(0)?,
                 project_id: ProjectId(row.get(1)?),

@@ -165,7 +165,8 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     let title = limit(without_lead(sentence));
     // "Settings > Apps > New" is a way through menus; "Instead of one commit, it now:" ends before it says anything.
     let is_menu = title.matches(" > ").count() >= 2;
-    let leads_on = introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
+    let leads_on =
+        introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
     let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title) && !is_menu && !leads_on;
     is_telling.then(|| capitalised(&title))
 }

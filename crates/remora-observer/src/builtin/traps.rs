@@ -224,7 +224,9 @@ mod tests {
         let eslint = "/app/src/a.ts\n  12:5  error  'lodash' import is restricted, use 'lodash-es' instead  no-restricted";
         assert_eq!(found("npx eslint src", 1, eslint).len(), 1);
         // A mistake in the code is no rule, and neither is what a passing check or another program prints.
-        assert!(found("cargo build", 101, "src/a.rs:3:5: error: cannot find value `x` in this scope").is_empty());
+        assert!(
+            found("cargo build", 101, "src/a.rs:3:5: error: cannot find value `x` in this scope").is_empty()
+        );
         assert!(found("mise run lint", 0, lint).is_empty());
         assert!(found("cat lint.log", 1, lint).is_empty());
     }
@@ -247,7 +249,10 @@ mod tests {
             ),
             (
                 "the second cannot run either",
-                vec![run("rtk bun test", 2, 0, NO_SUBCOMMAND), run("bun test", 127, 0, "bun: command not found")],
+                vec![
+                    run("rtk bun test", 2, 0, NO_SUBCOMMAND),
+                    run("bun test", 127, 0, "bun: command not found"),
+                ],
             ),
             (
                 "nobody knows about the second",

@@ -79,7 +79,7 @@ impl Http {
         remora_app::status::Daemon {
             running: true,
             pid: Some(std::process::id()),
-            port: None,
+            port: Some(self.guard.port()),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             observer: self.shared.health.borrow().clone(),
             embedder: self.shared.embedder_health.borrow().clone(),

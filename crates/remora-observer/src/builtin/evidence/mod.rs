@@ -126,8 +126,17 @@ pub(super) fn first_error(output: &str) -> Option<String> {
 
 /// Words by which a linter or a compiler lays something down, instead of naming a mistake.
 const LAYS_DOWN: &[&str] = &[
-    "must not", "should not", "shouldn't", "not allowed", "forbidden", "disallowed", "restricted", "prohibited",
-    "deprecated", "instead", "prefer",
+    "must not",
+    "should not",
+    "shouldn't",
+    "not allowed",
+    "forbidden",
+    "disallowed",
+    "restricted",
+    "prohibited",
+    "deprecated",
+    "instead",
+    "prefer",
 ];
 
 /// The first complaint about a place in the code that states a rule, without the place.

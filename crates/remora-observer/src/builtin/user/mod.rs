@@ -19,9 +19,9 @@ use super::title::is_name;
 use crate::turn::{Claim, Turn};
 use said::{Said, subjects};
 use words::{
-    ALWAYS, ASK_FIRST, BETWEEN, BUT, CAN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME, FROM_NOW_ON,
-    INSTEAD, LIGHT, MEANT, NEGATIONS, NO, NOT_BEFORE_WE, OURS, PREFER, REJECTS, REMEMBER, USE, VERBS, WE_DO,
-    WITHOUT_ASKING, YES_OR_NO,
+    ALWAYS, ASK_FIRST, BETWEEN, BUT, CAN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME,
+    FROM_NOW_ON, INSTEAD, LIGHT, MEANT, NEGATIONS, NO, NOT_BEFORE_WE, OURS, PREFER, REJECTS, REMEMBER, USE,
+    VERBS, WE_DO, WITHOUT_ASKING, YES_OR_NO,
 };
 
 /// Limits: statements of one turn, characters of one, words of a key. A longer sentence is left out, because half a rule
@@ -231,7 +231,11 @@ fn is_correction(said: &Said) -> bool {
 /// "Ok, but all of that can be done with the `--dev-key` flag": the agent thought otherwise, and the user names the way.
 fn tells_how(said: &Said) -> bool {
     let names_something = said.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
-    !said.is_question && said.is_led_through(BUT) && said.has(CAN) && names_something && !said.is_of_the_task()
+    !said.is_question
+        && said.is_led_through(BUT)
+        && said.has(CAN)
+        && names_something
+        && !said.is_of_the_task()
 }
 
 /// A rejection alone ("that was never the problem") needs the sentence behind it, which says what is.

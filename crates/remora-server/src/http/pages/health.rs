@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use askama::filters::Safe;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::backup::{self, Standing};
@@ -13,7 +14,7 @@ use remora_net::Trouble;
 use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
-use super::look::{When, count, line, size};
+use super::look::{When, count, line, size, title};
 use super::{Frame, show, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
@@ -119,8 +120,8 @@ struct Checks {
 struct Check {
     name: &'static str,
     state: &'static str,
-    says: String,
-    hint: String,
+    says: Safe<String>,
+    hint: Safe<String>,
     can_fix: bool,
 }
 
@@ -160,8 +161,8 @@ fn checks_of(report: &Report) -> Checks {
                 doctor::State::Note => "aside",
                 doctor::State::Wrong => "bad",
             },
-            says: line(&finding.message, 300),
-            hint: finding.hint.as_deref().map(|hint| line(hint, 300)).unwrap_or_default(),
+            says: title(&finding.message, 300),
+            hint: title(finding.hint.as_deref().unwrap_or_default(), 300),
             can_fix: finding.fix.is_some(),
         };
         match groups.last_mut().filter(|(title, _)| *title == finding.group.title()) {

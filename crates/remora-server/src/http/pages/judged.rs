@@ -234,15 +234,29 @@ pub(super) fn reason(moment: Moment, item: &Item) -> String {
         (Moment::File, _) => "It is about this file.".to_owned(),
         (_, "") => String::new(),
         (Moment::Prompt, _) => {
-            let part = words.next().unwrap_or_default().replace('_', " ");
+            let part = part(words.next().unwrap_or_default());
             let matched: Vec<&str> = words.collect();
             let by = if matched.is_empty() {
                 "by meaning".to_owned()
             } else {
-                format!("by the words {}", matched.join(", "))
+                format!("by the word{} {}", if matched.len() == 1 { "" } else { "s" }, matched.join(", "))
             };
-            format!("Its {part} answers the prompt, {by}.")
+            format!("{part} answers the prompt, {by}.")
         }
         (_, other) => other.to_owned(),
+    }
+}
+
+/// A part of a record, in words.
+fn part(name: &str) -> String {
+    match name {
+        "narrative" | "title" => "Its text".to_owned(),
+        "turn" => "What was said in this turn".to_owned(),
+        "text" | "note" => "It".to_owned(),
+        "request" | "investigated" | "learned" | "completed" | "next_steps" | "notes" => {
+            "The summary of its session".to_owned()
+        }
+        fact if fact.starts_with("fact") => "One of its facts".to_owned(),
+        other => format!("Its {}", other.replace('_', " ")),
     }
 }

@@ -4,6 +4,7 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use remora_app::judge::observation;
 use remora_app::records::{self, Record};
 use remora_app::search::SearchRequest;
 use remora_app::timeline::{Around, TimelineRequest};
@@ -11,14 +12,12 @@ use remora_app::why::{self, WhyRequest};
 use remora_app::{AppError, Whose, edit, timeline};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
-use remora_store::ObservationRow;
 
 use super::home::Scope;
 use super::judged::{self, Given, Judge};
 use super::look::{When, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
-use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -34,7 +33,7 @@ const ALIKE: f64 = 0.35;
 const LONGEST: usize = 100_000;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/observations/{id}", page)
+    Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", related)
 }
 
 /// Address, type, title.
@@ -61,10 +60,8 @@ struct Page {
     is_pinned: bool,
     judge: Judge,
     tokens: String,
-    superseded: bool,
     versions: usize,
     given: Vec<Given>,
-    related: Vec<Related>,
     injected: u32,
     used: u32,
     useful: u32,
@@ -94,7 +91,6 @@ async fn page(
     let frame = Frame::new(&http, &visitor, &name, "search", scope.project).await?;
     let lines = |texts: &[String]| texts.iter().map(|text| line(text, 300)).collect::<Vec<_>>();
     let own = row.id.0.to_string();
-    let (related, superseded) = related(&http, &row).await?;
     let feedback = &row.feedback;
     let o = &row.observation;
     show(&Page {
@@ -120,10 +116,8 @@ async fn page(
         is_pinned: row.pinned_at.is_some(),
         judge: Judge::of(&row),
         tokens: thousands(o.discovery_tokens),
-        superseded,
         versions,
         given,
-        related,
         injected: feedback.injected,
         used: feedback.fetched + feedback.cited,
         useful: feedback.useful,
@@ -140,8 +134,17 @@ async fn page(
     })
 }
 
-/// Observations of the same project that are about the same, and whether another replaces this one.
-async fn related(http: &Http, row: &ObservationRow) -> Result<(Vec<Related>, bool), ApiError> {
+#[derive(Template)]
+#[template(path = "related.html")]
+struct Others {
+    related: Vec<Related>,
+    /// Whether another replaces this one.
+    superseded: bool,
+}
+
+/// Observations of the same project that are about the same. The page comes first: a search by meaning may have to load vectors.
+async fn related((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let row = http.read(move |store| observation(store, &id)).await?;
     let mut request = SearchRequest::new(Whose::Project(row.project_id.to_string()));
     // The words alone: an operator in a title would mean something else.
     request.text = row.observation.title.replace(['"', '(', ')', ':', '*', '^', '`', '-'], " ");
@@ -155,5 +158,5 @@ async fn related(http: &Http, row: &ObservationRow) -> Result<(Vec<Related>, boo
         let kind = hit.observation_type.map_or("observation", ObservationType::name);
         (format!("/observations/{}", hit.id), kind.to_owned(), title(&hit.title, 140))
     });
-    Ok((related.collect(), superseded))
+    show(&Others { related: related.collect(), superseded })
 }
