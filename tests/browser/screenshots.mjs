@@ -46,6 +46,25 @@ try {
       await own.close();
     }
   }
+  // Two for the README: small, as WebP, which the browser itself writes.
+  for (const [name, colorScheme, address] of [["home", "light", pages.home], ["session", "dark", pages.session]]) {
+    const own = await browser.newContext({ colorScheme, storageState, viewport: { width: 1240, height: 800 } });
+    const page = await own.newPage();
+    await page.goto(origin + address);
+    await page.waitForTimeout(400);
+    const picture = (await page.screenshot()).toString("base64");
+    const canvas = await (await browser.newContext()).newPage();
+    const small = await canvas.evaluate(async (picture) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${picture}`;
+      await image.decode();
+      const area = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+      area.getContext("2d").drawImage(image, 0, 0);
+      return area.toDataURL("image/webp", 0.85).split(",")[1];
+    }, picture);
+    fs.writeFileSync(path.join(to, `${name}.webp`), Buffer.from(small, "base64"));
+    await own.close();
+  }
   console.log(`${fs.readdirSync(to).length} pictures in ${to}`);
 } finally {
   await browser.close();

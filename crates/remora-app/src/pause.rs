@@ -51,7 +51,7 @@ pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where, now: Time) -> Res
 
 /// Starts capture again. What agents said meanwhile counts as read: it is in their hosts' transcripts, and nobody may read
 /// it later.
-pub fn resume(dir: &DataDir, mut store: Option<&mut Store>, at: &Where) -> Result<Paused, AppError> {
+pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Paused, AppError> {
     let before = pause::read(dir)?;
     let mut paused = before.clone();
     let project = match at {
@@ -70,7 +70,7 @@ pub fn resume(dir: &DataDir, mut store: Option<&mut Store>, at: &Where) -> Resul
         }
     };
     if paused != before
-        && let Some(store) = store.as_deref_mut()
+        && let Some(store) = store
         // A database of a newer Remora is observed by that one.
         && !matches!(store.read_only(), Some(ReadOnly::NewerSchema(_)))
     {

@@ -68,7 +68,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
     let mut events = store.events_of_turns(id, span)?;
     files::shorten(&store.session_root(id)?, &mut events);
     let mut observations = store.observations_of_turns(id, span)?;
-    let mut story = Story { next, earlier, ..empty(store, session)? };
+    let mut story = Story { earlier, next, ..empty(store, session)? };
     for prompt in prompts {
         let number = prompt.prompt_number;
         let is_last = next.is_none() && number == span.1;

@@ -257,7 +257,7 @@ impl Coverage {
         let (with, missing) = (status.embedder.vectors, status.embedder.missing);
         let all = with + missing;
         Self {
-            percent: if all == 0 { 100 } else { with * 100 / all },
+            percent: (with * 100).checked_div(all).unwrap_or(100),
             says: match (all, missing) {
                 (0, _) => "Nothing is indexed yet.".to_owned(),
                 (_, 0) => format!("All {all} documents that get a vector have one."),

@@ -10,7 +10,7 @@ use remora_app::judge::observation;
 use remora_app::records::record_id;
 use remora_app::why::{self, Why, WhyRequest};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::feedback::Feedback;
+use remora_core::feedback::{Feedback, Verdict};
 use remora_core::memory::ObservationType;
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{ObservationRow, Revision, Store};
@@ -34,8 +34,7 @@ pub(super) fn router() -> Routes {
 #[template(path = "judge.html")]
 pub(super) struct Judge {
     id: String,
-    useful: bool,
-    wrong: bool,
+    verdict: Option<Verdict>,
     pinned: bool,
     /// A fact is right or wrong; it is changed on the page of facts.
     is_fact: bool,
@@ -47,20 +46,25 @@ impl Judge {
     }
 
     pub(super) fn new(id: String, feedback: &Feedback, pinned: bool) -> Self {
-        Self { id, useful: feedback.useful > 0, wrong: feedback.wrong > 0, pinned, is_fact: false }
+        let verdict = if feedback.is_wrong() {
+            Some(Verdict::Wrong)
+        } else {
+            (feedback.useful > 0).then_some(Verdict::Useful)
+        };
+        Self { id, verdict, pinned, is_fact: false }
+    }
+
+    fn is(&self, verdict: &str) -> bool {
+        self.verdict.is_some_and(|given| given.name() == verdict)
     }
 
     /// Of a record that a verdict is given on; `None` where none can be.
     pub(super) fn by(record: RecordId, row: Option<&ObservationRow>) -> Option<Self> {
         match (record.kind, row) {
             (RecordKind::Observation, Some(row)) => Some(Self::of(row)),
-            (RecordKind::Fact, _) => Some(Self {
-                id: record.to_string(),
-                useful: false,
-                wrong: false,
-                pinned: false,
-                is_fact: true,
-            }),
+            (RecordKind::Fact, _) => {
+                Some(Self { id: record.to_string(), verdict: None, pinned: false, is_fact: true })
+            }
             _ => None,
         }
     }

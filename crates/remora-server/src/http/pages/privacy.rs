@@ -29,7 +29,7 @@ struct Page {
     undo: String,
     waiting: Vec<Waiting>,
     paused_everywhere: Option<When>,
-    projects: Vec<Paused>,
+    projects: Vec<Captured>,
     exclusions: String,
     skipped: String,
     audit: Vec<Entry>,
@@ -44,7 +44,7 @@ struct Waiting {
     until: When,
 }
 
-struct Paused {
+struct Captured {
     id: i64,
     name: String,
     root: String,
@@ -74,7 +74,7 @@ async fn page(
     let is_paused = |paths: &[String]| {
         paused.projects.iter().any(|one| one.paths.iter().any(|path| paths.contains(path)))
     };
-    let projects = frame.projects.iter().map(|project| Paused {
+    let projects = frame.projects.iter().map(|project| Captured {
         id: project.id.0,
         name: project.name.clone(),
         root: project.root.clone(),

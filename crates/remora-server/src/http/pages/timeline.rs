@@ -178,20 +178,19 @@ fn chart(year: &Year, frame: &Frame) -> Chart {
         let says = format!("{}: {count}", at.format("%-d %B %Y"));
         chart.squares.push(Square { x, y: weekday * STEP, level: level(*count, most), says });
         let month = at.format("%B %Y");
-        match chart.table.last_mut().filter(|(name, ..)| *name == month) {
-            Some((_, observations, days, link)) => {
-                *observations += count;
-                *days += usize::from(*count > 0);
-                *link = frame.link(&format!("/timeline?day={date}"));
-            }
-            None => {
-                let link = frame.link(&format!("/timeline?day={date}"));
-                chart.table.push((month, *count, usize::from(*count > 0), link));
-                // A name needs the room of three columns.
-                if chart.months.last().is_none_or(|(last, _)| x >= last + 3 * STEP) {
-                    chart.months.push((x, at.format("%b")));
-                }
-            }
+        let link = frame.link(&format!("/timeline?day={date}"));
+        if let Some((_, observations, days, last)) =
+            chart.table.last_mut().filter(|(name, ..)| *name == month)
+        {
+            *observations += count;
+            *days += usize::from(*count > 0);
+            *last = link;
+            continue;
+        }
+        chart.table.push((month, *count, usize::from(*count > 0), link));
+        // A name needs the room of three columns.
+        if chart.months.last().is_none_or(|(last, _)| x >= last + 3 * STEP) {
+            chart.months.push((x, at.format("%b")));
         }
     }
     chart.table.retain(|(_, observations, ..)| *observations > 0);
