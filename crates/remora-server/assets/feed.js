@@ -29,8 +29,9 @@ function put(entry) {
     top.querySelector(".session").after(entry);
     return;
   }
-  const group = document.createElement("section");
+  const group = document.createElement("div");
   group.className = "group";
+  group.setAttribute("role", "group");
   group.dataset.session = session;
   group.setAttribute("aria-label", `Session ${session}`);
   const head = document.createElement("p");

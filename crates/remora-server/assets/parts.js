@@ -1,4 +1,4 @@
-// Privacy and queue: every button says what it did, and what changed is shown by the server.
+// Parts of single pages: privacy, the queue, filters, and what follows its page. What changed is shown by the server.
 
 import { $, send } from "./app.js";
 import { make, plan } from "./edit.js";
@@ -112,6 +112,9 @@ instant?.addEventListener("input", () => {
     document.dispatchEvent(new CustomEvent("renewed"));
   }, 120);
 });
+
+// The latest weeks are what is looked at first where the year does not fit.
+for (const year of document.querySelectorAll(".year .scroll")) year.scrollLeft = year.scrollWidth;
 
 // Parts that take a while follow the page.
 for (const part of document.querySelectorAll("[data-load]")) {
