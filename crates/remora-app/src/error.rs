@@ -17,6 +17,8 @@ pub enum AppError {
     UnknownDirectory(PathBuf),
     #[error("{} shares its memory with no other directory", .0.display())]
     NotShared(PathBuf),
+    #[error("`{name}` has a directory: {root}")]
+    HasDirectory { name: String, root: String },
     /// A use case that is about one project was asked for all of them.
     #[error("this needs one project")]
     NeedsOneProject,

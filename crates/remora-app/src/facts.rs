@@ -5,6 +5,7 @@ use remora_core::ids::ProjectId;
 use remora_core::privacy::typed_text;
 use remora_core::time::Time;
 use remora_store::{Contradiction, FactRow, FactsOf, NewFact, SavedBy, SetFact, Store, locate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{AppError, Whose, project};
@@ -17,7 +18,7 @@ const TRUST_OF_PERSON: f64 = 1.0;
 const TRUST_OF_PROGRAM: f64 = 0.7;
 
 /// A fact with where it was said, and what contradicts it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     #[serde(flatten)]
     pub row: FactRow,
@@ -41,7 +42,7 @@ pub struct SetRequest {
 }
 
 /// What was set, and what it replaces.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Set {
     pub fact: Entry,
     #[serde(skip_serializing_if = "Option::is_none")]

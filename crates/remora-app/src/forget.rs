@@ -10,6 +10,7 @@ use remora_core::time::Time;
 use remora_search::Results;
 use remora_store::Store;
 use remora_store::forget::{Criteria, Doomed, DoomedRecord, Erased, Forgetting, Reason, Terms};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -84,7 +85,7 @@ pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
 }
 
 /// What would go.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     #[serde(skip)]
     doomed: Doomed,
@@ -104,7 +105,7 @@ pub struct Plan {
     pub unknown: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Planned {
     pub id: RecordId,
     pub kind: RecordKind,
@@ -243,7 +244,7 @@ fn planned(record: DoomedRecord, scores: &BTreeMap<RecordId, f64>) -> Planned {
 }
 
 /// What was forgotten.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Forgotten {
     /// By this it can be undone.
     pub id: i64,

@@ -5,14 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use remora_core::host::Host;
-use remora_core::settings::Value;
+use remora_core::settings::{Provider, Value};
+use remora_core::time::Time;
 use remora_install::install::{Done, Plan};
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
-use remora_store::DataDir;
+use remora_store::{DataDir, Store};
 use remora_sys::process;
 
-use crate::{AppError, settings};
+use crate::{AppError, backup, settings};
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +115,37 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
         }
     }
     Ok(done)
+}
+
+/// Lets this observer write the memory from now on.
+pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallError> {
+    dir.create().map_err(AppError::from)?;
+    let value = Value::from(provider.as_str());
+    settings::change(dir, &[(settings::find("observer.provider")?, Some(value))])?;
+    Ok(())
+}
+
+/// Before a memory is changed at large or deleted: a backup of it, if there is anything in it and none is fresh. With `to`, one
+/// is made there in any case.
+pub fn back_up(dir: &DataDir, to: Option<&Path>, now: Time) -> Result<Option<PathBuf>, InstallError> {
+    if !dir.database().exists() {
+        return Ok(None);
+    }
+    let store = Store::open(dir).map_err(AppError::from)?;
+    let counts = store.counts().map_err(AppError::from)?;
+    drop(store);
+    if counts.sessions + counts.observations + counts.facts == 0 {
+        return Ok(None);
+    }
+    if let Some(to) = to {
+        remora_store::backup::make_to(dir, to).map_err(AppError::from)?;
+        return Ok(Some(to.to_owned()));
+    }
+    let (settings, _) = settings::load(dir, |_| None);
+    if !backup::is_due(dir, now).map_err(AppError::from)? {
+        return Ok(None);
+    }
+    Ok(Some(backup::make(dir, &settings.backup, now).map_err(AppError::from)?.backup.path))
 }
 
 fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {

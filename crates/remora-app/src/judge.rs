@@ -5,6 +5,7 @@ use remora_core::feedback::Verdict;
 use remora_core::ids::{FactId, ObservationId, ProjectId};
 use remora_core::time::Time;
 use remora_store::{FactRow, ObservationRow, Store};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -21,7 +22,7 @@ pub struct JudgeRequest {
     pub only: Option<Whose>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
     #[serde(skip)]
     pub observation: Box<ObservationRow>,

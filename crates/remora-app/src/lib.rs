@@ -7,8 +7,9 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`] | what somebody asks for |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | what somebody says |
+//! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
 //! It never knows a wire format, HTTP, or how an answer looks.
@@ -19,10 +20,12 @@ pub mod context_files;
 pub mod doctor;
 pub mod edit;
 mod error;
+pub mod export;
 pub mod facts;
 pub mod feed;
 pub mod files;
 pub mod forget;
+pub mod import;
 pub mod install;
 pub mod judge;
 pub mod pause;
@@ -32,11 +35,13 @@ pub mod queue;
 pub mod recall;
 pub mod records;
 pub mod remedy;
+pub mod retrievals;
 pub mod save;
 mod scope;
 pub mod search;
 pub mod session_summary;
 pub mod settings;
+pub mod stats;
 pub mod status;
 pub mod story;
 pub mod timeline;

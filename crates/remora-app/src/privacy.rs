@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use remora_core::intake::public_text;
 use remora_core::privacy::clean_text;
 use remora_store::{AuditRow, Store};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::AppError;
@@ -15,7 +16,7 @@ use crate::AppError;
 pub const ERASE_WORD: &str = "erase";
 
 /// What capture would store of a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Redaction {
     pub text: String,
     /// How often each kind of secret was found.
@@ -43,7 +44,7 @@ pub fn audit_log(store: &Store, most: u32) -> Result<Vec<AuditRow>, AppError> {
 }
 
 /// What was removed with everything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ErasedEverything {
     pub files: Vec<PathBuf>,
 }

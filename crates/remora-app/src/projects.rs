@@ -5,7 +5,17 @@ use std::path::Path;
 use remora_core::time::Time;
 use remora_store::{Joined, ProjectRow, Store, locate};
 
-use crate::AppError;
+use crate::{AppError, project_named};
+
+/// Gives a project that was imported by its name alone to a directory. Its records are injected there from now on.
+pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
+    let project = project_named(store, name)?;
+    let root = Path::new(&project.root);
+    if root == store.dir().personal() || !store.dir().stands_for_none(root) {
+        return Err(AppError::HasDirectory { name: project.name, root: project.root });
+    }
+    Ok(store.join_project(project.id, &locate(directory), now)?)
+}
 
 /// With which directory this one shares its project, if nothing but the same origin connects them.
 pub fn joined(store: &Store, directory: &Path) -> Result<Option<Joined>, AppError> {

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_store::{FoundProject, ProjectRow, SessionRow, Store, locate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AppError;
 
 /// Whose memory is meant, as somebody says it. There is no default, so that nobody sees everything by mistake.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
     /// Every project's.

@@ -8,12 +8,13 @@ use remora_core::settings;
 use remora_core::time::Time;
 use remora_search::{Edge, Mode, Results, SearchQuery, Sort, parse_date};
 use remora_store::Store;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AppError, Engine, Whose, scope, session};
 
 /// What somebody asks for. Without a text, the newest records come first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     pub whose: Whose,
@@ -114,6 +115,7 @@ fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuer
     (query.mode, query.sort) = (request.mode, request.sort);
     query.limit = request.limit.min(LARGEST_LIMIT);
     query.offset = request.offset.min(LARGEST_OFFSET);
+    query.one_a_turn = true;
     Ok(query)
 }
 

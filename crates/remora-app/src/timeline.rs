@@ -8,6 +8,7 @@ use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::Results;
 use remora_store::{Anchor, Moment, Store};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::search::SearchRequest;
@@ -50,7 +51,7 @@ pub fn best_of(request: &TimelineRequest, text: &str) -> Result<SearchRequest, A
 /// Rows on each side where nobody says how many.
 pub const DEFAULT_LENGTH: u32 = 10;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
     /// The record it is around; nothing where that is now.
     pub anchor: Option<RecordId>,

@@ -1,8 +1,10 @@
 //! What search finds: records, and the parts of them that are searched one by one.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,7 +20,7 @@ pub enum ProjectScope {
 }
 
 /// What kind of record was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordKind {
     Observation,
@@ -99,6 +101,16 @@ impl Serialize for RecordId {
 impl<'de> Deserialize<'de> for RecordId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for RecordId {
+    fn schema_name() -> Cow<'static, str> {
+        "RecordId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[a-z]?[0-9]+$" })
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of statement a fact is. An unknown word becomes a plain fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", from = "String")]
 pub enum FactKind {
     /// How something is.
@@ -45,7 +46,7 @@ impl From<String> for FactKind {
 }
 
 /// Who said it: `user`, `agent`, `tool:NAME` or `import`. An unknown word is an import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", from = "String")]
 pub enum FactSource {
     User,
@@ -89,7 +90,7 @@ impl From<FactSource> for String {
 }
 
 /// One statement, before it has an id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     pub kind: FactKind,
     /// What it is about. A later statement with the same key replaces it.
@@ -101,7 +102,7 @@ pub struct Fact {
 }
 
 /// Where a fact holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FactScope {
     /// In the project it was said in.

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
@@ -31,7 +32,7 @@ const HALF_NEGLECTED: f64 = 10.0;
 const HALF_LIFE_DAYS: f64 = 60.0;
 
 /// What became of an observation after it was learned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
     /// How often it was injected with a prompt or before a file.
     pub injected: u32,
@@ -46,7 +47,7 @@ pub struct Feedback {
 }
 
 /// What somebody says of an observation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Useful,

@@ -1,8 +1,10 @@
 //! The programs Remora attaches to.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -103,8 +105,18 @@ impl Serialize for Host {
 
 impl<'de> Deserialize<'de> for Host {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        let name = <Cow<'_, str>>::deserialize(deserializer)?;
         Self::named(&name).ok_or_else(|| D::Error::custom(UnknownHost))
+    }
+}
+
+impl JsonSchema for Host {
+    fn schema_name() -> Cow<'static, str> {
+        "Host".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]*$", "maxLength": Channel::LONGEST })
     }
 }
 

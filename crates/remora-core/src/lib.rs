@@ -16,6 +16,7 @@ pub mod host;
 pub mod ids;
 pub mod intake;
 pub mod memory;
+pub mod portable;
 pub mod privacy;
 pub mod project;
 pub mod prose;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fact::LearnedFact;
 use crate::ids::ObservationId;
 
 /// What kind of knowledge an observation is. An unknown word becomes a discovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", from = "String")]
 pub enum ObservationType {
     Bugfix,
@@ -91,7 +92,7 @@ impl fmt::Display for ObservationType {
 }
 
 /// One piece of knowledge, before it has an id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     #[serde(rename = "type")]
     pub kind: ObservationType,
@@ -117,7 +118,7 @@ pub struct Observation {
 }
 
 /// What a stretch of a session was about.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub request: String,
     #[serde(default)]

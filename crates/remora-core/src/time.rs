@@ -5,13 +5,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::ToSpan as _;
 use jiff::fmt::friendly::{Designator, Direction, Spacing, SpanPrinter};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A hook ends this long after the last byte of its input, whatever it is waiting for. Builds for debugging are several times
 /// slower and get more.
 pub const HOOK_LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Time(pub i64);
 

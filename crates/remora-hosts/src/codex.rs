@@ -7,7 +7,7 @@ use crate::Reading;
 use crate::dialect::Dialect;
 use crate::tools::{Does, Shell, Tools};
 
-const TOOLS: Tools = Tools {
+pub(crate) const TOOLS: Tools = Tools {
     table: &[
         ("Bash", Does::Run),
         ("apply_patch", Does::Patch),

@@ -294,8 +294,19 @@ fn ask(raw: &Raw) -> Option<ToolCall> {
         Some(Question { question, options, answer })
     };
     let mut questions: Vec<Question> = asked.iter().filter_map(question).collect();
-    if let (Some(first), Some(answer)) = (questions.first_mut(), raw.output.as_str()) {
-        answer.clone_into(&mut first.answer);
+    if let Some(answers) = raw.output.as_str() {
+        let mut is_quoted = false;
+        for asked in &mut questions {
+            // As the agent reads it: "Which one?"="This one".
+            let behind = answers.split_once(&format!("\"{}\"=\"", asked.question)).map(|(_, behind)| behind);
+            if let Some(answer) = behind.and_then(|behind| behind.split('"').next()) {
+                answer.clone_into(&mut asked.answer);
+                is_quoted = true;
+            }
+        }
+        if let Some(first) = questions.first_mut().filter(|_| !is_quoted) {
+            answers.clone_into(&mut first.answer);
+        }
     }
     (!questions.is_empty()).then_some(ToolCall::Ask { questions })
 }

@@ -75,6 +75,7 @@ impl From<AppError> for Failure {
             AppError::NoBackup(_)
             | AppError::NotPaused(_)
             | AppError::NotTheWord
+            | AppError::HasDirectory { .. }
             | AppError::UnknownSetting { .. }
             | AppError::BadSetting { .. }
             | AppError::Config(_) => DOCTOR.to_owned(),

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use remora_core::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// After the first failure, which is often the only one.
@@ -25,7 +26,7 @@ pub struct Patience {
 }
 
 /// What is wrong with a provider.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     pub reason: String,
     pub since: Time,
@@ -33,7 +34,7 @@ pub struct Trouble {
 }
 
 /// How a service is doing, for status and health reports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     pub provider: String,
     pub model: String,

@@ -12,6 +12,7 @@ pub mod builtin;
 mod drain;
 mod mid_turn;
 mod observer;
+pub mod past;
 mod prompts;
 pub mod provider;
 mod session;

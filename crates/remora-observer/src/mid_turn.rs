@@ -15,10 +15,12 @@ use remora_core::settings::Capture;
 use remora_core::text::{Excerpt, prefix};
 use remora_hosts::transcript::{self, Entry, Line};
 use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
-use remora_sys::file::{Lines, is_absent, read_lines};
+use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines};
 
 /// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
 const MOST_READ: u64 = 4 << 20;
+/// The same for a transcript that is imported: it is read from its beginning, so a turn that is longer would end it.
+const MOST_READ_OF_PAST: u64 = 16 << 20;
 /// How much of one text is kept, of a digest, and of a command that never returned.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
@@ -84,7 +86,12 @@ impl Transcripts {
         if !transcript::is_known(transcript.host) || !gate.lets_through(Path::new(&transcript.root)) {
             return None;
         }
-        match read_lines(&transcript.path, transcript.offset, MOST_READ) {
+        let lines = if transcript.is_past {
+            read_next_lines(&transcript.path, transcript.offset, MOST_READ_OF_PAST)
+        } else {
+            read_lines(&transcript.path, transcript.offset, MOST_READ)
+        };
+        match lines {
             Ok(lines) => Some(Stretches::new(transcript.host, &lines, &gate)),
             Err(error) => {
                 // Hosts delete old transcripts, and some never write one.
@@ -209,7 +216,7 @@ impl Stretches {
             let same = |asked: &String| beginning(asked) == beginning(prompt);
             !stretch.withheld && stretch.asked.as_ref().is_some_and(same)
         };
-        let found = if transcript.turn.is_some() {
+        let found = if transcript.turn.is_some() || transcript.is_past {
             self.all.iter().position(is_it)
         } else {
             let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
@@ -317,6 +324,7 @@ mod tests {
                 latest_turn: 1,
                 had_private: false,
                 root: "/home/dev/shop".into(),
+                is_past: false,
             };
             Self { _temp: temp, dir, transcripts: Transcripts::allowed_by(&Capture::default()), transcript }
         }

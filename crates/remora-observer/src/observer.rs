@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::event::Body;
+use remora_core::fact::FactSource;
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::portable::FactLine;
 use remora_core::prose::sentences;
 use remora_core::settings::{Capture, OverBudget, Settings};
 use remora_core::text::one_line;
@@ -305,14 +307,18 @@ impl Observer {
         let Some(mut batch) = claimed else { return Ok(None) };
         self.listen(store, &mut batch)?;
         let turn = turn(store, &batch)?;
-        let memory = in_session(store, &batch, builtin::observe(&turn))?;
+        let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
+        let is_past = store.is_past(batch.session, batch.prompt_number)?;
+        if is_past {
+            as_reference(&mut memory);
+        }
         let settled = Settled {
             events: batch.events.len(),
             observations: memory.observations.len(),
             has_summary: memory.summary.is_some(),
             transcript: batch.transcript.is_some().then_some(batch.session),
         };
-        if matches!(self.mind, Mind::Builtin) || !turn.is_worth_a_call() {
+        if matches!(self.mind, Mind::Builtin) || is_past || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Some(Observed { settled, question: None }));
         }
@@ -597,6 +603,16 @@ fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, St
         before = before.map(|summary| session::retract(summary, &refuted));
     }
     Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
+}
+
+/// What the user said long ago need not hold today, so a rule from an imported session is no rule until they confirm it.
+fn as_reference(memory: &mut Memory) {
+    for learned in &mut memory.facts {
+        if learned.fact.source == FactSource::User {
+            learned.fact.source = FactSource::Import;
+            learned.fact.trust = learned.fact.trust.min(FactLine::TRUST);
+        }
+    }
 }
 
 /// Memory is as old as what it is about.

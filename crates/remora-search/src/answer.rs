@@ -9,7 +9,7 @@ use remora_store::search::{DocumentRow, Outline};
 use remora_store::{Store, StoreError};
 
 use crate::closeness::Closeness;
-use crate::collapse;
+use crate::collapse::{self, Folded};
 use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
 use crate::language::Language;
@@ -58,9 +58,16 @@ const SPARE: usize = 10;
 /// Nothing to look for: the newest records that pass.
 pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
     let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
+    let every = documents.len();
+    let mut folded = Folded::new();
+    let documents = if query.one_a_turn { fold_by_date(store, documents, &mut folded)? } else { documents };
     let total = documents.len();
     let page: Vec<DocumentId> = documents.iter().skip(query.offset).take(query.limit).copied().collect();
-    let hits = store.documents(&page)?.iter().map(|row| hit(row, &[], &[], 0.0, Why::default())).collect();
+    let mut hits: Vec<Hit> =
+        store.documents(&page)?.iter().map(|row| hit(row, &[], &[], 0.0, Why::default())).collect();
+    for hit in &mut hits {
+        hit.duplicates.extend(folded.get(&hit.id).into_iter().flatten());
+    }
     let plan = Plan {
         mode: Mode::Text,
         strict: true,
@@ -71,7 +78,23 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
     };
     let facets = facets(store, &documents)?;
     let terms = Terms::default();
-    Ok(Results { hits, total, more: total >= MOST_BY_DATE, facets, plan, terms })
+    Ok(Results { hits, total, more: every >= MOST_BY_DATE, facets, plan, terms })
+}
+
+/// One document of each turn, in the same order.
+fn fold_by_date(
+    store: &Store,
+    documents: Vec<DocumentId>,
+    folded: &mut Folded,
+) -> Result<Vec<DocumentId>, StoreError> {
+    let outlines: HashMap<DocumentId, Outline> =
+        store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+    let known = documents.iter().filter_map(|id| outlines.get(id));
+    let mut ranking: Vec<Ranked> = known
+        .map(|outline| Ranked { outline: *outline, candidate: Candidate::new(outline.id), recency: 0.0 })
+        .collect();
+    *folded = collapse::one_a_turn(&mut ranking);
+    Ok(ranking.iter().map(|ranked| ranked.outline.id).collect())
 }
 
 /// The best records, best first, or newest first if that was asked for.
@@ -88,6 +111,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         top_up(store, query, &mut ranking, wanted)?;
         facet_documents = ranking.iter().map(|ranked| ranked.outline.id).collect();
     }
+    let every = ranking.clone();
+    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
     let mut total = ranking.len();
     if query.sort == Sort::Date {
         ranking.truncate(BEST_BY_DATE.max(wanted));
@@ -95,7 +120,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     }
     ranking.truncate(wanted + SPARE);
     let asked = Asked { question, weighed, closeness, only_english };
-    let mut hits = hits(store, asked, &ranking)?;
+    let mut hits = unfolded(&ranking, &every, &folded, |ranking| hits(store, asked, ranking))?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
         total += waiting.len();
@@ -112,6 +137,25 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     let hits = hits.into_iter().map(|shown| shown.hit).skip(query.offset).take(query.limit).collect();
     let terms = Terms { weighed: weighed.to_vec(), pieces: question.pieces.clone() };
     Ok(Results { hits, total, more, facets, plan, terms })
+}
+
+/// The hits of a page. Records that are folded into others are looked at with them, because they lend them their score.
+fn unfolded(
+    page: &[Ranked],
+    every: &[Ranked],
+    folded: &Folded,
+    hits: impl FnOnce(&[Ranked]) -> Result<Vec<Shown>, StoreError>,
+) -> Result<Vec<Shown>, StoreError> {
+    let within: Vec<RecordId> =
+        page.iter().filter_map(|ranked| folded.get(&ranked.outline.record)).flatten().copied().collect();
+    let mut all = page.to_vec();
+    all.extend(every.iter().filter(|ranked| within.contains(&ranked.outline.record)).cloned());
+    let mut shown = hits(&all)?;
+    shown.retain(|shown| !within.contains(&shown.id));
+    for shown in &mut shown {
+        shown.hit.duplicates.extend(folded.get(&shown.hit.id).into_iter().flatten());
+    }
+    Ok(shown)
 }
 
 /// Every record at its best document, best first.

@@ -1,8 +1,11 @@
 //! What belongs together, or says the same.
 
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use remora_core::document::RecordKind;
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::ids::SessionId;
+use remora_store::search::Outline;
 
 use crate::answer::{Ranked, Shown, is_of_turn};
 use crate::words::spans;
@@ -29,6 +32,53 @@ pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
         }
         at += 1;
     }
+}
+
+/// What was folded into a record, by that record.
+pub(crate) type Folded = HashMap<RecordId, Vec<RecordId>>;
+
+/// Leaves one record of each turn where a turn and its summary were found, too: its best observation, or without one the
+/// record that was found best. It stands where the first of them stood. Further observations of the turn stay.
+pub(crate) fn one_a_turn(ranking: &mut Vec<Ranked>) -> Folded {
+    let mut groups: HashMap<(SessionId, i64), Vec<usize>> = HashMap::new();
+    for (at, found) in ranking.iter().enumerate() {
+        if let Some(turn) = turn_of(&found.outline) {
+            groups.entry(turn).or_default().push(at);
+        }
+    }
+    let mut folded = Folded::new();
+    let mut moves = Vec::new();
+    let mut gone = HashSet::new();
+    for members in groups.into_values().filter(|members| members.len() > 1) {
+        let is_observation = |at: &usize| ranking[*at].outline.record.kind == RecordKind::Observation;
+        let speaker = members.iter().copied().find(is_observation).unwrap_or(members[0]);
+        let rest: Vec<usize> =
+            members.iter().copied().filter(|at| *at != speaker && !is_observation(at)).collect();
+        if rest.is_empty() {
+            continue;
+        }
+        folded.insert(
+            ranking[speaker].outline.record,
+            rest.iter().map(|at| ranking[*at].outline.record).collect(),
+        );
+        if members[0] != speaker {
+            moves.push((members[0], speaker));
+        }
+        gone.extend(rest.iter().map(|at| ranking[*at].outline.record));
+    }
+    for (first, speaker) in moves {
+        // Its place is free: the record there is folded.
+        ranking.swap(first, speaker);
+    }
+    ranking.retain(|found| !gone.contains(&found.outline.record));
+    folded
+}
+
+/// The turn that a record is about. What somebody called wrong stands for none.
+fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
+    let is_part =
+        matches!(outline.record.kind, RecordKind::Observation | RecordKind::Turn | RecordKind::Summary);
+    (is_part && !outline.feedback.is_wrong()).then_some((outline.session?, outline.prompt_number?))
 }
 
 /// Folds hits that say the same into the best of them. Says how many are gone.

@@ -7,6 +7,7 @@ use remora_core::feedback::Feedback;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,7 +15,7 @@ use crate::query::Mode;
 use crate::terms::Terms;
 
 /// One page of what was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     pub hits: Vec<Hit>,
     /// How many records were found in all.
@@ -29,7 +30,7 @@ pub struct Results {
 }
 
 /// A record that was found, at the part of it that fits best.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     pub id: RecordId,
     pub kind: RecordKind,
@@ -47,6 +48,7 @@ pub struct Hit {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub observation_type: Option<ObservationType>,
     #[serde(serialize_with = "iso", deserialize_with = "from_iso")]
+    #[schemars(with = "String")]
     pub created_at: Time,
     /// Whether another observation replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -73,7 +75,7 @@ fn from_iso<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error
 }
 
 /// A piece of the text around what was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snippet {
     #[serde(rename = "snippet")]
     pub text: String,
@@ -82,7 +84,7 @@ pub struct Snippet {
 }
 
 /// What brought a hit where it is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// Its place among those found by words, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +115,7 @@ pub struct Why {
 }
 
 /// How many of the records found are of which kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Facets {
     pub types: BTreeMap<String, usize>,
     pub kinds: BTreeMap<String, usize>,
@@ -122,7 +124,7 @@ pub struct Facets {
 }
 
 /// How the question was understood.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// What was asked for, settled: `auto` is never here.
     pub mode: Mode,
@@ -138,7 +140,7 @@ pub struct Plan {
     pub no_vectors: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedWord {
     pub word: String,
     /// How rare it is: more is rarer.

@@ -8,7 +8,7 @@ use remora_store::search::{Filters, Found, Weights};
 use remora_store::{Store, StoreError};
 
 use crate::language::has_joint;
-use crate::operators::quoted;
+use crate::operators::{Operators, quoted};
 use crate::syntax::{Form, Question, Term};
 
 /// What a document says itself before what stands beside it, and what is said in some sixty words before what is said
@@ -242,11 +242,16 @@ pub(crate) fn find(
     let pairs = Pairs::read(store, question, filters)?;
     let weighed = weigh(store, question, common, &pairs)?;
     if let Some(operators) = &question.operators {
-        let mut found =
-            store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
-        if let Some(unwanted) = operators.unwanted() {
-            remove_records(store, &unwanted, filters, &mut found)?;
-        }
+        let found = if operators.name_parts() {
+            in_parts(store, operators, filters, few, most)?
+        } else {
+            let mut found =
+                store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
+            if let Some(unwanted) = operators.unwanted() {
+                remove_records(store, &unwanted, filters, &mut found)?;
+            }
+            found
+        };
         if operators.is_meant || !found.is_empty() {
             return Ok(Lexical { found, weighed, strict: true });
         }
@@ -263,6 +268,27 @@ pub(crate) fn find(
     pairs.add(&weighed, &mut found);
     found.truncate(most);
     Ok(Lexical { found, weighed, strict: false })
+}
+
+/// The documents of records whose parts are as the operators say.
+fn in_parts(
+    store: &Store,
+    operators: &Operators,
+    filters: &Filters,
+    few: Option<&HashSet<DocumentId>>,
+    most: usize,
+) -> Result<Vec<Found>, StoreError> {
+    let mut found =
+        store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MOST_MATCHES)?;
+    let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
+    let mut allowed = HashSet::new();
+    for record in store.record_texts(&documents)?.iter().filter(|record| operators.allow_record(record)) {
+        let wanted = record.documents.iter().filter(|document| operators.want_document(&document.part));
+        allowed.extend(wanted.map(|document| document.id));
+    }
+    found.retain(|found| allowed.contains(&found.document));
+    found.truncate(most);
+    Ok(found)
 }
 
 /// Removes every record of which any part matches: what somebody does not want in a narrative they do not want in the

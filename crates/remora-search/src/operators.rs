@@ -1,17 +1,55 @@
-//! Quotes, parentheses, `title:` and upper-case AND, OR and NOT: what an answer has to contain. What does not parse is
+//! Quotes, parentheses, `title:`, `facts:` and upper-case AND, OR and NOT: what an answer has to contain. What does not parse is
 //! plain text. Everything a user wrote reaches the index between quotes, so that no text can be an error there.
 
 use std::fmt::Write as _;
+
+use remora_store::search::RecordText;
 
 use crate::language::Language;
 use crate::words::{fold, words};
 
 const MOST_TERMS: usize = 32;
 const DEEPEST: usize = 12;
-/// Fields of a document that can be asked for by name.
-const FIELDS: [&str; 5] = ["title", "body", "prompt", "before", "after"];
+/// What can be asked for by name: columns of the index, and parts of records, which the index does not tell apart.
+const FIELDS: [(&str, Field); 9] = [
+    ("title", Field::Column("title")),
+    ("body", Field::Column("body")),
+    ("prompt", Field::Column("prompt")),
+    ("before", Field::Column("before")),
+    ("after", Field::Column("after")),
+    ("narrative", Field::Part(Part::Narrative)),
+    ("facts", Field::Part(Part::Facts)),
+    ("concepts", Field::Part(Part::Concepts)),
+    ("learned", Field::Part(Part::Learned)),
+];
 /// What a document says itself: a word that must or must not be there is not meant of its neighbours.
 const OWN: &str = "title body";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Field {
+    Column(&'static str),
+    Part(Part),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    Narrative,
+    Facts,
+    /// They have no document of their own; that of the narrative has them.
+    Concepts,
+    Learned,
+}
+
+impl Part {
+    /// Whether a document has it.
+    fn is_in(self, document: &str) -> bool {
+        match self {
+            Self::Narrative | Self::Concepts => document == "narrative",
+            Self::Facts => document.starts_with("fact"),
+            Self::Learned => document == "learned",
+        }
+    }
+}
 
 /// The operators of a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +75,29 @@ impl Operators {
         (parser.at == tokens.len()).then_some(Self { tree, is_meant })
     }
 
+    /// Whether they name parts of records. Then the index has candidates only, and [`Self::allow_record`] decides.
+    pub(crate) fn name_parts(&self) -> bool {
+        self.tree.leaves(None).iter().any(|field| matches!(field, Some(Field::Part(_))))
+    }
+
+    /// What at least one document of every answer has, as an FTS5 expression.
+    pub(crate) fn candidates(&self) -> String {
+        self.tree.candidates(OWN)
+    }
+
+    /// Whether they hold for a record as a whole.
+    pub(crate) fn allow_record(&self, record: &RecordText) -> bool {
+        self.tree.holds_for(None, record)
+    }
+
+    /// Whether a document of such a record is worth showing: if nothing but parts was named, one of these.
+    pub(crate) fn want_document(&self, document: &str) -> bool {
+        self.tree.leaves(None).into_iter().any(|field| match field {
+            Some(Field::Part(part)) => part.is_in(document),
+            _ => true,
+        })
+    }
+
     /// What they say, as an FTS5 expression.
     pub(crate) fn expression(&self) -> String {
         self.tree.sql()
@@ -57,9 +118,12 @@ impl Operators {
 
     /// Whether they hold for a text that is in no index.
     pub(crate) fn allow(&self, text: &str) -> bool {
-        let stems: Vec<String> = words(text).into_iter().map(|word| word.stem).collect();
-        self.tree.holds(&stems)
+        self.tree.holds(&stems(text))
     }
+}
+
+fn stems(text: &str) -> Vec<String> {
+    words(text).into_iter().map(|word| word.stem).collect()
 }
 
 /// A text as FTS5 reads it literally.
@@ -70,7 +134,7 @@ pub(crate) fn quoted(text: &str) -> String {
 #[derive(Debug, Clone, PartialEq)]
 enum Tree {
     Text { text: String, prefix: bool },
-    Field(&'static str, Box<Tree>),
+    Field(Field, Box<Tree>),
     All(Vec<Tree>),
     Any(Vec<Tree>),
     Without(Box<Tree>, Box<Tree>),
@@ -91,7 +155,7 @@ impl Tree {
                 let star = if *prefix { "*" } else { "" };
                 format!("{{{fields}}} : {}{star}", quoted(text))
             }
-            Self::Field(field, tree) => tree.sql_in(field),
+            Self::Field(field, tree) => tree.sql_in(field.column()),
             Self::All(trees) => list(trees, " AND "),
             Self::Any(trees) => list(trees, " OR "),
             Self::Without(wanted, unwanted) => {
@@ -115,23 +179,98 @@ impl Tree {
         }
     }
 
-    fn holds(&self, stems: &[String]) -> bool {
+    /// Where each text that is looked for has to be.
+    fn leaves(&self, field: Option<Field>) -> Vec<Option<Field>> {
+        match self {
+            Self::Text { .. } => vec![field],
+            Self::Field(field, tree) => tree.leaves(Some(*field)),
+            Self::All(trees) | Self::Any(trees) => trees.iter().flat_map(|tree| tree.leaves(field)).collect(),
+            Self::Without(wanted, _) => wanted.leaves(field),
+        }
+    }
+
+    /// Any of what is looked for: what has to be in one record may be in several of its documents.
+    fn candidates(&self, fields: &str) -> String {
+        match self {
+            Self::Text { .. } => self.sql_in(fields),
+            Self::Field(field, tree) => tree.candidates(field.column()),
+            Self::Without(wanted, _) => wanted.candidates(fields),
+            Self::All(trees) | Self::Any(trees) => {
+                let any: Vec<String> = trees.iter().map(|tree| tree.candidates(fields)).collect();
+                format!("({})", any.join(" OR "))
+            }
+        }
+    }
+
+    fn holds_for(&self, field: Option<Field>, record: &RecordText) -> bool {
         match self {
             Self::Text { text, prefix } => {
-                let wanted: Vec<String> = words(text).into_iter().map(|word| word.stem).collect();
-                let is_word = |(at, stem): (usize, &String)| {
-                    let is_last = at + 1 == wanted.len();
-                    if *prefix && is_last { stem.starts_with(&wanted[at]) } else { *stem == wanted[at] }
-                };
-                stems.windows(wanted.len().max(1)).any(|some| some.iter().enumerate().all(is_word))
+                texts(field, record).any(|own| has_phrase(&stems(own), text, *prefix))
             }
-            // What waits has no title and no neighbours.
-            Self::Field(field, tree) => matches!(*field, "body" | "prompt") && tree.holds(stems),
+            Self::Field(field, tree) => tree.holds_for(Some(*field), record),
+            Self::All(trees) => trees.iter().all(|tree| tree.holds_for(field, record)),
+            Self::Any(trees) => trees.iter().any(|tree| tree.holds_for(field, record)),
+            Self::Without(wanted, unwanted) => {
+                wanted.holds_for(field, record) && !unwanted.holds_for(field, record)
+            }
+        }
+    }
+
+    fn holds(&self, stems: &[String]) -> bool {
+        match self {
+            Self::Text { text, prefix } => has_phrase(stems, text, *prefix),
+            // What waits has no title, no neighbours and no parts.
+            Self::Field(field, tree) => {
+                matches!(field, Field::Column("body" | "prompt")) && tree.holds(stems)
+            }
             Self::All(trees) => trees.iter().all(|tree| tree.holds(stems)),
             Self::Any(trees) => trees.iter().any(|tree| tree.holds(stems)),
             Self::Without(wanted, unwanted) => wanted.holds(stems) && !unwanted.holds(stems),
         }
     }
+}
+
+impl Field {
+    /// The column of the index it is in.
+    fn column(self) -> &'static str {
+        match self {
+            Self::Column(column) => column,
+            Self::Part(_) => "body",
+        }
+    }
+}
+
+/// The texts of a record in a field, or all that it says itself.
+fn texts(field: Option<Field>, record: &RecordText) -> impl Iterator<Item = &str> {
+    let concepts = record.concepts.iter().filter(move |_| field == Some(Field::Part(Part::Concepts)));
+    let documents = record.documents.iter().flat_map(move |document| {
+        let [title, body, prompt, before, after] = document.columns.each_ref().map(String::as_str);
+        match field {
+            None => vec![title, body],
+            Some(Field::Column("title")) => vec![title],
+            Some(Field::Column("prompt")) => vec![prompt],
+            Some(Field::Column("before")) => vec![before],
+            Some(Field::Column("after")) => vec![after],
+            Some(Field::Column(_)) => vec![body],
+            Some(Field::Part(Part::Concepts)) => Vec::new(),
+            Some(Field::Part(Part::Narrative)) if document.part == "narrative" => {
+                vec![record.narrative.as_str()]
+            }
+            Some(Field::Part(part)) if part.is_in(&document.part) => vec![body],
+            Some(Field::Part(_)) => Vec::new(),
+        }
+    });
+    concepts.map(String::as_str).chain(documents)
+}
+
+/// Whether a text has these words one after the other.
+fn has_phrase(stems: &[String], phrase: &str, prefix: bool) -> bool {
+    let wanted: Vec<String> = self::stems(phrase);
+    let is_word = |(at, stem): (usize, &String)| {
+        let is_last = at + 1 == wanted.len();
+        if prefix && is_last { stem.starts_with(&wanted[at]) } else { *stem == wanted[at] }
+    };
+    stems.windows(wanted.len().max(1)).any(|some| some.iter().enumerate().all(is_word))
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +280,7 @@ enum Token {
     And,
     Or,
     Not,
-    Field(&'static str),
+    Field(Field),
     Text { text: String, phrase: bool, prefix: bool },
 }
 
@@ -183,7 +322,7 @@ fn token(word: &str, tokens: &mut Vec<Token>) {
     }
     let mut word = word;
     if let Some((name, rest)) = word.split_once(':')
-        && let Some(field) = FIELDS.into_iter().find(|field| *field == name)
+        && let Some((_, field)) = FIELDS.into_iter().find(|(known, _)| *known == name)
     {
         tokens.push(Token::Field(field));
         word = rest;
@@ -253,7 +392,7 @@ impl Parser<'_> {
                 let tree = self.any(depth + 1)?;
                 self.take(&Token::Close).then_some(tree)
             }
-            Token::Field(field) => Some(Tree::Field(field, Box::new(self.one(depth + 1)?))),
+            Token::Field(field) => Some(Tree::Field(*field, Box::new(self.one(depth + 1)?))),
             Token::Text { text, prefix, .. } => Some(Tree::Text { text: text.clone(), prefix: *prefix }),
             Token::Close | Token::And | Token::Or | Token::Not => None,
         }

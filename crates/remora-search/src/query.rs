@@ -3,10 +3,11 @@
 use remora_core::document::ProjectScope;
 use remora_core::time::Time;
 use remora_store::search::Filters;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which ways are gone to find something.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Words and meaning where there are vectors, words alone where there are none, dates where there is no text.
@@ -32,13 +33,24 @@ impl Mode {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
     #[default]
     Relevance,
     /// Newest first.
     Date,
+}
+
+impl Sort {
+    pub const ALL: [Self; 2] = [Self::Relevance, Self::Date];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Date => "date",
+        }
+    }
 }
 
 /// A question to the memory.
@@ -52,6 +64,9 @@ pub struct SearchQuery {
     pub offset: usize,
     /// Whether it is a prompt: prose without operators, asked of what is memory already.
     pub is_prompt: bool,
+    /// Whether a turn, its summary and its observation are one hit. They say the same, so a person wants one of them;
+    /// recall chooses among their sentences and wants all.
+    pub one_a_turn: bool,
     /// What counts as today.
     pub now: Time,
 }
@@ -66,6 +81,7 @@ impl SearchQuery {
             limit: 20,
             offset: 0,
             is_prompt: false,
+            one_a_turn: false,
             now: Time::now(),
         }
     }

@@ -133,7 +133,7 @@ function step(row) {
   const tool = document.createElement("strong");
   tool.textContent = row.tool;
   const what = document.createElement("span");
-  what.textContent = ` ${(row.files ?? []).join(", ").slice(0, 120)}`;
+  what.textContent = ` ${(row.subject ?? (row.files ?? []).join(", ")).slice(0, 120)}`;
   line.append(tool, what);
   if (row.outcome && row.outcome !== "ok") line.className = "bad";
   const tools = $(".tools", article);

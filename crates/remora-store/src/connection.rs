@@ -128,9 +128,19 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         readable(connection)
     } else {
-        let immutable = format!("file:{}?immutable=1", percent_encoded(path));
-        readable(open(Path::new(&immutable), read | OpenFlags::SQLITE_OPEN_URI)?)
+        open_unchanging(path)
     }
+}
+
+/// For a look at another program's database: takes no lock and makes no file beside it. What is in its log is not seen.
+pub(crate) fn open_unchanging(path: &Path) -> Result<Connection, StoreError> {
+    let immutable = format!("file:{}?immutable=1", percent_encoded(path));
+    readable(open(Path::new(&immutable), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
+}
+
+/// For our own copy of another program's database, with the log that was beside it.
+pub(crate) fn open_copy(path: &Path) -> Result<Connection, StoreError> {
+    readable(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?)
 }
 
 /// Only the first statement opens the log.

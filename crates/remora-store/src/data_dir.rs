@@ -92,6 +92,24 @@ impl DataDir {
         self.path.join("personal")
     }
 
+    /// Stands for the directory of a project that was imported by its name alone. Nothing is there, so no session ever
+    /// belongs to it by its directory.
+    pub fn imported(&self, name: &str) -> PathBuf {
+        let name = name.replace('/', "-");
+        let name = name.trim_start_matches('.');
+        self.path.join("imported").join(if name.is_empty() { "unnamed" } else { name })
+    }
+
+    /// Whether a path stands for no directory.
+    pub fn stands_for_none(&self, path: &Path) -> bool {
+        path == self.personal() || path.starts_with(self.path.join("imported"))
+    }
+
+    /// For files that this process needs for a moment.
+    pub fn scratch(&self, what: &str) -> PathBuf {
+        self.path.join(format!("{what}-{}", std::process::id()))
+    }
+
     pub(crate) fn private_turns(&self) -> PathBuf {
         self.path.join("private-turns")
     }

@@ -5,6 +5,7 @@ use remora_core::ids::ObservationId;
 use remora_core::memory::Observation;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -34,7 +35,7 @@ impl Change {
 }
 
 /// An earlier version.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Revision {
     pub id: i64,
     pub action: String,
@@ -45,7 +46,7 @@ pub struct Revision {
 }
 
 /// What an observation was.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Before {
     #[serde(flatten)]
     pub observation: Observation,

@@ -39,6 +39,8 @@ pub enum StoreError {
     Schema { age: SchemaAge, found: i64, known: i64 },
     #[error("the database {} has schema {found}, which this program can no longer bring up to date", path.display())]
     TooOld { path: PathBuf, found: i64 },
+    #[error("{} is not a database of claude-mem", path.display())]
+    NotClaudeMem { path: PathBuf },
     #[error("the claim on this batch was lost to another process")]
     ClaimLost,
     #[error("it was forgotten, and only a person can bring it back")]

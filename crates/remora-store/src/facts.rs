@@ -6,6 +6,7 @@ use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
@@ -29,7 +30,7 @@ pub struct NewFact {
 }
 
 /// A statement as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FactRow {
     pub id: FactId,
     pub scope: FactScope,
@@ -41,16 +42,21 @@ pub struct FactRow {
     pub session_id: Option<SessionId>,
     pub prompt_number: Option<i64>,
     #[serde(flatten, serialize_with = "times::valid_from")]
+    #[schemars(with = "times::ValidFrom")]
     pub valid_from: Time,
     /// `None`: it holds.
     #[serde(flatten, serialize_with = "times::valid_to")]
+    #[schemars(with = "times::ValidTo")]
     pub valid_to: Option<Time>,
     /// When the same was last said again.
     #[serde(flatten, serialize_with = "times::confirmed")]
+    #[schemars(with = "times::Confirmed")]
     pub confirmed_at: Option<Time>,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
     #[serde(flatten, serialize_with = "times::updated")]
+    #[schemars(with = "times::Updated")]
     pub updated_at: Time,
 }
 
@@ -136,6 +142,7 @@ struct Current {
     value: String,
     source: FactSource,
     session: Option<SessionId>,
+    since: Time,
 }
 
 impl Current {
@@ -155,7 +162,7 @@ fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
 
 fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Option<Current>, StoreError> {
     let sql = format!(
-        "SELECT f.id, f.value, f.source, f.session_id FROM facts AS f
+        "SELECT f.id, f.value, f.source, f.session_id, f.valid_from FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
     let found =
@@ -165,6 +172,7 @@ fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Opt
                 value: row.get(1)?,
                 source: row.get::<_, String>(2)?.into(),
                 session: row.get::<_, Option<i64>>(3)?.map(SessionId),
+                since: Time(row.get(4)?),
             })
         });
     Ok(found.optional()?)
@@ -180,7 +188,12 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
         // What the user laid down ends with the user's own word alone, and what they set by hand with another hand.
-        Some(known) if known.value != fact.value && rank(&fact.source, *session) < known.rank() => {
+        // What was said before it, in a session that is imported, is history.
+        Some(known)
+            if known.value != fact.value
+                && (rank(&fact.source, *session) < known.rank()
+                    || fact.source == FactSource::Import && *at < known.since) =>
+        {
             by_hand::contend(db, new)?;
             return Ok(Some(FactId(known.id)));
         }

@@ -1,11 +1,14 @@
 //! How observations were used: counters of injections, fetches, citations and verdicts.
 
+use std::collections::BTreeSet;
+
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::Body;
 use remora_core::feedback::{self, Feedback, Verdict};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
@@ -92,9 +95,10 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
 }
 
 /// An observation after somebody said something of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judged {
     #[serde(flatten, serialize_with = "times::pinned")]
+    #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
     pub feedback: Feedback,
 }
@@ -147,13 +151,20 @@ impl Store {
             return Ok(None);
         }
         match (verdict, undo) {
-            (Verdict::Pin, false) | (Verdict::Unpin, true) => pin(&transaction, observation, Some(at), at)?,
-            (Verdict::Unpin, false) | (Verdict::Pin, true) => pin(&transaction, observation, None, at)?,
             // It cannot be both: the last word holds.
+            (Verdict::Pin, false) => {
+                pin(&transaction, observation, Some(at), at)?;
+                count(&transaction, observation, "wrong = 0", at)?;
+            }
+            (Verdict::Unpin, true) => pin(&transaction, observation, Some(at), at)?,
+            (Verdict::Unpin, false) | (Verdict::Pin, true) => pin(&transaction, observation, None, at)?,
             (Verdict::Useful, false) => {
                 count(&transaction, observation, "useful = useful + 1, wrong = 0, last_used_at = ?2", at)?;
             }
-            (Verdict::Wrong, false) => count(&transaction, observation, "wrong = wrong + 1, useful = 0", at)?,
+            (Verdict::Wrong, false) => {
+                pin(&transaction, observation, None, at)?;
+                count(&transaction, observation, "wrong = wrong + 1, useful = 0", at)?;
+            }
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
         }
@@ -191,6 +202,41 @@ impl Store {
         );
         Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
     }
+}
+
+/// Calls a new observation wrong if it says what somebody called wrong in its project before. Neither it nor the words of its
+/// turn are injected then, and `remora feedback` takes it back like any other verdict.
+pub(crate) fn inherit_wrong(db: &Connection, project: i64, new: i64) -> Result<(), StoreError> {
+    let text = "o.title || ' ' || o.narrative";
+    let said: String =
+        db.query_row(&format!("SELECT {text} FROM observations AS o WHERE o.id = ?1"), [new], |row| {
+            row.get(0)
+        })?;
+    let words = words(&said);
+    // Few observations are wrong, so these are looked at first.
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {text} FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
+             CROSS JOIN observations AS o ON o.id = f.observation_id
+         WHERE f.wrong > f.useful AND o.project_id = ?1 AND o.id <> ?2"
+    ))?;
+    let mut known = statement.query_map([project, new], |row| row.get::<_, String>(0))?;
+    let is_known = known.any(|known| known.is_ok_and(|known| says_the_same(&self::words(&known), &words)));
+    if is_known {
+        count(db, ObservationId(new), "wrong = 1", Time(0))?;
+    }
+    Ok(())
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// Whether two texts share nearly all of their words. Of very short ones, all.
+fn says_the_same(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let shared = a.intersection(b).count();
+    let all = a.len() + b.len() - shared;
+    if all < 10 { shared == all } else { shared * 10 >= all * 9 }
 }
 
 /// An observation that is pinned already keeps the time it was pinned at.

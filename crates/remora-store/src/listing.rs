@@ -5,11 +5,12 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::{
-    OBSERVATION, PROMPT, SESSION, SUMMARY, list, read_observation, read_prompt, read_session, read_summary,
-    state, times,
+    OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
+    read_summary, state, times,
 };
 use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
 
@@ -71,6 +72,8 @@ pub struct ToolEvent {
     pub project_id: ProjectId,
     pub prompt_number: i64,
     pub tool: String,
+    /// What it was about, such as the command.
+    pub subject: Option<String>,
     /// From the project's root, or whole where they lie elsewhere.
     pub files: Vec<String>,
     pub outcome: Option<String>,
@@ -84,7 +87,11 @@ const TOOL_EVENTS: &str =
      WHERE t.id > ?1 AND t.tool IS NOT NULL ORDER BY t.id LIMIT ?2";
 
 fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
-    let root: String = row.get(8)?;
+    let (root, tool): (String, String) = (row.get(8)?, row.get(4)?);
+    let (tool, subject) = match tool.split_once(SUBJECT) {
+        Some((tool, subject)) => (tool.to_owned(), Some(subject.to_owned())),
+        None => (tool, None),
+    };
     let below = |path: String| match path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) => rest.to_owned(),
         None => path,
@@ -94,7 +101,8 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
         session_id: SessionId(row.get(1)?),
         project_id: ProjectId(row.get(2)?),
         prompt_number: row.get(3)?,
-        tool: row.get(4)?,
+        tool,
+        subject,
         files: list(row, 5)?.into_iter().map(below).collect(),
         outcome: row.get(6)?,
         created_at: Time(row.get(7)?),
@@ -102,7 +110,7 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
 }
 
 /// What waits, is worked on, or failed, as in [`Counts`](crate::Counts).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueueCounts {
     pub pending: i64,
     pub processing: i64,

@@ -16,9 +16,11 @@ use remora_core::document::RecordId;
 use remora_core::event::Body;
 use remora_core::ids::{EventId, SessionId};
 use remora_core::memory::Memory;
+use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
+use crate::reading::SUBJECT;
 use crate::transcripts::{self, Heard, ReadTo};
 use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
 
@@ -593,6 +595,7 @@ fn put_off_behind(
 
 /// Removes the payloads of what was claimed, and of what was observed of the turn before.
 fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    keep_subjects(db, batch)?;
     db.prepare_cached(&format!("DELETE FROM pending_messages WHERE {CLAIM}"))?.execute(params![
         batch.session.0,
         batch.prompt_number,
@@ -601,6 +604,25 @@ fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     let earlier = "DELETE FROM pending_messages WHERE status = 'pending' AND observed = 1 AND session_id = ?1
                    AND prompt_number = ?2";
     db.prepare_cached(earlier)?.execute([batch.session.0, batch.prompt_number])?;
+    Ok(())
+}
+
+/// Longest subject of a tool call that its trace keeps.
+const LONGEST_SUBJECT: usize = 120;
+
+/// Writes into the traces what each tool call was about, if no file says it: the command, the address, the question. So a
+/// session can be read after its payloads are gone. Hooks do not pay for it, and payloads are redacted already.
+fn keep_subjects(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
+    let mut keep = db.prepare_cached(
+        "UPDATE event_traces SET tool = tool || ?2 || ?3 WHERE id = ?1 AND files IS NULL AND instr(tool, ?2) = 0",
+    )?;
+    for event in batch.earlier.iter().chain(&batch.events) {
+        let Body::ToolUsed(tool) = &event.body else { continue };
+        let subject = one_line(tool.call.subject(), LONGEST_SUBJECT);
+        if !subject.is_empty() {
+            keep.execute(params![event.id.0, SUBJECT, subject])?;
+        }
+    }
     Ok(())
 }
 

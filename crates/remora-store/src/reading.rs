@@ -6,6 +6,7 @@ use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, S
 use remora_core::memory::{Observation, Summary};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, ToSql, TransactionBehavior};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
@@ -13,7 +14,7 @@ use crate::{
     Batch, Joined, Place, QueueCounts, Store, StoreError, feedback, project, retention, spool, store,
 };
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     pub sessions: i64,
     pub prompts: i64,
@@ -42,7 +43,7 @@ pub struct ProjectRow {
     pub origin: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionRow {
     pub id: SessionId,
     pub host: String,
@@ -58,14 +59,17 @@ pub struct SessionRow {
     /// The first prompt: what the session was for.
     pub title: Option<String>,
     #[serde(flatten, serialize_with = "times::started")]
+    #[schemars(with = "times::Started")]
     pub started_at: Time,
     #[serde(flatten, serialize_with = "times::last_activity")]
+    #[schemars(with = "times::LastActivity")]
     pub last_activity_at: Time,
     #[serde(flatten, serialize_with = "times::completed")]
+    #[schemars(with = "times::Completed")]
     pub completed_at: Option<Time>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PromptRow {
     pub id: PromptId,
     pub session_id: SessionId,
@@ -73,6 +77,7 @@ pub struct PromptRow {
     pub text: String,
     pub closing_message: Option<String>,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 
@@ -84,6 +89,10 @@ pub struct EventRow {
     pub prompt_number: i64,
     pub kind: String,
     pub tool: Option<String>,
+    /// What a tool call was about that names no file: its command, address or question, cut short. While the event waits, its
+    /// payload says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     pub files: Vec<String>,
     pub outcome: Option<String>,
     pub agent_id: Option<String>,
@@ -97,7 +106,7 @@ pub struct EventRow {
     pub created_at: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ObservationRow {
     pub id: ObservationId,
     pub session_id: SessionId,
@@ -112,13 +121,15 @@ pub struct ObservationRow {
     pub source_event_ids: Vec<Uuid>,
     /// When it was put first at the start of every session, if it was.
     #[serde(flatten, serialize_with = "times::pinned")]
+    #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
     pub feedback: Feedback,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SummaryRow {
     pub id: SummaryId,
     pub session_id: SessionId,
@@ -130,6 +141,7 @@ pub struct SummaryRow {
     pub provider: String,
     pub model: String,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 
@@ -143,7 +155,9 @@ pub(crate) const SESSION: &str =
     s.started_at, s.last_activity_at, s.completed_at
     FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
     WHERE (EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id)
-           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL))";
+           OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM user_prompts WHERE session_id = s.id AND deleted_at IS NULL)
+           OR EXISTS (SELECT 1 FROM session_summaries WHERE session_id = s.id AND deleted_at IS NULL))";
 
 pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts
@@ -158,6 +172,9 @@ macro_rules! state {
     };
 }
 pub(crate) use state;
+
+/// What stands between the name of a tool and the subject of the call, in `event_traces.tool`. No tool has it in its name.
+pub(crate) const SUBJECT: &str = ": ";
 
 pub(crate) const EVENT: &str = concat!(
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
@@ -482,12 +499,18 @@ pub(crate) fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
 
 pub(crate) fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     let payload: Option<String> = row.get(11)?;
+    let tool: Option<String> = row.get(4)?;
+    let (tool, subject) = match tool.as_deref().and_then(|tool| tool.split_once(SUBJECT)) {
+        Some((tool, subject)) => (Some(tool.to_owned()), Some(subject.to_owned())),
+        None => (tool, None),
+    };
     Ok(EventRow {
         id: EventId(row.get(0)?),
         session_id: SessionId(row.get(1)?),
         prompt_number: row.get(2)?,
         kind: row.get(3)?,
-        tool: row.get(4)?,
+        tool,
+        subject,
         files: list(row, 5)?,
         outcome: row.get(6)?,
         agent_id: row.get(7)?,
@@ -561,30 +584,38 @@ pub(crate) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize)
 
 /// Writes `name_at` (ISO 8601) and `name_at_epoch` (milliseconds).
 pub(crate) mod times {
-    use super::{Serializer, Time};
+    use super::{JsonSchema, Serializer, Time};
     use serde::ser::SerializeMap;
 
     macro_rules! time_members {
-        ($($function:ident($time:ty) $iso:literal $epoch:literal;)*) => {$(
+        ($($function:ident $members:ident($time:ty, $text:ty) $iso:ident $epoch:ident;)*) => {$(
             pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
                 let time: Option<Time> = (*time).into();
                 let mut members = serializer.serialize_map(Some(2))?;
-                members.serialize_entry($iso, &time.map(Time::iso))?;
-                members.serialize_entry($epoch, &time)?;
+                members.serialize_entry(stringify!($iso), &time.map(Time::iso))?;
+                members.serialize_entry(stringify!($epoch), &time)?;
                 members.end()
+            }
+
+            /// The members as a schema describes them.
+            #[derive(JsonSchema)]
+            #[expect(dead_code, reason = "only its schema is asked for")]
+            pub(crate) struct $members {
+                $iso: $text,
+                $epoch: $time,
             }
         )*};
     }
 
     time_members! {
-        created(Time) "created_at" "created_at_epoch";
-        updated(Time) "updated_at" "updated_at_epoch";
-        started(Time) "started_at" "started_at_epoch";
-        last_activity(Time) "last_activity_at" "last_activity_at_epoch";
-        completed(Option<Time>) "completed_at" "completed_at_epoch";
-        pinned(Option<Time>) "pinned_at" "pinned_at_epoch";
-        confirmed(Option<Time>) "confirmed_at" "confirmed_at_epoch";
-        valid_from(Time) "valid_from" "valid_from_epoch";
-        valid_to(Option<Time>) "valid_to" "valid_to_epoch";
+        created Created(Time, String) created_at created_at_epoch;
+        updated Updated(Time, String) updated_at updated_at_epoch;
+        started Started(Time, String) started_at started_at_epoch;
+        last_activity LastActivity(Time, String) last_activity_at last_activity_at_epoch;
+        completed Completed(Option<Time>, Option<String>) completed_at completed_at_epoch;
+        pinned Pinned(Option<Time>, Option<String>) pinned_at pinned_at_epoch;
+        confirmed Confirmed(Option<Time>, Option<String>) confirmed_at confirmed_at_epoch;
+        valid_from ValidFrom(Time, String) valid_from valid_from_epoch;
+        valid_to ValidTo(Option<Time>, Option<String>) valid_to valid_to_epoch;
     }
 }

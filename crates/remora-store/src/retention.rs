@@ -8,6 +8,7 @@ use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_sys::file::is_absent;
 use rusqlite::{Connection, TransactionBehavior};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
@@ -19,12 +20,13 @@ const MOST_BACKUPS: usize = 3;
 const AUDIT_DAYS: u32 = 365;
 
 /// A change that somebody made by hand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditRow {
     pub action: String,
     /// Ids and counts, never what it was about.
     pub detail: String,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

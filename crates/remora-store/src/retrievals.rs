@@ -8,12 +8,13 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Store, StoreError, feedback, ledger};
 
 /// The moment of an injection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
     Start,
@@ -40,11 +41,16 @@ impl Moment {
     }
 }
 
+/// Two hooks for one event start together, and each ends within a second.
+const MOMENTS_MS: i64 = 2_000;
+const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals
+    WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4 AND abs(created_at - ?5) < ?6";
+
 /// Why a record stands in the timeline of a session's start: with its title alone.
 const TIMELINE: &str = "timeline";
 
 /// One record of an injection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +94,7 @@ impl Item {
 }
 
 /// One injection.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Retrieval {
     #[serde(skip)]
     pub session: SessionId,
@@ -96,7 +102,8 @@ pub struct Retrieval {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     pub moment: Moment,
-    /// The beginning of the prompt, as it was captured; of a file, its path in the project.
+    /// The beginning of the prompt, as it was captured; of a file, its path in the project; of a start, the host's word for
+    /// how the session started.
     pub prompt: String,
     pub tokens: u64,
     pub ms: u64,
@@ -127,7 +134,7 @@ pub struct Told {
 }
 
 /// The same, read again.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RetrievalRow {
     pub id: i64,
     pub host: String,
@@ -138,11 +145,17 @@ pub struct RetrievalRow {
 }
 
 impl Store {
-    /// Logs an injection, and counts it for the observations whose use is measured.
-    pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<(), StoreError> {
+    /// Logs an injection, and counts it for the observations whose use is measured. Says `false`, and logs nothing, if the
+    /// same was logged moments ago: a host that runs our hook twice, from a plugin and from its settings, gets one answer.
+    pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<bool, StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let on_trial = feedback::on_trial(retrieval);
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let Retrieval { session, agent, moment, prompt, at, .. } = retrieval;
+        let key = params![session.0, agent, moment.name(), prompt, at.0, MOMENTS_MS];
+        if transaction.prepare_cached(JUST_LOGGED)?.exists(key)? {
+            return Ok(false);
+        }
         transaction
             .prepare_cached(
                 "INSERT INTO memory_retrievals
@@ -165,7 +178,13 @@ impl Store {
             feedback::count_injected(&transaction, &on_trial)?;
         }
         transaction.commit()?;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether another hook has just answered for the same start of a session.
+    pub fn has_just_started(&self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
+        let key = params![session.0, "", Moment::Start.name(), source, now.0, MOMENTS_MS];
+        Ok(self.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
     }
 
     /// What was injected into a session before.

@@ -376,7 +376,7 @@ fn session(db: &Connection, event: &Event) -> rusqlite::Result<Option<Session>> 
     .optional()
 }
 
-fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
+pub(crate) fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
     let event = record.captured.event();
     let session = match session(db, event)? {
         Some(session) => session,

@@ -6,13 +6,14 @@ use remora_core::memory::ObservationType;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::times;
 use crate::{Store, StoreError};
 
 /// Something on a timeline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Moment {
     pub id: RecordId,
     pub kind: RecordKind,
@@ -23,6 +24,7 @@ pub struct Moment {
     pub project_id: ProjectId,
     pub session_id: SessionId,
     #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

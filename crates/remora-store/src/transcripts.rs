@@ -12,6 +12,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
+use crate::import::past;
 use crate::{Batch, Store, StoreError, writing};
 
 /// The transcript of a session.
@@ -29,6 +30,8 @@ pub struct Transcript {
     pub had_private: bool,
     /// The directory of the session's project.
     pub root: String,
+    /// The session was imported: all of its turns are in the file, from its beginning.
+    pub is_past: bool,
 }
 
 /// A stretch of a transcript that was read for a batch.
@@ -67,7 +70,7 @@ impl Store {
             .db
             .prepare_cached(
                 "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
-                     s.private_turns > 0, p.root
+                     s.private_turns > 0, p.root, ifnull(s.memory_session_id, '')
                  FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
                  WHERE s.id = ?1 AND s.transcript_path IS NOT NULL",
             )?
@@ -81,6 +84,7 @@ impl Store {
                     latest_turn: row.get(4)?,
                     had_private: row.get(5)?,
                     root: row.get(6)?,
+                    is_past: past::last_turn(&row.get::<_, String>(7)?).is_some(),
                 };
                 Ok((host, transcript))
             })

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::search::documents;
-use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, forget, transcripts};
+use crate::{Batch, NewFact, SavedBy, StoreError, about_file, facts, feedback, forget, transcripts};
 
 mod revise;
 
@@ -197,7 +197,9 @@ pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time)
     for parts in ["observation_files", "observation_concepts"] {
         db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;
     }
-    insert_parts(db, number, new)
+    insert_parts(db, number, new)?;
+    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    Ok(())
 }
 
 /// Says which row it became; `None` when the same was known already.
@@ -217,6 +219,22 @@ pub(crate) fn insert_observation(
     if echo || forget::is_forgotten(db, &forget::of_content(db, &content_hash)?)? {
         return Ok(None);
     }
+    let inserted = insert_observation_as(db, new_uuid(), origin, observation, now)?;
+    if let Some(id) = inserted {
+        documents::write(db, RecordId { kind: RecordKind::Observation, number: id.0 })?;
+    }
+    Ok(inserted)
+}
+
+/// Stores an observation under a given uuid, without its documents; `None` when its session has one that says the same.
+pub(crate) fn insert_observation_as(
+    db: &Connection,
+    uuid: Uuid,
+    origin: &Origin<'_>,
+    observation: &Observation,
+    at: Time,
+) -> Result<Option<ObservationId>, StoreError> {
+    let content_hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
     let inserted = db
         .prepare_cached(
             "INSERT INTO observations (uuid, session_id, project_id, prompt_number, type, title, subtitle, narrative,
@@ -225,7 +243,7 @@ pub(crate) fn insert_observation(
              ON CONFLICT (session_id, content_hash) WHERE deleted_at IS NULL DO NOTHING",
         )?
         .execute(params![
-            new_uuid().as_bytes(),
+            uuid.as_bytes(),
             origin.session.0,
             origin.project,
             origin.prompt_number,
@@ -240,17 +258,21 @@ pub(crate) fn insert_observation(
             origin.sources,
             origin.provider,
             origin.model,
-            now.0,
+            at.0,
         ])?;
     if inserted == 0 {
         return Ok(None);
     }
     let number = db.last_insert_rowid();
     insert_parts(db, number, observation)?;
+    // What a person says is the last word.
+    if origin.provider != SavedBy::Person.provider() {
+        feedback::inherit_wrong(db, origin.project, number)?;
+    }
     Ok(Some(ObservationId(number)))
 }
 
-/// What belongs to an observation in other tables, search included.
+/// What belongs to an observation in other tables.
 fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Result<(), StoreError> {
     insert_files(db, number, "read", &observation.files_read)?;
     insert_files(db, number, "modified", &observation.files_modified)?;
@@ -260,7 +282,6 @@ fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Resu
     for (position, concept) in (0_i64..).zip(&observation.concepts) {
         concepts.execute(params![number, position, concept])?;
     }
-    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
     Ok(())
 }
 

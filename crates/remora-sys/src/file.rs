@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 pub use crate::file_system::{doubtful_file_system, network_file_system};
-pub use crate::growing_file::{Lines, read_lines};
+pub use crate::growing_file::{Lines, read_lines, read_next_lines};
 pub use crate::small_file::{open_regular, open_to_append, read_small};
 
 /// Whether an error means that there is nothing at a path, which for a file of ours is an answer.

@@ -44,6 +44,21 @@ pub fn read_lines(path: &Path, from: u64, most: u64) -> io::Result<Lines> {
     Ok(Lines { from: start + begun as u64, bytes })
 }
 
+/// Reads the whole lines behind position `from`, at most the first `most` bytes of them: for a file that is complete and read
+/// piece by piece.
+pub fn read_next_lines(path: &Path, from: u64, most: u64) -> io::Result<Lines> {
+    let (mut file, length) = open_regular(path)?;
+    if length <= from {
+        return Ok(Lines { from: length, bytes: Vec::new() });
+    }
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(most.min(length - from)).read_to_end(&mut bytes)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    bytes.truncate(whole);
+    Ok(Lines { from, bytes })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -52,6 +67,17 @@ mod tests {
 
     fn text(lines: &Lines) -> &str {
         std::str::from_utf8(&lines.bytes).unwrap()
+    }
+
+    #[test]
+    fn a_complete_file_is_read_piece_by_piece() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "one\ntwo\nthree\nhalf").unwrap();
+        let first = read_next_lines(file.path(), 0, 9).unwrap();
+        assert_eq!(text(&first), "one\ntwo\n");
+        let rest = read_next_lines(file.path(), first.end(), 99).unwrap();
+        assert_eq!((text(&rest), rest.end()), ("three\n", 14));
+        assert_eq!(text(&read_next_lines(file.path(), 99, 9).unwrap()), "");
     }
 
     #[test]

@@ -41,6 +41,18 @@ pub fn give_back() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn give_back() {}
 
+/// All threads share one heap from here on. A second thread would get one of its own, which costs a short process more than
+/// it wins: four calls of the kernel and pages that nobody else uses.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "it is a function of the C library")]
+pub fn share_one_heap() {
+    // SAFETY: it sets a number in the allocator. A refusal changes nothing, so its answer is not read.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn share_one_heap() {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,8 @@ use crate::file::private_file;
 /// Larger files are refused. Git's own files and a user's settings are a few kilobytes; a repository with
 /// thousands of branches has a `config` of several hundred.
 const LARGEST: u64 = 4 << 20;
+/// Most files that hooks read are shorter than this, in bytes.
+const FEW: usize = 1023;
 
 /// The text of a small regular file. A pipe, a device or a huge file under its name is an error, never a wait.
 pub fn read_small(path: &Path) -> io::Result<String> {
@@ -25,7 +27,8 @@ pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if length > LARGEST {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
+    // Files of `/proc` have no length. With room for them one read is enough.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default().max(FEW) + 1);
     // The file may grow while it is read.
     let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
     if length > LARGEST { Err(too_large()) } else { Ok(bytes) }

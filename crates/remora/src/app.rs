@@ -1,6 +1,6 @@
 //! What every command needs: the data directory, the settings, and how to answer.
 
-use remora_app::Whose;
+use remora_app::{AppError, Whose};
 use remora_client::presence;
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
@@ -72,6 +72,28 @@ pub(crate) fn whose(project: Option<&str>, all: bool) -> Result<Whose> {
         Some(name) => Whose::Project(name.to_owned()),
         None => Whose::Directory(std::env::current_dir()?),
     })
+}
+
+/// What was found in the memory of a directory. Where nothing is remembered of it yet, which is where everybody begins, the
+/// next step is said, and that is no error.
+pub(crate) fn if_known<T>(store: &Store, found: std::result::Result<T, AppError>) -> Result<Option<T>> {
+    let directory = match found {
+        Ok(found) => return Ok(Some(found)),
+        Err(AppError::UnknownDirectory(directory)) => directory,
+        Err(error) => return Err(error.into()),
+    };
+    if store.projects()?.is_empty() {
+        output::talk(
+            "The memory is empty. Put Remora into your agent: `remora install`; see what it will look like: `remora demo`",
+        );
+    } else {
+        output::talk(&format!(
+            "Nothing is remembered of {} yet. Work with your agent there, or say something yourself: `remora save TEXT`",
+            directory.display()
+        ));
+        output::talk("Other projects: `remora projects`; search all of them: `remora search --all TEXT`");
+    }
+    Ok(None)
 }
 
 /// The settings in force, and what could not be used of those given.

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::bugs;
 use crate::command::{
-    backup, completions, config, context, context_files, daemon, demo, doctor, edit, facts, feedback, forget,
-    index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save, search, sessions,
-    show, status, timeline, ui, uninstall, verify, why,
+    backup, completions, config, context, context_files, daemon, demo, doctor, edit, export, facts, feedback,
+    forget, import, index, install, logs, mcp, notes, pause, project, queue, restore, retrievals, save,
+    search, sessions, show, status, timeline, ui, uninstall, verify, why,
 };
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, RED, paint};
@@ -73,9 +73,13 @@ enum Command {
     /// Show the log of hooks and daemon; `-f` follows it.
     Logs(logs::Logs),
     Doctor(doctor::Doctor),
+    Import(import::Import),
+    Export(export::Export),
     Backup(backup::Backup),
     Verify(verify::Verify),
     Restore(restore::Restore),
+    /// Print the version.
+    Version,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
     /// Capture one event from an agent's hook (JSON on standard input).
@@ -146,9 +150,12 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         Command::Config(config) => config::run(&app, config).map(done),
         Command::Logs(logs) => logs::run(&app, logs).map(done),
         Command::Doctor(doctor) => doctor::run(&app, doctor),
+        Command::Import(import) => import::run(&app, import).map(done),
+        Command::Export(export) => export::run(&app, export).map(done),
         Command::Backup(backup) => backup::run(&app, backup).map(done),
         Command::Verify(verify) => verify::run(&app, verify),
         Command::Restore(restore) => restore::run(&app, restore).map(done),
+        Command::Version => version(&app).map(done),
         Command::Completions(completions) => {
             completions::run(completions);
             Ok(ExitCode::SUCCESS)
@@ -156,6 +163,17 @@ fn dispatch(cli: &Cli) -> Result<ExitCode> {
         // Handled before arguments are parsed.
         Command::Hook { .. } => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn version(app: &App) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    if app.json {
+        return output::json(
+            &serde_json::json!({ "version": version, "schema": remora_store::SCHEMA_VERSION }),
+        );
+    }
+    output::say(&format!("remora {version}"));
+    Ok(())
 }
 
 /// An answer that nobody could read is a failure.

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use remora_app::context_files::ContextFilesError;
+use remora_app::export::ExportError;
+use remora_app::import::ImportError;
 use remora_app::install::InstallError;
 use remora_app::{AppError, remedy};
 use remora_store::StoreError;
@@ -60,6 +62,9 @@ impl CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
+        if let StoreError::NotClaudeMem { .. } = error {
+            return Self::usage(message).hint("name its database: `remora import claude-mem PATH`");
+        }
         let hint = remedy::of(&error);
         Self::internal(message).hint(hint)
     }
@@ -84,6 +89,9 @@ impl From<AppError> for CliError {
             AppError::UnknownDirectory(_) => Self::not_found(message).hint(
                 "name another project: `--project NAME` (`remora project list` has them), or search all: `remora search --all TEXT`",
             ),
+            AppError::HasDirectory { .. } => {
+                Self::usage(message).hint("see which projects have none: `remora project list`")
+            }
             AppError::NotShared(_) => {
                 Self::not_found(message).hint("see which projects there are: `remora project list`")
             }
@@ -166,6 +174,29 @@ impl From<ContextFilesError> for CliError {
             }
             ContextFilesError::Off(_) => Self::not_found(message)
                 .hint("write some: `remora context-files enable [--claude-md] [--folders] [--cursor]`"),
+        }
+    }
+}
+
+impl From<ExportError> for CliError {
+    fn from(error: ExportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ExportError::App(error) => error.into(),
+            ExportError::Write(_) => {
+                Self::internal(message).hint("write it to a disk with room: `remora export --out FILE`")
+            }
+        }
+    }
+}
+
+impl From<ImportError> for CliError {
+    fn from(error: ImportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ImportError::App(error) => error.into(),
+            ImportError::Unreadable { path, .. } => Self::usage(message)
+                .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
         }
     }
 }

@@ -200,20 +200,19 @@ impl Table {
     }
 
     pub(crate) fn print(&self) {
-        self.lines().iter().for_each(|line| say(line));
+        self.lines(columns()).iter().for_each(|line| say(line));
     }
 
-    fn lines(&self) -> Vec<String> {
-        let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
-        let widest =
-            |column: usize| all().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max();
-        let widths: Vec<usize> = (0..self.header.len()).map(|column| widest(column).unwrap_or(0)).collect();
+    fn lines(&self, columns: Option<usize>) -> Vec<String> {
+        let (widths, is_last_below) = self.widths(columns);
+        let is_on_line = |column: usize| !is_last_below || column + 1 < self.header.len();
         let line = |cells: &[String]| {
             let mut line = String::new();
-            for (column, cell) in cells.iter().enumerate() {
-                line.push_str(cell);
+            for (column, cell) in cells.iter().enumerate().filter(|(column, _)| is_on_line(*column)) {
+                let cell = cut(cell, widths[column]);
+                line.push_str(&cell);
                 if column + 1 < widths.len() {
-                    line.push_str(&" ".repeat(widths[column] + 2 - width(cell)));
+                    line.push_str(&" ".repeat((widths[column] + 2).saturating_sub(width(&cell))));
                 }
             }
             line.trim_end().to_owned()
@@ -221,9 +220,69 @@ impl Table {
         let mut lines = vec![paint(DIM, &line(&self.header))];
         for row in &self.rows {
             lines.push(line(&row.cells));
-            lines.extend_from_slice(&row.below);
+            if let Some(last) =
+                row.cells.last().filter(|_| is_last_below && row.cells.len() == self.header.len())
+            {
+                lines.extend(hanging("    ", last, columns));
+            }
+            lines.extend(row.below.iter().flat_map(|line| hanging("", line, columns)));
         }
         lines
+    }
+
+    /// How wide each column may be, and whether the last one goes below the others, because beside them it had no room.
+    fn widths(&self, columns: Option<usize>) -> (Vec<usize>, bool) {
+        let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
+        let widest = |column: usize| {
+            all().filter_map(|cells| cells.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..self.header.len()).map(widest).collect();
+        let (Some(columns), Some(last)) = (columns, widths.len().checked_sub(1)) else {
+            return (widths, false);
+        };
+        let taken = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        if taken(&widths) <= columns {
+            return (widths, false);
+        }
+        let others = taken(&widths[..last]) + 2;
+        if others + NARROWEST_LAST.min(widths[last]) <= columns {
+            widths[last] = columns - others;
+            return (widths, false);
+        }
+        // Names become shorter; the first column, which has ids, and times stay whole.
+        while taken(&widths[..last]) > columns {
+            let shorter =
+                (1..last).filter(|at| widths[*at] > 6 && widths[*at] != TIME).max_by_key(|at| widths[*at]);
+            let Some(column) = shorter else { break };
+            widths[column] -= 1;
+        }
+        widths[last] = usize::MAX;
+        (widths, true)
+    }
+}
+
+/// Below this, the last column of a table gets a line of its own.
+const NARROWEST_LAST: usize = 28;
+/// Width of a time in a table.
+const TIME: usize = 16;
+
+/// A cell cut to a width. It may be painted as a whole.
+fn cut(cell: &str, limit: usize) -> String {
+    if width(cell) <= limit {
+        return cell.to_owned();
+    }
+    let plain = strip_str(cell).to_string();
+    let mut short = String::new();
+    for letter in plain.chars() {
+        if width(&short) + UnicodeWidthStr::width(letter.encode_utf8(&mut [0; 4]) as &str) >= limit {
+            break;
+        }
+        short.push(letter);
+    }
+    let short = format!("{}…", short.trim_end());
+    match cell.find('m').filter(|_| cell.starts_with('\u{1b}')) {
+        Some(end) => format!("{}{short}\u{1b}[0m", &cell[..=end]),
+        None => short,
     }
 }
 
@@ -248,8 +307,45 @@ mod tests {
         table.below("why");
         table.row(vec!["日本語".into(), "é".into(), "b".into()]);
         table.row(Vec::new());
-        let lines: Vec<String> = table.lines().iter().map(|line| strip_str(line).to_string()).collect();
+        let lines: Vec<String> = table.lines(None).iter().map(|line| strip_str(line).to_string()).collect();
         assert_eq!(lines, ["ID      KIND  TITLE", "1       fact  a", "    why", "日本語  é     b", ""]);
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let mut table = Table::new(&["ID", "KIND", "WHEN", "TITLE"]);
+        let title = "A title that is longer than a narrow terminal has room for beside the rest";
+        table.row(vec!["1".into(), paint(GREEN, "observation"), "2026-03-10 09:15".into(), title.into()]);
+        table.below("a snippet of some words that goes on below the row, for quite some way");
+        for columns in [40, 60, 72, 100, 200] {
+            for line in table.lines(Some(columns)) {
+                assert!(width(&line) <= columns, "{columns}: {line}");
+            }
+        }
+        let plain = |columns| {
+            let lines = table.lines(Some(columns));
+            lines.iter().map(|line| strip_str(line).to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(plain(72)[1], "1   observation  2026-03-10 09:15  A title that is longer than a narro…");
+        assert_eq!(plain(50)[1], "1   observation  2026-03-10 09:15");
+        assert_eq!(plain(50)[2], "    A title that is longer than a narrow terminal");
+    }
+
+    #[test]
+    fn text_is_broken_between_words_and_commands_stay_whole() {
+        let text = "Install it again: `remora install --host claude-code`, then look once more";
+        let lines = hanging("hint: ", text, Some(50));
+        assert_eq!(
+            lines,
+            [
+                "hint: Install it again:",
+                "      `remora install --host claude-code`,",
+                "      then look once more"
+            ]
+        );
+        assert_eq!(hanging("hint: ", text, None), [format!("hint: {text}")]);
+        assert_eq!(hanging("", "  two  words", Some(40)), ["  two words"]);
+        assert_eq!(hanging("", "", Some(40)), [""]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::private_turns::{self, Turn};
 use remora_store::{DataDir, Record, StoreError, pause};
+use schemars::JsonSchema;
 use serde_json::Value;
 
 /// What the gate makes of an event.
@@ -20,7 +21,7 @@ pub(super) enum Admission {
 }
 
 /// Why an event is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     ExcludedProject,

@@ -24,8 +24,7 @@ use serde::Serialize;
 
 use crate::status::Daemon;
 
-/// A login or a key: what `claude-cli` needs, which runs without the user's keys so that it cannot be billed by accident.
-pub use observing::CLAUDE_LOGIN;
+pub use observing::{CLAUDE_LOGIN, misses_key};
 
 /// Everything that is looked at.
 pub struct Examination<'a> {

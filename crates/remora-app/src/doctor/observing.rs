@@ -84,7 +84,7 @@ fn claude_cli(name: &'static str, about: &Examination<'_>) -> Finding {
 }
 
 /// Whether the chosen provider needs a key and has none.
-fn misses_key(settings: &Settings) -> bool {
+pub fn misses_key(settings: &Settings) -> bool {
     let provider = settings.observer.provider;
     settings.service(provider).is_some_and(|service| {
         // Your own server behind `openai` may need none.

@@ -9,6 +9,7 @@ use remora_core::vault;
 use remora_search::{Hit, Terms};
 use remora_store::retrievals::{Item, Told};
 use remora_store::{Ledger, Store, StoreError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::passages::{self, Evidence, Passage};
@@ -20,7 +21,7 @@ const NOTE_TEXT: usize = 500;
 const BEGINNING: &str = "section_1";
 
 /// What becomes of a record that was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     Injected,
@@ -48,7 +49,7 @@ pub enum Fate {
 }
 
 /// A record that was found for a prompt, and what becomes of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     #[serde(rename = "outcome")]
     pub fate: Fate,

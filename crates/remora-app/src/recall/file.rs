@@ -51,8 +51,7 @@ pub fn before(
     let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
-    super::log(&mut store, &retrieval)?;
-    Ok(Some(injection))
+    Ok(super::log(&mut store, &retrieval)?.then_some(injection))
 }
 
 fn item(id: i64, observations: &[AboutFile]) -> Item {

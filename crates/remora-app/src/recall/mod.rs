@@ -20,6 +20,7 @@ use remora_core::time::Time;
 use remora_search::EmbedError;
 use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{KnownSession, Store, StoreError, locate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
@@ -29,7 +30,7 @@ pub use passages::Evidence;
 const PREVIEW: usize = 120;
 
 /// Text for an agent, framed as it is to be handed on, and the records it is made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Injection {
     #[serde(rename = "context")]
     pub text: String,
@@ -70,10 +71,11 @@ fn session_in(
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 
-/// Logs what is injected. If nothing can be stored, it is injected all the same: better twice than never.
-fn log(store: &mut Store, retrieval: &Retrieval) -> Result<(), StoreError> {
+/// Logs what is injected, and says whether it still is to be: another hook may just have injected it. If nothing can be stored,
+/// it is injected all the same: better twice than never.
+fn log(store: &mut Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
     if retrieval.session == NEW_SESSION || store.read_only().is_some() {
-        return Ok(());
+        return Ok(true);
     }
     store.log_retrieval(retrieval)
 }

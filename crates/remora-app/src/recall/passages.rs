@@ -35,6 +35,8 @@ const ROLE_BONUS: f64 = 0.15;
 const SHORT_PENALTY: f64 = 0.15;
 /// Each place further down in the ranking takes this much.
 const RANK_PENALTY: f64 = 0.02;
+/// Each further passage of one record takes this much: another record may know what this one does not say.
+const SAME_RECORD_PENALTY: f64 = 0.08;
 /// A passage that counts less is left out.
 const LEAST: f64 = 0.3;
 /// A word that is rarer than all of these counts no more than them: one odd name must not outweigh the rest.
@@ -106,11 +108,11 @@ pub(super) fn choose<'a>(
     for (rank, (place, hit)) in hits.take(RECORDS).enumerate() {
         pool.extend(of_record(store, hit, place, rank, terms)?);
     }
-    pool.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut choice = Choice::default();
-    for passage in pool.iter().take_while(|passage| passage.score >= LEAST) {
+    while let Some(next) = choice.best(&pool) {
+        let passage = pool.remove(next);
         // A cause without its change is half an answer, and so is the reverse.
-        if choice.take(passage, most, injected)
+        if choice.take(&passage, most, injected)
             && let Some(partner) = passage.partner(&pool)
         {
             choice.take(partner, most, injected);
@@ -120,6 +122,20 @@ pub(super) fn choose<'a>(
 }
 
 impl Choice {
+    /// The passage that adds most to what is chosen, if any adds enough.
+    fn best(&self, pool: &[Passage]) -> Option<usize> {
+        let worth = |passage: &Passage| {
+            let chosen = self.passages.iter().filter(|other| other.record == passage.record).count();
+            #[expect(clippy::cast_precision_loss, reason = "a handful of passages")]
+            let repeated = chosen as f64;
+            passage.score - SAME_RECORD_PENALTY * repeated
+        };
+        // Of equal ones the first: `max_by` takes the last.
+        let by_worth = pool.iter().map(worth).enumerate().rev();
+        let best = by_worth.filter(|(_, worth)| *worth >= LEAST).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.map(|(place, _)| place)
+    }
+
     /// Adds a passage if it says something new and there is room. Says whether it did.
     fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
         if injected.contains(&passage.hash()) {
@@ -235,6 +251,7 @@ struct Texts {
 
 fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
     let RecordId { kind, number } = hit.id;
+    let mut open: Vec<(String, Role)> = Vec::new();
     let (asked, parts): (String, Vec<String>) = match kind {
         RecordKind::Observation => {
             let Some((narrative, facts)) = store.narrative(ObservationId(number))? else {
@@ -246,7 +263,9 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
         RecordKind::Summary => {
             let Some(row) = store.summary(SummaryId(number))? else { return Ok(Texts::default()) };
             let summary = row.summary;
-            (summary.request, vec![summary.learned, summary.completed, summary.next_steps])
+            // What is open may be a question.
+            open = summary.next_steps.lines().map(|line| (line.to_owned(), Role::Next)).collect();
+            (summary.request, vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
             let Some(row) = store.prompt(PromptId(number))? else { return Ok(Texts::default()) };
@@ -261,12 +280,12 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
         }
         RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
-    let all = parts.iter().flat_map(|part| sentences(part));
+    let all = parts.iter().flat_map(|part| sentences(part)).filter(|sentence| !sentence.role.is_idle());
     let mut said: Vec<(String, Role)> = Vec::new();
-    for sentence in all.filter(|sentence| !sentence.role.is_idle()) {
-        let text = remora_core::text::one_line(&sentence.text, LONGEST);
+    for (text, role) in all.map(|sentence| (sentence.text, sentence.role)).chain(open) {
+        let text = remora_core::text::one_line(&text, LONGEST);
         if !said.iter().any(|(known, _)| *known == text) {
-            said.push((text, sentence.role));
+            said.push((text, role));
         }
     }
     Ok(Texts { asked, said })

@@ -17,6 +17,7 @@ use remora_core::time::{HOOK_LIMIT, Time};
 use remora_search::{Mode, SearchQuery, Searcher};
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{Store, StoreError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
@@ -62,7 +63,7 @@ impl Limits {
 }
 
 /// A prompt of a session, as a hook sends it to the daemon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptRequest {
     /// As it was captured: redacted.
     pub text: String,
@@ -78,14 +79,14 @@ pub trait Daemon: Send + 'static {
 }
 
 /// What is injected with a prompt, and why not the rest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
     pub injection: Option<Injection>,
     pub explanation: Explanation,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// Why nothing was searched, where that is so.
     pub skipped: Option<String>,
@@ -137,8 +138,9 @@ pub fn submit(
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon: an answer that came too late was not injected.
-    super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
-    Ok(Some(injection))
+    let is_first =
+        super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
+    Ok(is_first.then_some(injection))
 }
 
 /// Logs what a program other than our hooks injects.
@@ -149,7 +151,8 @@ pub fn log(
     injection: &Injection,
     now: Time,
 ) -> Result<(), StoreError> {
-    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))
+    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))?;
+    Ok(())
 }
 
 /// The daemon's answer, or that of a search by words where it does not come in time.

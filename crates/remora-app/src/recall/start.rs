@@ -49,6 +49,9 @@ pub fn begin(
     let started = Instant::now();
     let Starting { session, directory, source } = starting;
     let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
+    if store.has_just_started(session.id, source, now)? {
+        return Ok(None);
+    }
     // Compaction empties the context, and so does the user who clears it: what was injected before is gone.
     if matches!(source, "compact" | "clear") && store.read_only().is_none() {
         store.begin_epoch(session.id, now)?;
@@ -59,8 +62,9 @@ pub fn begin(
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {
         return Ok(None);
     };
-    super::log(store, &injection.retrieval((session.id, ""), Moment::Start, "", started, now))?;
-    Ok(Some(injection))
+    let is_first =
+        super::log(store, &injection.retrieval((session.id, ""), Moment::Start, source, started, now))?;
+    Ok(is_first.then_some(injection))
 }
 
 /// What a session that began now would get. Not logged.

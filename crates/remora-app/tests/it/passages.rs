@@ -88,3 +88,63 @@ fn memories_in_a_language_the_model_does_not_know_are_not_near_to_everything() {
         assert_eq!(injected(&mut world, stranger), None, "{stranger}");
     }
 }
+
+#[test]
+fn a_question_that_was_asked_before_gets_its_answer() {
+    let mut world = World::new();
+    let answer = "An invalid `--sandbox` value is reported like that; `workspace-write` is valid.";
+    for (asked, learned) in [
+        ("the pilot launcher says credentials missing though I am signed in", observation("Flags", answer)),
+        (
+            "paint the buoys",
+            observation("Buoys", "The buoys are red because the north channel has green ones."),
+        ),
+    ] {
+        let memory = Memory { provider: "test".into(), observations: vec![learned], ..Memory::default() };
+        world.turn(PROJECT, asked, "It is done.", &memory, Time(1_750_000_000_000));
+    }
+    world.index();
+    let question = "why does the launcher say credentials missing when I am signed in?";
+    // By words: by meaning the whole turn is near anyway.
+    let text =
+        world.first_prompt(PROJECT, question, &Settings::default(), false, NOW).injection.unwrap().text;
+    assert!(text.contains(answer), "{text}");
+    assert!(!text.contains("signed in"), "the old prompt itself is not injected: {text}");
+    assert_eq!(injected(&mut world, "which river does the ferry cross at night?"), None);
+}
+
+#[test]
+fn a_plan_that_came_as_a_prompt_is_searched_for_answers() {
+    let mut world = World::new();
+    let why =
+        "`access()` always grants, because the vault has one user and encryption is the access control.";
+    let plan = format!(
+        "Implement the following plan:\n\n# Mend rename on the mount\n\n## Context\n\nRename fails.\n\n## Changes\n\n\
+         1. {why}\n2. Remove the check of the mode bits.\n\n## Verification\n\nRename a file."
+    );
+    world.turn(PROJECT, &plan, "The plan is carried out.", &Memory::default(), Time(1_750_000_000_000));
+    world.index();
+    let text = injected(&mut world, "why does access() always grant in the vault?").unwrap();
+    assert!(text.contains(why), "{text}");
+}
+
+#[test]
+fn another_record_is_worth_more_than_a_further_sentence_of_the_same_one() {
+    let mut world = world_with(vec![
+        observation(
+            "Why the bilge pump fails",
+            "The bilge pump fails at night. The bilge pump fails when it is cold. The bilge pump fails on the quay. \
+             The bilge pump fails with old oil.",
+        ),
+        observation(
+            "Float switch",
+            "Ropes are changed in spring and the crane is oiled every month. The bilge pump fails if its float switch sticks. The \
+             lamps on the mole burn all night, and the crew checks the fenders before each tide.",
+        ),
+    ]);
+    let mut settings = Settings::default();
+    settings.memory.auto_retrieve_max_results = 3;
+    let prompt = "why does the bilge pump fail?";
+    let text = world.first_prompt(PROJECT, prompt, &settings, true, NOW).injection.unwrap().text;
+    assert!(text.contains("float switch"), "{text}");
+}

@@ -3,13 +3,16 @@
 //! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
 //! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`remora_redact`]), and only then is
 //! the event cut to size, so that no cut can split a secret and hide it from the rules. What a person types to be
-//! remembered goes the same way and becomes a [`SavedText`]; a note of their own becomes a [`VaultNote`].
+//! remembered goes the same way and becomes a [`SavedText`]; a note of their own becomes a [`VaultNote`], and a record of
+//! another system a [`Clean`] one.
 
 mod fit;
+mod imported;
 mod saved_text;
 pub mod tags;
 mod vault_note;
 
+pub use imported::{Clean, Turn, Unfit};
 pub use saved_text::{Draft, LONGEST_TITLE, SavedText, typed_text};
 pub use vault_note::{MOST_READ, VaultNote};
 

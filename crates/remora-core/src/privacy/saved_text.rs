@@ -71,7 +71,7 @@ fn clean(text: &str, (head, tail): (usize, usize)) -> String {
 }
 
 /// Up to the first full stop that ends a sentence, or to the end of the line.
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or(text).trim();
     let ends = |(at, character): (usize, char)| {
         let after = &line[at + character.len_utf8()..];

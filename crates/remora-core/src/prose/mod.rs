@@ -148,6 +148,14 @@ mod tests {
     }
 
     #[test]
+    fn what_might_be_done_is_no_account_of_it() {
+        let roles = roles(
+            "A test of both commits is missing. It would:\n1. Document the expected behaviour of the commits\n2. Catch a relapse whatever the code looks like by then\n3. Not be tied to `PendingId`",
+        );
+        assert!(roles[1..].iter().all(|(_, role)| *role == Role::Offer), "{roles:?}");
+    }
+
+    #[test]
     fn hostile_text_is_only_text() {
         for text in ["", "```", "[[](](", "](", "**", "# ", "1. ", "é. É. ß?", "|||", "`unclosed. Code"] {
             let _ = sentences(text);

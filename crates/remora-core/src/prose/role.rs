@@ -62,7 +62,7 @@ impl Section {
 pub(super) fn role(sentence: &str) -> Role {
     let normal = Normal::new(sentence);
     let ends = |mark: &[char]| sentence.trim_end_matches(['*', '`', '"', ')']).ends_with(mark);
-    if normal.has(words::OFFER) || ends(&['?', '？']) {
+    if normal.has(words::OFFER) || normal.starts(words::IMAGINED) || ends(&['?', '？']) {
         Role::Offer
     } else if normal.count() <= 6 && normal.starts(words::COURTESY) {
         Role::Courtesy

@@ -18,6 +18,13 @@ pub(super) const COURTESY: &[&str] = &[
     "hecho", "perfecto", "claro", "gracias", "de acuerdo",
 ];
 
+/// What stands behind it is not so, but might be.
+#[rustfmt::skip]
+pub(super) const IMAGINED: &[&str] = &[
+    "it would :", "this would :", "that would :", "we could :", "you could :", "das würde :", "es würde :", "cela pourrait :",
+    "eso podría :",
+];
+
 /// How a sentence begins that only leads to a list.
 pub(super) const HERE: &[&str] =
     &["here's", "here is", "here are", "hier ist", "hier sind", "voici", "aquí está", "estos son"];

@@ -5,6 +5,7 @@ use remora_core::intake::Document;
 use remora_core::time::Time;
 use serde_json::Value;
 
+use super::replay::{Call, Returned, Work};
 use super::{Line, asked, digest, said, texts, timestamp};
 use crate::claude_code::SYNTHETIC;
 
@@ -87,4 +88,54 @@ fn command(text: &str) -> Option<String> {
     }
     let (name, arguments) = (inside("command-name")?, inside("command-args").unwrap_or_default());
     Some(format!("{name} {arguments}").trim_end().to_owned())
+}
+
+/// The calls of a line and their results.
+pub(super) fn work(document: &Document) -> Work {
+    let line = &document.value;
+    let mut work = Work::default();
+    if line["isSidechain"] == Value::Bool(true) {
+        return work;
+    }
+    let had_private = |member: &str| document.private_in.iter().any(|name| name == member);
+    let private = had_private("message") || had_private("toolUseResult");
+    let content = &line["message"]["content"];
+    match line["type"].as_str() {
+        Some("assistant") => {
+            for block in blocks(content, "tool_use") {
+                if let (Some(id), Some(tool)) = (block["id"].as_str(), block["name"].as_str()) {
+                    let call = Call { tool: tool.to_owned(), input: block["input"].clone(), private };
+                    work.calls.push((id.to_owned(), call));
+                }
+            }
+        }
+        Some("user") => {
+            // What hooks get as the tool's response. With several results in a line it is one of them, so it is not used.
+            let structured = &line["toolUseResult"];
+            let is_only = blocks(content, "tool_result").count() == 1;
+            for block in blocks(content, "tool_result") {
+                let Some(id) = block["tool_use_id"].as_str() else { continue };
+                let failed = block["is_error"] == Value::Bool(true);
+                let output = if failed {
+                    Value::Null
+                } else if is_only && (structured.is_object() || structured.is_array()) {
+                    structured.clone()
+                } else {
+                    block["content"].clone()
+                };
+                let error = if failed { error(&texts(&block["content"], &["text"])) } else { String::new() };
+                work.results.push((id.to_owned(), Returned { output, error, private }));
+            }
+        }
+        _ => {}
+    }
+    work
+}
+
+/// An error without the tags that the host writes around it for the agent.
+fn error(text: &str) -> String {
+    let text = text.trim();
+    let inside = text.strip_prefix("<tool_use_error>").map(|text| text.trim_end_matches("</tool_use_error>"));
+    let text = inside.unwrap_or(text);
+    if text.is_empty() { "failed".to_owned() } else { text.to_owned() }
 }

@@ -4,6 +4,9 @@
 use remora_core::intake::Document;
 use remora_core::time::Time;
 
+use serde_json::{Value, json};
+
+use super::replay::{Call, Returned, Work};
 use super::{Line, asked, digest, said, texts, timestamp};
 
 /// How messages begin that Codex writes in the user's name.
@@ -48,4 +51,87 @@ fn without_frame(text: &str) -> &str {
         }
         _ => text,
     }
+}
+
+/// How a command is called, by version and platform.
+const SHELLS: &[&str] = &["shell", "shell_command", "exec_command", "local_shell", "container.exec"];
+
+/// The session, the calls of a line and their results.
+pub(super) fn work(document: &Document) -> Work {
+    let line = &document.value;
+    let payload = &line["payload"];
+    let mut work = Work::default();
+    let private = document.private_in.iter().any(|name| name == "payload");
+    let id = payload["call_id"].as_str().or(payload["id"].as_str()).map(str::to_owned);
+    match (line["type"].as_str(), payload["type"].as_str()) {
+        (Some("session_meta"), _) => {
+            work.session = payload["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+            let source = &payload["source"];
+            work.of_subagent = source == "subagent" || !source["subagent"].is_null();
+        }
+        (Some("response_item"), Some("function_call" | "custom_tool_call")) => {
+            if let (Some(id), Some(name)) = (id, payload["name"].as_str()) {
+                work.calls.push((id, call(name, payload, private)));
+            }
+        }
+        (Some("response_item"), Some("local_shell_call")) => {
+            if let Some(id) = id {
+                let input = json!({ "command": command(&payload["action"]["command"]) });
+                work.calls.push((id, Call { tool: "Bash".to_owned(), input, private }));
+            }
+        }
+        (
+            Some("response_item"),
+            Some("function_call_output" | "custom_tool_call_output" | "local_shell_call_output"),
+        ) => {
+            if let Some(id) = id {
+                let output = output(&payload["output"]);
+                work.results.push((id, Returned { output, error: String::new(), private }));
+            }
+        }
+        _ => {}
+    }
+    work
+}
+
+/// A call by the name that hooks have for the tool.
+fn call(name: &str, payload: &Value, private: bool) -> Call {
+    let arguments = payload["arguments"].as_str().or(payload["input"].as_str()).unwrap_or_default();
+    let parsed: Value = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
+    if !SHELLS.contains(&name) {
+        return Call { tool: name.to_owned(), input: parsed, private };
+    }
+    let given = if parsed["command"].is_null() { &parsed["cmd"] } else { &parsed["command"] };
+    Call { tool: "Bash".to_owned(), input: json!({ "command": command(given) }), private }
+}
+
+/// A command line, or what a shell is given to run.
+fn command(given: &Value) -> String {
+    let Some(words) = given.as_array() else { return given.as_str().unwrap_or_default().to_owned() };
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    match words.as_slice() {
+        [_, "-c" | "-lc", script] => (*script).to_owned(),
+        words => words.join(" "),
+    }
+}
+
+/// What a command printed and its exit code, from the forms in which versions write them: JSON, or labels before the output.
+fn output(given: &Value) -> Value {
+    let text = given.as_str().or(given["content"].as_str()).unwrap_or_default();
+    if let Ok(Value::Object(parsed)) = serde_json::from_str(text)
+        && let Some(printed) = parsed.get("output").and_then(Value::as_str)
+    {
+        let exit = parsed.get("metadata").map_or(&Value::Null, |metadata| &metadata["exit_code"]);
+        return json!({ "stdout": printed, "exitCode": exit });
+    }
+    let labelled = text.split_once("Output:\n").and_then(|(labels, printed)| {
+        let code = labels.lines().find_map(|line| {
+            let line = line.trim();
+            let code =
+                line.strip_prefix("Exit code:").or_else(|| line.strip_prefix("Process exited with code"))?;
+            code.trim().parse::<i64>().ok()
+        })?;
+        Some(json!({ "stdout": printed, "exitCode": code }))
+    });
+    labelled.unwrap_or_else(|| Value::from(text))
 }

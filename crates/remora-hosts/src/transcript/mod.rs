@@ -7,6 +7,9 @@
 mod claude_code;
 mod codex;
 mod copilot;
+mod replay;
+
+pub use replay::{Past, Replay};
 
 use remora_core::host::Host;
 use remora_core::intake::Document;

@@ -183,3 +183,128 @@ fn a_command_is_known_from_its_call_to_its_return() {
     let result = json!([{ "type": "tool_result", "tool_use_id": "t", "content": "x" }]);
     assert_eq!(claude("user", &result, &json!({})), Some(Line::Returned(vec!["t".into()])));
 }
+
+mod replay {
+    use remora_core::event::{Body, Outcome, ToolCall};
+    use remora_core::intake::Intake;
+    use remora_hosts::transcript::{Past, Replay};
+
+    use super::*;
+
+    fn replay(host: Host, lines: &[Value]) -> Vec<Past> {
+        let mut replay = Replay::new(host, "file", "/transcripts/file.jsonl");
+        let mut past = Vec::new();
+        for line in lines {
+            let mut intake = Intake::default();
+            intake.push(line.to_string().as_bytes()).unwrap();
+            replay.push(&intake.finish().unwrap(), &mut past);
+        }
+        replay.finish(&mut past);
+        past
+    }
+
+    fn kinds(past: &[Past]) -> Vec<&'static str> {
+        past.iter().map(|past| past.event.body.kind()).collect()
+    }
+
+    #[test]
+    fn a_transcript_of_claude_code_is_what_hooks_would_have_reported() {
+        let at = |minute: u8| format!("2026-03-10T09:{minute:02}:00Z");
+        let line = |minute: u8, kind: &str, content: Value| {
+            json!({ "type": kind, "cwd": "/home/dev/shop", "timestamp": at(minute),
+                "message": { "role": kind, "content": content } })
+        };
+        let call = |id: &str, tool: &str, input: Value| {
+            json!([{ "type": "text", "text": "Let me look." },
+                { "type": "tool_use", "id": id, "name": tool, "input": input }])
+        };
+        let failed = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true,
+            "content": "Exit code 2\nno rule" }]);
+        let read = json!([{ "type": "tool_result", "tool_use_id": "t2", "content": "1\tfn main() {}" }]);
+        let mut read = line(5, "user", read);
+        read["toolUseResult"] =
+            json!({ "type": "text", "file": { "filePath": "src/a.rs", "content": "fn main() {}" } });
+        let past = replay(
+            Host::ClaudeCode,
+            &[
+                json!({ "type": "summary", "summary": "x" }),
+                line(1, "user", json!("Build it")),
+                line(2, "assistant", call("t1", "Bash", json!({ "command": "make" }))),
+                line(3, "user", failed),
+                line(4, "assistant", call("t2", "Read", json!({ "file_path": "src/a.rs" }))),
+                read,
+                line(6, "assistant", json!([{ "type": "text", "text": "There is no Makefile." }])),
+                line(7, "user", json!("Then stop")),
+                line(8, "assistant", call("t3", "Bash", json!({ "command": "true" }))),
+            ],
+        );
+        let expected = [
+            "prompt_submitted",
+            "tool_used",
+            "tool_used",
+            "turn_ended",
+            "prompt_submitted",
+            "turn_ended",
+            "session_ended",
+        ];
+        assert_eq!(kinds(&past), expected, "a call that never returned is none");
+        let Body::ToolUsed(run) = &past[1].event.body else { panic!() };
+        let printed = ToolCall::Run { command: "make".into(), output: "no rule".into(), exit: Some(2) };
+        assert_eq!((&run.call, &run.outcome), (&printed, &Outcome::Failed { error: "Exit code 2".into() }));
+        let Body::ToolUsed(read) = &past[2].event.body else { panic!() };
+        let file = ToolCall::Read { file: "/home/dev/shop/src/a.rs".into(), text: "fn main() {}".into() };
+        assert_eq!(read.call, file);
+        let closing = Body::TurnEnded { message: "There is no Makefile.".into(), error: None };
+        assert_eq!(past[3].event.body, closing);
+        assert_eq!(past[5].event.body, Body::TurnEnded { message: String::new(), error: None });
+        assert_eq!((past[1].at.iso(), past[3].at.iso()), (at(3), at(6)));
+        assert_eq!(past[1].event.origin.call.as_deref(), Some("t1"));
+        assert_eq!(
+            (past[0].event.session.id.as_str(), past[0].event.cwd.as_str()),
+            ("file", "/home/dev/shop")
+        );
+    }
+
+    #[test]
+    fn codex_writes_commands_and_results_in_several_forms() {
+        let line = |payload: Value| json!({ "timestamp": "2026-03-10T09:12:00Z", "type": "response_item", "payload": payload });
+        let user =
+            json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Go" }] });
+        let call = |id: &str, name: &str, arguments: Value| {
+            line(
+                json!({ "type": "function_call", "name": name, "call_id": id, "arguments": arguments.to_string() }),
+            )
+        };
+        let result = |id: &str, output: Value| {
+            line(json!({ "type": "function_call_output", "call_id": id, "output": output }))
+        };
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-1\n+2\n*** End Patch";
+        let past = replay(
+            Host::Codex,
+            &[
+                json!({ "type": "session_meta", "payload": { "id": "r1", "cwd": "/home/dev/shop", "source": "cli" } }),
+                line(user),
+                call("c1", "exec_command", json!({ "cmd": "make" })),
+                result("c1", json!("Wall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nno rule")),
+                call("c2", "shell_command", json!({ "command": "true" })),
+                result("c2", json!("plain")),
+                line(
+                    json!({ "type": "custom_tool_call", "name": "apply_patch", "call_id": "c3", "input": patch }),
+                ),
+                line(json!({ "type": "custom_tool_call_output", "call_id": "c3", "output": "Success" })),
+            ],
+        );
+        let calls: Vec<ToolCall> =
+            past.iter().filter_map(|past| past.event.body.tool().map(|tool| tool.call.clone())).collect();
+        let run = |command: &str, output: &str, exit| ToolCall::Run {
+            command: command.into(),
+            output: output.into(),
+            exit,
+        };
+        assert_eq!(calls[0], run("make", "no rule", Some(2)));
+        assert_eq!(calls[1], run("true", "plain", None));
+        let ToolCall::Edit { changes } = &calls[2] else { panic!("{calls:?}") };
+        assert_eq!(changes[0].path, "/home/dev/shop/src/a.rs");
+        assert_eq!(past[0].event.session.id, "r1");
+    }
+}

@@ -76,3 +76,43 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::entry::merge;
+
+    fn plugin(file: &str) -> Value {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        serde_json::from_str(&fs::read_to_string(root.join(file)).unwrap()).unwrap()
+    }
+
+    /// A plugin knows no path of the program, so a script of its own finds it.
+    const FIND: &str = "${CLAUDE_PLUGIN_ROOT}/scripts/find-remora";
+
+    #[test]
+    fn the_plugin_has_the_hooks_that_are_installed() {
+        let entries = groups(
+            EVENTS,
+            |event| json!({ "type": "command", "command": FIND, "args": ["hook", "claude-code"], "timeout": event.timeout }),
+        );
+        let expected: Value = serde_json::from_str(&merge("", Format::Json, &entries).unwrap().text).unwrap();
+        assert_eq!(plugin("plugin/hooks/hooks.json")["hooks"], expected["hooks"]);
+        let server = &plugin("plugin/.mcp.json")["mcpServers"][SERVER];
+        assert_eq!(*server, json!({ "command": FIND, "args": ["mcp"], "alwaysLoad": true }));
+    }
+
+    #[test]
+    fn the_plugin_is_in_the_marketplace_with_this_version() {
+        let market = plugin(".claude-plugin/marketplace.json");
+        let about = plugin("plugin/.claude-plugin/plugin.json");
+        assert_eq!(market["plugins"][0]["source"], "./plugin");
+        assert_eq!(market["plugins"][0]["name"], about["name"]);
+        assert_eq!(about["version"], env!("CARGO_PKG_VERSION"));
+    }
+}

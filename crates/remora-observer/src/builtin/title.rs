@@ -18,7 +18,7 @@ const LEADS: &[&str] = &[
     "the cause is", "the cause was", "the bug is that", "the bug was that", "the bug is", "the bug was", "cause",
     "the reason is that", "the reason is", "the fix is simple", "the fix is to", "the fix is", "the fix was to",
     "the fix", "fix", "it turns out that", "it turns out", "turns out", "this means that", "this means", "i found that",
-    "i found", "i see that", "i've", "i have", "we've", "we have", "so", "now", "also", "however", "actually",
+    "i found", "because", "i see that", "i've", "i have", "we've", "we have", "so", "now", "also", "however", "actually",
     "basically", "decision", "recommendation", "verdict", "summary", "result", "conclusion", "note", "important",
     "key change", "key changes", "the key change", "the answer is", "the simplest fix is to", "the simplest fix is", "bug",
     "right now", "still the same", "short answer", "good", "great", "ok", "okay",
@@ -195,8 +195,9 @@ pub(super) fn limit(text: &str) -> String {
             (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
         };
         let ends: Vec<usize> = clauses(text, marks).into_iter().filter(fits).collect();
-        // Behind a colon stands a list, or what the title announces: it is whole or left out.
-        let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": "));
+        // Behind a colon stands a list, which is whole or left out, unless "it:" points there.
+        let points = |end: usize| text[..end].rsplit(' ').next().is_some_and(|word| TRAILING.contains(&word));
+        let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": ") && !points(*end));
         colon.or_else(|| ends.into_iter().max())
     };
     let is_nearly_short = text.chars().count() <= LONGEST_WHOLE;
@@ -301,7 +302,8 @@ fn after_lead<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     let needs_mark =
         !lead.contains(' ') || matches!(lead, "the fix" | "the root cause" | "key change" | "key changes");
     let is_marked = rest.trim_start().starts_with([',', ':', '—', '–', '-']);
-    let is_free = matches!(lead, "i've" | "so" | "now" | "also" | "j'ai" | "he" | "actually" | "basically");
+    let is_free =
+        matches!(lead, "i've" | "so" | "because" | "now" | "also" | "j'ai" | "he" | "actually" | "basically");
     let leads = is_there && ends_word && (is_marked || !needs_mark || is_free);
     (leads && marked.split_whitespace().count() >= 3).then_some(marked)
 }

@@ -28,7 +28,7 @@ fn order(world: &mut World) -> Vec<String> {
 }
 
 fn tell(world: &mut World, id: i64, times: usize) {
-    for _ in 0..times {
+    for number in 0..times {
         let item = Item {
             id: id.to_string(),
             score: Some(0.8),
@@ -40,7 +40,7 @@ fn tell(world: &mut World, id: i64, times: usize) {
             session: SessionId(1),
             agent: String::new(),
             moment: Moment::Prompt,
-            prompt: String::new(),
+            prompt: format!("{number} about {id}"),
             tokens: 1,
             ms: 1,
             degraded: None,

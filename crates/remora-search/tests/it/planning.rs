@@ -185,3 +185,39 @@ fn operators_say_what_may_be_an_answer() {
         assert!(found(r#"panicked at "palette missing" (dark theme)"#).contains(&"Colours".to_owned()));
     }
 }
+
+#[test]
+fn a_part_of_a_record_can_be_named() {
+    let mut world = World::new();
+    let mut clock = observation("The clock", "It jumped because the zone was read late.");
+    clock.facts = vec!["The zebra zone is UTC".into(), "Tests freeze time".into()];
+    clock.concepts = vec!["time-zones".into()];
+    let mut printer = observation("The printer", "A zebra printer needs a restart, and freezes.");
+    printer.facts = vec!["It is on the third floor".into()];
+    let memory = Memory {
+        observations: vec![clock, printer],
+        summary: Some(summary("Mend the clock", "The zebra is a brand of printers.")),
+        ..Memory::default()
+    };
+    world.turn("app", "go on", "done", &memory, Time::now());
+    world.index();
+    for mode in [Mode::Text, Mode::Hybrid] {
+        let mut found = |text: &str| {
+            let mut query = world.query("app", text);
+            query.mode = mode;
+            let hits = world.search(&query).hits.into_iter();
+            hits.map(|hit| format!("{} {}", hit.title, hit.part)).collect::<Vec<_>>()
+        };
+        assert_eq!(found("facts:zebra"), ["The clock fact_1"], "{mode:?}");
+        assert_eq!(found("narrative:zebra"), ["The printer narrative"], "{mode:?}");
+        assert_eq!(found("learned:zebra"), ["Mend the clock learned"], "{mode:?}");
+        assert_eq!(found("concepts:time"), ["The clock narrative"], "{mode:?}");
+        assert_eq!(found("concepts:time-zones AND facts:freeze").len(), 1, "{mode:?}");
+        // What is in two parts of a record is in that record.
+        assert_eq!(found("narrative:zone AND facts:zebra").len(), 1, "{mode:?}");
+        assert_eq!(found("facts:(zebra OR floor) NOT narrative:zone"), ["The printer fact_1"], "{mode:?}");
+        assert_eq!(found("title:clock AND NOT narrative:restart AND facts:zebra"), ["The clock fact_1"]);
+        // The words that describe an observation are not its narrative.
+        assert_eq!(found("narrative:time AND narrative:zones"), [""; 0], "{mode:?}");
+    }
+}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Query, Request, State};
+use axum::extract::State;
 use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, Explained, Explanation, PromptRequest};
@@ -17,19 +17,20 @@ use remora_core::privacy;
 use remora_core::time::Time;
 use remora_hosts::response;
 use remora_store::retrievals::Item;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Asked, Body, Sent, Within};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::search::{Pairs, one, within};
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
 /// Default limit, in tokens, for callers that do not state their host's.
 const USUAL_ROOM: u64 = 2_000;
-const MOST_TOKENS: usize = 100_000;
+const MOST_TOKENS: u32 = 100_000;
 
-pub(super) fn router() -> Routes {
-    Routes::default()
+pub(super) fn router() -> Api {
+    Api::default()
         .get("/api/context/inject", inject)
         .post("/api/context/semantic", semantic)
         .post(remora_client::RECALL, recall)
@@ -37,7 +38,7 @@ pub(super) fn router() -> Routes {
 }
 
 /// An injection, where there may be none.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Injected {
     /// Framed as it is to be handed on.
     context: Option<String>,
@@ -61,7 +62,7 @@ impl From<Option<Injection>> for Injected {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct Question {
     #[serde(alias = "contentSessionId")]
     session_id: Option<String>,
@@ -86,11 +87,20 @@ fn yes() -> bool {
 }
 
 const HINT: &str = r#"send {"session_id": …, "host": …, "prompt": …}"#;
-const REQUEST_HINT: &str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
+
+impl Body for Question {
+    const HINT: &'static str = HINT;
+}
+
+impl Body for PromptRequest {
+    const HINT: &'static str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
+}
 
 /// What matters for a prompt of a captured session.
-async fn semantic(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Injected>, ApiError> {
-    let question: Question = body(request, HINT).await?;
+async fn semantic(
+    State(http): State<Arc<Http>>,
+    Sent(question): Sent<Question>,
+) -> Result<Json<Injected>, ApiError> {
     let host = match question.host.as_deref() {
         None => Host::Generic,
         Some(name) => Host::named(name).ok_or_else(|| ApiError::invalid("there is no such host", HINT))?,
@@ -137,14 +147,17 @@ async fn asker(
 /// The same for our own hooks, which have looked the session up and redacted the prompt, and log what they inject.
 async fn recall(
     State(http): State<Arc<Http>>,
-    request: Request,
+    Sent(request): Sent<PromptRequest>,
 ) -> Result<Json<Option<Injection>>, ApiError> {
-    Ok(Json(http.recall(body(request, REQUEST_HINT).await?).await?.injection))
+    Ok(Json(http.recall(request).await?.injection))
 }
 
 /// The same with everything that was considered, for our own commands.
-async fn explain(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Explained>, ApiError> {
-    Ok(Json(http.recall(body(request, REQUEST_HINT).await?).await?))
+async fn explain(
+    State(http): State<Arc<Http>>,
+    Sent(request): Sent<PromptRequest>,
+) -> Result<Json<Explained>, ApiError> {
+    Ok(Json(http.recall(request).await?))
 }
 
 impl Http {
@@ -161,26 +174,26 @@ impl Http {
     }
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The project: an id, an absolute path or a unique name
+    project: Option<String>,
+    /// Instead of `project`: a directory, absolute
+    cwd: Option<String>,
+    /// The limit for the text; default: the setting `context.tokens`
+    tokens: Option<Within<0, MOST_TOKENS>>,
+}
+
 /// What a session gets at its start.
-async fn inject(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Injected>, ApiError> {
-    let Query(pairs) = pairs?;
+async fn inject(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<Parameters>,
+) -> Result<Json<Injected>, ApiError> {
+    let Parameters { project, cwd, tokens } = asked;
     http.shared.refresh_settings();
     let settings = http.shared.settings();
-    let mut budget = u64::from(settings.context.tokens);
-    let (mut project, mut cwd) = (None, None);
-    for (name, value) in pairs {
-        match name.as_str() {
-            "project" => project = Some(value),
-            "cwd" => cwd = Some(value),
-            "tokens" => budget = one(&name, &value, within(0, MOST_TOKENS))? as u64,
-            _ => {
-                return Err(ApiError::invalid(
-                    format!("there is no parameter `{name}`"),
-                    "docs/http.md lists the parameters",
-                ));
-            }
-        }
-    }
+    let budget = u64::from(tokens.map_or(settings.context.tokens, |Within(tokens)| tokens));
     let whose = project::whose(project, cwd)?;
     let preview = http.read(move |store| {
         let project = remora_app::project(store, &whose)?;

@@ -2,59 +2,58 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{Path, Request, State};
+use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::AppError;
 use remora_app::edit::{self, Edit};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_store::{ObservationRow, Revision, SavedBy, Store};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Http;
+use super::asked::{Body, Id, One, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
+use super::routes::Api;
 use super::visitor::Visitor;
-use super::{Http, body};
 
 const HINT: &str = r#"send {"title": …, "narrative": …, "type": …, "facts": […]}, {"merge": ["15"]} or {"superseded_by": "20"}"#;
 
-pub(super) fn router() -> Routes {
-    Routes::default()
+pub(super) fn router() -> Api {
+    Api::default()
         .patch("/api/v1/observations/{id}", change)
         .post("/api/v1/observations/{id}/undo", undo)
         .get("/api/v1/observations/{id}/revisions", history)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     title: Option<String>,
     narrative: Option<String>,
     #[serde(rename = "type")]
-    kind: Option<String>,
+    kind: Option<One<ObservationType>>,
     facts: Option<Vec<String>>,
     #[serde(default)]
     merge: Vec<String>,
     superseded_by: Option<String>,
 }
 
+impl Body for Said {
+    const HINT: &'static str = HINT;
+}
+
 async fn change(
     State(http): State<Arc<Http>>,
-    Path(id): Path<String>,
-    request: Request,
+    Extension(visitor): Extension<Visitor>,
+    Id(id): Id,
+    Sent(said): Sent<Said>,
 ) -> Result<Json<ObservationRow>, ApiError> {
+    let Said { title, narrative, kind, facts, merge, superseded_by } = said;
+    let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     // A change on a page is a person's.
-    let is_program = request.extensions().get::<Visitor>().is_none_or(Visitor::has_token);
-    let Said { title, narrative, kind, facts, merge, superseded_by } = body(request, HINT).await?;
-    let kind = match kind {
-        None => None,
-        Some(name) => Some(ObservationType::named(&name).ok_or_else(|| {
-            let names = ObservationType::ALL.map(ObservationType::name).join(", ");
-            ApiError::invalid(format!("type is `{name}`"), format!("expected {names}"))
-        })?),
-    };
-    let changes = Edit { title, narrative, kind, facts };
-    let by = if is_program { SavedBy::Program } else { SavedBy::Person };
+    let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
     let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => write(&http, move |store| edit::edit(store, &id, &changes, by, now)).await,
@@ -66,19 +65,16 @@ async fn change(
     }
 }
 
-async fn undo(
-    State(http): State<Arc<Http>>,
-    Path(id): Path<String>,
-) -> Result<Json<ObservationRow>, ApiError> {
+async fn undo(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<ObservationRow>, ApiError> {
     write(&http, move |store| edit::undo(store, &id, Time::now())).await
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct History {
     revisions: Vec<Revision>,
 }
 
-async fn history(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Json<History>, ApiError> {
+async fn history(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<History>, ApiError> {
     let revisions = http.read(move |store| edit::history(store, &id)).await?;
     Ok(Json(History { revisions }))
 }

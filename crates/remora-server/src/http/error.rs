@@ -7,6 +7,8 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use remora_app::AppError;
 use remora_store::StoreError;
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 #[derive(Debug)]
@@ -33,12 +35,12 @@ pub(super) enum ApiError {
     Internal(String),
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Body<'a> {
     error: Error<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Error<'a> {
     code: &'a str,
     message: &'a str,
@@ -52,6 +54,30 @@ pub(super) struct Reason(pub(super) String);
 impl ApiError {
     pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Invalid { message: message.into(), hint: hint.into() }
+    }
+
+    /// Every status an operation may fail with. 405 is no answer of an operation.
+    pub(super) const STATUSES: [(u16, &str); 10] = [
+        (401, "The token is missing or wrong"),
+        (403, "Another machine, host, origin or site; or a duplicate header"),
+        (404, "No such route, project or record"),
+        (408, "The body did not arrive within 30 seconds"),
+        (409, "Somebody said otherwise, and their word stays"),
+        (413, "The body is too large"),
+        (415, "The body is not declared as JSON"),
+        (422, "The body or a parameter cannot be used; the message says which"),
+        (500, "An internal error; `remora doctor` shows the reason"),
+        (503, "Nothing was stored; the same request may succeed in a moment"),
+    ];
+
+    /// What a failure looks like.
+    pub(super) fn schema() -> Schema {
+        let mut generator = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        generator.contract = Contract::Serialize;
+        generator.into_generator().into_root_schema_for::<Body<'_>>()
     }
 
     fn status(&self) -> StatusCode {
@@ -191,6 +217,7 @@ impl From<AppError> for ApiError {
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
             | AppError::NoBackup(_)
+            | AppError::HasDirectory { .. }
             | AppError::NothingToUndo
             | AppError::NotPaused(_)
             | AppError::UnknownFact(_)

@@ -3,47 +3,48 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::State;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_app::{AppError, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
 use remora_store::{FactRow, SavedBy, Store};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Asked, Body, Id, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
-const HINT: &str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
 const CHANGE_HINT: &str = r#"send {"value": "pnpm"} or {"confirm": true}, with "project" as for the others"#;
 
-pub(super) fn router() -> Routes {
-    Routes::default()
+pub(super) fn router() -> Api {
+    Api::default()
         .get("/api/memory/facts", list)
         .post("/api/memory/facts", set)
         .patch("/api/memory/facts/{key}", change)
         .delete("/api/memory/facts/{key}", remove)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// The project: an id, an absolute path or a unique name. Without it: what holds everywhere
     project: Option<String>,
-    /// With it, everything that was said of this key.
+    /// With it, everything that was said of this key
     key: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Listing {
     facts: Vec<Entry>,
 }
 
-type Asked = Result<Query<Parameters>, QueryRejection>;
-
-async fn list(State(http): State<Arc<Http>>, asked: Asked) -> Result<Json<Listing>, ApiError> {
-    let Query(Parameters { project, key }) = asked?;
+async fn list(
+    State(http): State<Arc<Http>>,
+    Asked(Parameters { project, key }): Asked<Parameters>,
+) -> Result<Json<Listing>, ApiError> {
     let whose = whose(project)?;
     let facts = http.read(move |store| match key {
         Some(key) => facts::history(store, &whose, &key),
@@ -52,7 +53,7 @@ async fn list(State(http): State<Arc<Http>>, asked: Asked) -> Result<Json<Listin
     Ok(Json(Listing { facts: facts.await? }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     key: String,
@@ -63,8 +64,12 @@ struct Said {
     replace: bool,
 }
 
-async fn set(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Set>, ApiError> {
-    let Said { key, value, kind, project, replace } = body(request, HINT).await?;
+impl Body for Said {
+    const HINT: &'static str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
+}
+
+async fn set(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Set>, ApiError> {
+    let Said { key, value, kind, project, replace } = said;
     let request = SetRequest {
         whose: whose(project)?,
         key,
@@ -77,7 +82,7 @@ async fn set(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Set
     write(&http, move |store| facts::set(store, &request, Time::now())).await
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Change {
     value: Option<String>,
@@ -87,12 +92,16 @@ struct Change {
     project: Option<String>,
 }
 
+impl Body for Change {
+    const HINT: &'static str = CHANGE_HINT;
+}
+
 async fn change(
     State(http): State<Arc<Http>>,
-    Path(key): Path<String>,
-    request: Request,
+    Id(key): Id,
+    Sent(change): Sent<Change>,
 ) -> Result<Json<Entry>, ApiError> {
-    let Change { value, kind, confirm, project } = body(request, CHANGE_HINT).await?;
+    let Change { value, kind, confirm, project } = change;
     let whose = whose(project)?;
     match (value, confirm) {
         (Some(value), false) => {
@@ -110,12 +119,18 @@ async fn change(
     }
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    /// The project it holds in. Without it: the fact that holds everywhere
+    project: Option<String>,
+}
+
 async fn remove(
     State(http): State<Arc<Http>>,
-    Path(key): Path<String>,
-    asked: Asked,
+    Id(key): Id,
+    Asked(Place { project }): Asked<Place>,
 ) -> Result<Json<FactRow>, ApiError> {
-    let Query(Parameters { project, .. }) = asked?;
     let whose = whose(project)?;
     write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
 }

@@ -3,27 +3,26 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation, judge_fact};
 use remora_app::records::record_id;
 use remora_core::document::RecordKind;
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
 use remora_store::FactRow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Body, Id, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
-const HINT: &str =
-    r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
-
-pub(super) fn router() -> Routes {
-    Routes::default().post("/api/observations/{id}/feedback", judge)
+pub(super) fn router() -> Api {
+    Api::default().post("/api/observations/{id}/feedback", judge)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     verdict: Verdict,
@@ -33,16 +32,24 @@ struct Said {
     project: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Answer {
     Observation(Box<Judged>),
     Fact(Box<FactRow>),
 }
 
-async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
-    let id = observation(request.uri().path()).to_owned();
-    let Said { verdict, undo, project } = body(request, HINT).await?;
+impl Body for Said {
+    const HINT: &'static str =
+        r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
+}
+
+async fn judge(
+    State(http): State<Arc<Http>>,
+    Id(id): Id,
+    Sent(said): Sent<Said>,
+) -> Result<Json<Answer>, ApiError> {
+    let Said { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
     let is_fact = record_id(&request.id).is_some_and(|record| record.kind == RecordKind::Fact);
@@ -67,9 +74,4 @@ async fn judge(State(http): State<Arc<Http>>, request: Request) -> Result<Json<A
     // Context files follow verdicts.
     http.shared.announce_news();
     Ok(Json(judged))
-}
-
-/// The id in `/api/observations/12/feedback`.
-fn observation(path: &str) -> &str {
-    path.split('/').rev().nth(1).unwrap_or_default()
 }

@@ -4,25 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_core::time::Time;
 use remora_store::forget::{Erased, Forgetting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Body, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
 const HINT: &str =
     r#"send {"ids": ["12"]} or {"project": "NAME", "topic": "WORDS"}, and "confirm": true to carry it out"#;
-const UNDO_HINT: &str = r#"send {}, or {"id": 3}"#;
 
-pub(super) fn router() -> Routes {
-    Routes::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
+pub(super) fn router() -> Api {
+    Api::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     #[serde(default)]
@@ -47,7 +48,11 @@ struct Said {
     now: bool,
 }
 
-#[derive(Debug, Serialize)]
+impl Body for Said {
+    const HINT: &'static str = HINT;
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 struct Answer {
     dry_run: bool,
     plan: Plan,
@@ -57,9 +62,9 @@ struct Answer {
     erased: Option<Erased>,
 }
 
-async fn forget(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Answer>, ApiError> {
+async fn forget(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Answer>, ApiError> {
     let Said { ids, confirm, now, topic, threshold, file, session, from, until, project, cwd, everything } =
-        body(request, HINT).await?;
+        said;
     let request = if ids.is_empty() {
         ForgetRequest::Matching(Matching {
             topic,
@@ -90,14 +95,20 @@ async fn forget(State(http): State<Arc<Http>>, request: Request) -> Result<Json<
     Ok(Json(Answer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Which {
     id: Option<i64>,
 }
 
-async fn undo(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Forgetting>, ApiError> {
-    let Which { id } = body(request, UNDO_HINT).await?;
+impl Body for Which {
+    const HINT: &'static str = r#"send {}, or {"id": 3}"#;
+}
+
+async fn undo(
+    State(http): State<Arc<Http>>,
+    Sent(Which { id }): Sent<Which>,
+) -> Result<Json<Forgetting>, ApiError> {
     let undone = http.shared.writer.call(move |store| Ok(remora_app::forget::undo(store, id, Time::now())));
     let undone = undone.await??;
     http.shared.announce();

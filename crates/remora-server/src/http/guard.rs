@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::header::{HeaderMap, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use remora_client::token::Token;
@@ -64,7 +64,8 @@ impl Guard {
         } else {
             Some(self.identify(headers, changes)?)
         };
-        if changes {
+        // For some changes the address says everything.
+        if changes && !is_empty(headers) {
             check_body(headers)?;
         }
         Ok(visitor)
@@ -97,6 +98,11 @@ impl Guard {
             Some(visitor) => Ok(visitor),
         }
     }
+}
+
+/// Whether no body is announced.
+fn is_empty(headers: &HeaderMap) -> bool {
+    !headers.contains_key(TRANSFER_ENCODING) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
 }
 
 /// What a body announces of itself.

@@ -6,16 +6,17 @@ use axum::Json;
 use axum::extract::State;
 use remora_core::time::Time;
 use remora_store::SCHEMA_VERSION;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Http;
-use super::routes::Routes;
+use super::routes::Api;
 
-pub(super) fn router() -> Routes {
-    Routes::default().get("/api/health", health)
+pub(super) fn router() -> Api {
+    Api::default().get("/api/health", health)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Health {
     status: &'static str,
     version: &'static str,

@@ -17,12 +17,13 @@ use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_store::{Enqueued, Record};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::ApiError;
 use super::guard::LARGEST_BODY;
-use super::routes::Routes;
+use super::routes::Api;
 use super::{Http, PATIENCE};
 
 /// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
@@ -31,16 +32,34 @@ const PORTION: u64 = 64 << 10;
 /// Limit for the portions of one body: reading a larger one keeps no more in memory.
 const MOST_PORTIONS: u64 = 40;
 
-pub(super) fn router() -> Routes {
-    Routes::default()
-        .post("/api/sessions/init", |State(http), request| take_in(http, "init", request))
-        .post("/api/sessions/observations", |State(http), request| take_in(http, "observations", request))
-        .post("/api/sessions/summarize", |State(http), request| take_in(http, "summarize", request))
-        .post("/api/sessions/complete", |State(http), request| take_in(http, "complete", request))
+pub(super) fn router() -> Api {
+    Api::default()
+        .post("/api/sessions/init", init)
+        .post("/api/sessions/observations", observations)
+        .post("/api/sessions/summarize", summarize)
+        .post("/api/sessions/complete", complete)
+}
+
+type Outcome = Result<Json<Acknowledged>, ApiError>;
+
+async fn init(State(http): State<Arc<Http>>, request: Request) -> Outcome {
+    take_in(http, "init", request).await
+}
+
+async fn observations(State(http): State<Arc<Http>>, request: Request) -> Outcome {
+    take_in(http, "observations", request).await
+}
+
+async fn summarize(State(http): State<Arc<Http>>, request: Request) -> Outcome {
+    take_in(http, "summarize", request).await
+}
+
+async fn complete(State(http): State<Arc<Http>>, request: Request) -> Outcome {
+    take_in(http, "complete", request).await
 }
 
 /// What became of an event.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Acknowledged {
     stored: bool,
     /// It had been stored before.
@@ -51,7 +70,7 @@ struct Acknowledged {
 }
 
 /// Why an event was not stored.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Absence {
     NotAnEvent,
@@ -59,11 +78,7 @@ enum Absence {
     LeftOut(Reason),
 }
 
-async fn take_in(
-    http: Arc<Http>,
-    kind: &'static str,
-    request: Request,
-) -> Result<Json<Acknowledged>, ApiError> {
+async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Outcome {
     let _room = reserve(&http, request.headers())?;
     let body = tokio::time::timeout(PATIENCE, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;

@@ -3,46 +3,58 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use remora_app::records;
 use remora_core::ids::{ObservationId, SessionId};
 use remora_core::time::Time;
 use remora_store::{
     ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow, WhichSession,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
+use super::asked::{Asked, List, Within};
 use super::error::ApiError;
 use super::project;
-use super::routes::Routes;
+use super::routes::Api;
 
 const DEFAULT_LIMIT: u32 = 20;
 const LARGEST_LIMIT: u32 = 100;
 
-pub(super) fn router() -> Routes {
-    Routes::default()
+pub(super) fn router() -> Api {
+    Api::default()
         .get("/api/observations", observations)
         .get("/api/summaries", summaries)
         .get("/api/prompts", prompts)
         .get("/api/sessions", sessions)
 }
 
-/// Refuses unknown parameters. A mistyped one would show the memory of all projects.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    limit: Option<u32>,
-    #[serde(default)]
-    offset: u32,
+    limit: Option<Within<1, LARGEST_LIMIT>>,
+    offset: Option<Within<0, { u32::MAX }>>,
+    /// The project: an id, an absolute path or a unique name
     project: Option<String>,
+    /// The session's id, or its host's
     session: Option<String>,
-    /// Of observations only.
-    ids: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfObservations {
+    limit: Option<Within<1, LARGEST_LIMIT>>,
+    offset: Option<Within<0, { u32::MAX }>>,
+    /// The project: an id, an absolute path or a unique name
+    project: Option<String>,
+    /// The session's id, or its host's
+    session: Option<String>,
+    /// Only these, which counts as a use
+    ids: Option<List<ObservationId>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Listing<T> {
     items: Vec<T>,
@@ -52,14 +64,21 @@ struct Listing<T> {
     has_more: bool,
 }
 
-type Asked = Result<Query<Parameters>, QueryRejection>;
 type Answer<T> = Result<Json<Listing<T>>, ApiError>;
 
-async fn observations(State(http): State<Arc<Http>>, asked: Asked) -> Answer<ObservationRow> {
-    let Query(parameters) = asked?;
-    let Some(ids) = &parameters.ids else { return list(&http, parameters, Store::list_observations).await };
-    let ids = ids_of(ids)?;
-    let only = parameters.project.map(project::named).transpose()?;
+async fn observations(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<OfObservations>,
+) -> Answer<ObservationRow> {
+    let OfObservations { limit, offset, project, session, ids } = asked;
+    let Some(List(ids)) = ids else {
+        let parameters = Parameters { limit, offset, project, session };
+        return list(&http, parameters, Store::list_observations).await;
+    };
+    if ids.len() > LARGEST_LIMIT as usize {
+        return Err(ApiError::invalid("ids has too many", format!("ask for at most {LARGEST_LIMIT}")));
+    }
+    let only = project.map(project::named).transpose()?;
     let items = http.read(move |store| {
         let only = only.map(|whose| remora_app::project(store, &whose)).transpose()?;
         records::observations(store, &ids, only)
@@ -90,29 +109,24 @@ fn count_fetched(http: &Http, items: &[ObservationRow]) {
     });
 }
 
-async fn summaries(State(http): State<Arc<Http>>, asked: Asked) -> Answer<SummaryRow> {
-    list(&http, without_ids(asked)?, Store::list_summaries).await
+async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SummaryRow> {
+    list(&http, asked, Store::list_summaries).await
 }
 
-async fn prompts(State(http): State<Arc<Http>>, asked: Asked) -> Answer<PromptRow> {
-    list(&http, without_ids(asked)?, Store::list_prompts).await
+async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<PromptRow> {
+    list(&http, asked, Store::list_prompts).await
 }
 
-async fn sessions(State(http): State<Arc<Http>>, asked: Asked) -> Answer<SessionRow> {
-    list(&http, without_ids(asked)?, Store::list_sessions).await
+async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SessionRow> {
+    list(&http, asked, Store::list_sessions).await
 }
 
 type Lister<T> = fn(&Store, &Selection) -> Result<Page<T>, StoreError>;
 
 async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> Answer<T> {
-    let Parameters { limit, offset, project, session, .. } = parameters;
-    let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=LARGEST_LIMIT).contains(&limit) {
-        return Err(ApiError::invalid(
-            format!("limit is {limit}"),
-            format!("ask for 1 to {LARGEST_LIMIT}, and for more with offset"),
-        ));
-    }
+    let Parameters { limit, offset, project, session } = parameters;
+    let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
+    let offset = offset.map_or(0, |Within(offset)| offset);
     let whose = project.map(project::named).transpose()?;
     let page = http.read(move |store| {
         let project = whose.map(|whose| remora_app::project(store, &whose)).transpose()?;
@@ -128,19 +142,5 @@ fn which_session(name: String) -> WhichSession {
     match name.parse() {
         Ok(id) => WhichSession::Row(SessionId(id)),
         Err(_) => WhichSession::Named(name),
-    }
-}
-
-fn ids_of(list: &str) -> Result<Vec<ObservationId>, ApiError> {
-    let wrong = || ApiError::invalid("ids is not a list of numbers", "such as `ids=12,15`, at most 100");
-    let ids: Option<Vec<_>> = list.split(',').map(|id| id.trim().parse().ok().map(ObservationId)).collect();
-    ids.filter(|ids| ids.len() <= LARGEST_LIMIT as usize).ok_or_else(wrong)
-}
-
-fn without_ids(asked: Asked) -> Result<Parameters, ApiError> {
-    let Query(parameters) = asked?;
-    match parameters.ids {
-        Some(_) => Err(ApiError::invalid("ids is for observations", "leave it out here")),
-        None => Ok(parameters),
     }
 }

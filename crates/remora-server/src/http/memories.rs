@@ -4,30 +4,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
 use remora_store::{Saved, SavedBy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Body, One, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
-const HINT: &str = r#"send {"project": "NAME", "text": "WORDS"}; "cwd" works instead of "project""#;
-
-pub(super) fn router() -> Routes {
-    Routes::default().post("/api/v1/memories", save)
+pub(super) fn router() -> Api {
+    Api::default().post("/api/v1/memories", save)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Said {
     text: String,
     title: Option<String>,
     #[serde(rename = "type")]
-    kind: Option<String>,
+    kind: Option<One<ObservationType>>,
     #[serde(default)]
     facts: Vec<String>,
     #[serde(default)]
@@ -36,7 +36,12 @@ struct Said {
     cwd: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+impl Body for Said {
+    const HINT: &'static str =
+        r#"send {"project": "NAME", "text": "WORDS"}; "cwd" works instead of "project""#;
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 struct Remembered {
     id: ObservationId,
     project_id: ProjectId,
@@ -44,20 +49,12 @@ struct Remembered {
     new: bool,
 }
 
-async fn save(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Remembered>, ApiError> {
-    let said: Said = body(request, HINT).await?;
-    let kind = match said.kind {
-        None => ObservationType::Discovery,
-        Some(name) => ObservationType::named(&name).ok_or_else(|| {
-            let names = ObservationType::ALL.map(ObservationType::name).join(", ");
-            ApiError::invalid(format!("type is `{name}`"), format!("expected {names}"))
-        })?,
-    };
+async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Remembered>, ApiError> {
     let request = SaveRequest {
         whose: project::whose(said.project, said.cwd)?,
         text: said.text,
         title: said.title,
-        kind,
+        kind: said.kind.map_or(ObservationType::Discovery, |One(kind)| kind),
         facts: said.facts,
         files: said.files,
         // Whoever holds the token is a program. Only what is typed at a terminal is a person's word.

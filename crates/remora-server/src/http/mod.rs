@@ -3,6 +3,7 @@
 //! One module a resource, each with the routes it has; [`app`] puts them behind the one guard, and [`Opened`] serves
 //! them. What fails inside is logged and never answered. `docs/http.md` is the description for users.
 
+mod asked;
 mod context;
 mod edit;
 mod error;
@@ -15,6 +16,9 @@ mod ingest;
 mod lists;
 mod mcp;
 mod memories;
+mod memory;
+mod openapi;
+mod operation;
 mod pages;
 mod ports;
 mod privacy;
@@ -34,16 +38,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::to_bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::{Router, middleware};
 use remora_app::AppError;
 use remora_core::time::Time;
 use remora_mcp::Endpoint;
 use remora_store::Store;
-use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 
+pub use openapi::document;
 pub use routes::Route;
 pub(crate) use serve::Opened;
 
@@ -100,11 +104,9 @@ const LARGEST_QUESTION: usize = 1 << 20;
 /// For a body to come whole.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The body of a request as a value. `hint` shows how one looks.
-async fn body<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, ApiError> {
+async fn read_body(request: Request) -> Result<Bytes, ApiError> {
     let bytes = tokio::time::timeout(PATIENCE, to_bytes(request.into_body(), LARGEST_QUESTION)).await;
-    let bytes = bytes.map_err(|_| ApiError::Slow)?.map_err(|_| ApiError::TooLarge)?;
-    serde_json::from_slice(&bytes).map_err(|error| ApiError::invalid(error.to_string(), hint))
+    bytes.map_err(|_| ApiError::Slow)?.map_err(|_| ApiError::TooLarge)
 }
 
 /// Everything that can be asked, behind the guard, what is not there included.
@@ -129,6 +131,8 @@ fn all() -> Routes {
         .merge(lists::router())
         .merge(mcp::router())
         .merge(memories::router())
+        .merge(memory::router())
+        .merge(openapi::router())
         .merge(pages::router())
         .merge(privacy::router())
         .merge(queue::router())
@@ -141,5 +145,5 @@ fn all() -> Routes {
 
 /// Every route there is, for tests and documents: it comes from the router itself, so that none can be missing.
 pub fn routes() -> Vec<Route> {
-    all().list()
+    all().list().collect()
 }

@@ -26,6 +26,11 @@ pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whos
     }
 }
 
+/// The same, where all of them are meant if nothing is said.
+pub(super) fn whose_or_all(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
+    if project.is_none() && cwd.is_none() { Ok(Whose::All) } else { whose(project, cwd) }
+}
+
 /// A relative path would be taken from the daemon's directory, which means nothing to the caller.
 pub(super) fn named(name: String) -> Result<Whose, ApiError> {
     let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";

@@ -1,4 +1,5 @@
-//! A router that can list its own routes, which axum's cannot.
+//! Routers that can list their own routes, which axum's cannot: [`Routes`] for pages, [`Api`] for programs, whose routes are
+//! described in the OpenAPI document as well.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use axum::handler::Handler;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::Http;
+use super::operation::{Endpoint, Operation, Schemas};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
@@ -14,48 +16,66 @@ pub struct Route {
     pub path: &'static str,
 }
 
+/// Makes the description of an operation.
+pub(super) type Describe = fn(&mut Schemas) -> Operation;
+
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     router: Router<Arc<Http>>,
-    list: Vec<Route>,
+    list: Vec<(Route, Option<Describe>)>,
 }
 
 impl Routes {
     pub(super) fn get<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
-        self.add("GET", path, get(handler))
+        self.add(Route { method: "GET", path }, get(handler), None)
     }
 
     pub(super) fn post<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
-        self.add("POST", path, post(handler))
+        self.add(Route { method: "POST", path }, post(handler), None)
     }
 
-    pub(super) fn put<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
-        self.add("PUT", path, put(handler))
-    }
-
-    pub(super) fn patch<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
-        self.add("PATCH", path, patch(handler))
-    }
-
-    pub(super) fn delete<T: 'static>(self, path: &'static str, handler: impl Handler<T, Arc<Http>>) -> Self {
-        self.add("DELETE", path, delete(handler))
-    }
-
-    pub(super) fn merge(mut self, other: Self) -> Self {
+    pub(super) fn merge(mut self, other: impl Into<Self>) -> Self {
+        let other = other.into();
         self.list.extend(other.list);
         Self { router: self.router.merge(other.router), list: self.list }
     }
 
-    pub(super) fn list(self) -> Vec<Route> {
-        self.list
+    pub(super) fn list(&self) -> impl Iterator<Item = Route> {
+        self.list.iter().map(|(route, _)| *route)
+    }
+
+    /// The routes that are described.
+    pub(super) fn operations(self) -> impl Iterator<Item = (Route, Describe)> {
+        self.list.into_iter().filter_map(|(route, describe)| Some((route, describe?)))
     }
 
     pub(super) fn into_router(self) -> Router<Arc<Http>> {
         self.router
     }
 
-    fn add(mut self, method: &'static str, path: &'static str, handler: MethodRouter<Arc<Http>>) -> Self {
-        self.list.push(Route { method, path });
-        Self { router: self.router.route(path, handler), list: self.list }
+    fn add(mut self, route: Route, handler: MethodRouter<Arc<Http>>, describe: Option<Describe>) -> Self {
+        self.list.push((route, describe));
+        Self { router: self.router.route(route.path, handler), list: self.list }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Api(Routes);
+
+macro_rules! methods {
+    ($($function:ident $method:literal)*) => {$(
+        pub(super) fn $function<T: 'static, H: Endpoint<T>>(self, path: &'static str, handler: H) -> Self {
+            Self(self.0.add(Route { method: $method, path }, $function(handler), Some(H::describe)))
+        }
+    )*};
+}
+
+impl Api {
+    methods! { get "GET" post "POST" put "PUT" patch "PATCH" delete "DELETE" }
+}
+
+impl From<Api> for Routes {
+    fn from(api: Api) -> Self {
+        api.0
     }
 }

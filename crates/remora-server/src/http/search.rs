@@ -3,40 +3,44 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::extract::State;
 use remora_app::Whose;
 use remora_app::search::{LARGEST_LIMIT, LARGEST_OFFSET, SearchRequest};
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Mode, Results, Sort};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::asked::{Asked, Body, List, One, Sent, Within};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::{Http, body, project};
+use super::routes::Api;
+use super::{Http, project};
 
-pub(super) fn router() -> Routes {
-    Routes::default().get("/api/search", by_parameters).post(remora_client::SEARCH, by_body)
+pub(super) fn router() -> Api {
+    Api::default().get("/api/search", by_parameters).post(remora_client::SEARCH, by_body)
 }
 
-pub(super) type Pairs = Result<Query<Vec<(String, String)>>, QueryRejection>;
+async fn by_parameters(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<Parameters>,
+) -> Result<Json<Results>, ApiError> {
+    let whose = project::whose(asked.project.clone(), asked.cwd.clone())?;
+    Ok(Json(http.search(asked.request(whose)).await?))
+}
 
-async fn by_parameters(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Results>, ApiError> {
-    let Query(pairs) = pairs?;
-    let mut parameters = Parameters::default();
-    for (name, value) in pairs {
-        parameters.take(&name, value)?;
-    }
-    let Parameters { project, cwd, mut request } = parameters;
-    request.whose = project::whose(project, cwd)?;
-    Ok(Json(http.search(request).await?))
+impl Body for SearchRequest {
+    const HINT: &'static str =
+        r#"send {"whose": {"project": "NAME"}, "text": "WORDS"}; docs/http.md has the rest"#;
 }
 
 /// The same with the request as it is, for programs of ours and others.
-async fn by_body(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Results>, ApiError> {
-    let hint = r#"send {"whose": {"project": "NAME"}, "text": "WORDS"}; docs/http.md has the rest"#;
-    Ok(Json(http.search(body(request, hint).await?).await?))
+async fn by_body(
+    State(http): State<Arc<Http>>,
+    Sent(request): Sent<SearchRequest>,
+) -> Result<Json<Results>, ApiError> {
+    Ok(Json(http.search(request).await?))
 }
 
 impl Http {
@@ -47,92 +51,68 @@ impl Http {
     }
 }
 
-/// What was asked, word by word.
-struct Parameters {
-    project: Option<String>,
-    cwd: Option<String>,
-    request: SearchRequest,
-}
+#[expect(clippy::cast_possible_truncation, reason = "both are small")]
+const MOST: u32 = LARGEST_LIMIT as u32;
+#[expect(clippy::cast_possible_truncation, reason = "both are small")]
+const FURTHEST: u32 = LARGEST_OFFSET as u32;
 
-impl Default for Parameters {
-    fn default() -> Self {
-        // Whose memory it is about is settled once all words are read.
-        Self { project: None, cwd: None, request: SearchRequest::new(Whose::All) }
-    }
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Parameters {
+    /// The query, or `q`; without it the newest records come first
+    #[serde(alias = "q", default)]
+    query: String,
+    /// The project: an id, an absolute path, a unique name, or `all`
+    pub(super) project: Option<String>,
+    /// Instead of `project`: the caller's directory, absolute
+    pub(super) cwd: Option<String>,
+    #[serde(default)]
+    r#type: List<ObservationType>,
+    #[serde(default)]
+    kind: List<RecordKind>,
+    #[serde(default)]
+    concepts: List<String>,
+    /// One concept, which may have commas in it
+    #[serde(default)]
+    concept: Vec<String>,
+    /// Parts of paths
+    #[serde(default)]
+    files: List<String>,
+    /// Part of one path, which may have commas in it
+    #[serde(default)]
+    file: Vec<String>,
+    /// `2026-03-01`, `2026-03-01T10:00:00Z`, `yesterday`, `2 weeks ago`
+    date_from: Option<String>,
+    /// The same; a day counts to its end
+    date_to: Option<String>,
+    /// The agent program
+    host: Option<One<Host>>,
+    /// The session's id, or its host's
+    session: Option<String>,
+    limit: Option<Within<1, MOST>>,
+    offset: Option<Within<0, FURTHEST>>,
+    mode: Option<One<Mode>>,
+    sort: Option<One<Sort>>,
 }
 
 impl Parameters {
-    /// Refuses unknown parameters. A mistyped one would find too much.
-    fn take(&mut self, name: &str, value: String) -> Result<(), ApiError> {
-        let request = &mut self.request;
-        match name {
-            "query" | "q" => request.text = value,
-            "project" => self.project = Some(value),
-            "cwd" => self.cwd = Some(value),
-            "type" => request.types.extend(each(name, &value, ObservationType::named)?),
-            "kind" => request.kinds.extend(each(name, &value, RecordKind::from_name)?),
-            // The plural is a list; the singular may have commas in it.
-            "concepts" => request.concepts.extend(list(&value).map(str::to_owned)),
-            "concept" => request.concepts.push(value),
-            "files" => request.files.extend(list(&value).map(str::to_owned)),
-            "file" => request.files.push(value),
-            "dateFrom" => request.from = Some(value),
-            "dateTo" => request.until = Some(value),
-            "host" => request.host = Some(one(name, &value, Host::named)?),
-            "session" => request.session = Some(value),
-            "limit" => request.limit = one(name, &value, within(1, LARGEST_LIMIT))?,
-            "offset" => request.offset = one(name, &value, within(0, LARGEST_OFFSET))?,
-            "mode" => request.mode = one(name, &value, mode)?,
-            "sort" => request.sort = one(name, &value, sort)?,
-            _ => {
-                return Err(ApiError::invalid(
-                    format!("there is no parameter `{name}`"),
-                    "docs/http.md lists the parameters",
-                ));
-            }
+    pub(super) fn request(self, whose: Whose) -> SearchRequest {
+        let usual = SearchRequest::new(whose);
+        SearchRequest {
+            text: self.query,
+            types: self.r#type.0,
+            kinds: self.kind.0,
+            concepts: [self.concepts.0, self.concept].concat(),
+            files: [self.files.0, self.file].concat(),
+            from: self.date_from,
+            until: self.date_to,
+            host: self.host.map(|One(host)| host),
+            session: self.session,
+            mode: self.mode.map_or(usual.mode, |One(mode)| mode),
+            sort: self.sort.map_or(usual.sort, |One(sort)| sort),
+            limit: self.limit.map_or(usual.limit, |Within(limit)| limit as usize),
+            offset: self.offset.map_or(usual.offset, |Within(offset)| offset as usize),
+            ..usual
         }
-        Ok(())
-    }
-}
-
-pub(super) fn within(least: usize, most: usize) -> impl Fn(&str) -> Option<usize> {
-    move |value| value.parse().ok().filter(|number| (least..=most).contains(number))
-}
-
-pub(super) fn one<T>(name: &str, value: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, ApiError> {
-    let wrong = || {
-        let expected = match name {
-            "limit" => format!("1 to {LARGEST_LIMIT}"),
-            "offset" => format!("0 to {LARGEST_OFFSET}"),
-            "before" | "after" => format!("0 to {LARGEST_LIMIT}"),
-            "mode" => "auto, hybrid, semantic or text".to_owned(),
-            "sort" => "relevance or date".to_owned(),
-            "type" => ObservationType::ALL.map(ObservationType::name).join(", "),
-            "kind" => RecordKind::ALL.map(RecordKind::name).join(", "),
-            "host" => Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", "),
-            _ => "an id that search gave, such as 12, s3 or t4".to_owned(),
-        };
-        ApiError::invalid(format!("{name} is `{value}`"), format!("expected {expected}"))
-    };
-    read(value.trim()).ok_or_else(wrong)
-}
-
-fn each<T>(name: &str, value: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ApiError> {
-    list(value).map(|value| one(name, value, &read)).collect()
-}
-
-fn list(value: &str) -> impl Iterator<Item = &str> {
-    value.split(',').map(str::trim).filter(|value| !value.is_empty())
-}
-
-fn mode(word: &str) -> Option<Mode> {
-    Mode::ALL.into_iter().find(|mode| mode.name() == word)
-}
-
-fn sort(word: &str) -> Option<Sort> {
-    match word {
-        "relevance" => Some(Sort::Relevance),
-        "date" => Some(Sort::Date),
-        _ => None,
     }
 }

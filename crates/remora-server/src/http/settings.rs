@@ -4,38 +4,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use remora_app::settings::{change as write, find, list as list_settings, parse as parse_text};
 use remora_core::settings::{self, Listed, Setting};
 use remora_store::config_file::ConfigError;
 use remora_store::{DataDir, StoreError};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Http;
+use super::asked::{Body, Sent};
 use super::error::ApiError;
-use super::routes::Routes;
+use super::routes::Api;
 
-const LARGEST_CHANGE: usize = 64 << 10;
-
-pub(super) fn router() -> Routes {
-    Routes::default()
+pub(super) fn router() -> Api {
+    Api::default()
         .get("/api/settings", show)
         .post("/api/settings", change)
         .get("/api/memory/settings", show_memory)
         .put("/api/memory/settings", change_memory)
+        .patch("/api/memory/settings", change_memory)
 }
 
 /// The section that `/api/memory/settings` is about.
 const MEMORY: &str = "memory";
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ShownSettings {
     settings: Vec<Shown>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Shown {
     name: &'static str,
     value: Value,
@@ -49,20 +49,46 @@ async fn show(State(http): State<Arc<Http>>) -> Result<Json<ShownSettings>, ApiE
     Ok(Json(ShownSettings { settings: list(&http.shared.dir).into_iter().map(shown).collect() }))
 }
 
-async fn change(State(http): State<Arc<Http>>, request: Request) -> Result<Json<ShownSettings>, ApiError> {
-    let wanted = read(request, r#"send {"section.key": value}"#).await?;
+/// New values by the names of settings.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct Changes(BTreeMap<String, Value>);
+
+impl Body for Changes {
+    const HINT: &'static str = r#"send {"section.key": value}"#;
+}
+
+async fn change(
+    State(http): State<Arc<Http>>,
+    Sent(Changes(wanted)): Sent<Changes>,
+) -> Result<Json<ShownSettings>, ApiError> {
     let listed = apply(&http, &wanted).await?;
     let listed = listed.into_iter().filter(|entry| wanted.contains_key(entry.setting.name));
     Ok(Json(ShownSettings { settings: listed.map(shown).collect() }))
 }
 
 /// The settings of one section, by their keys, with nothing but their values.
-async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Value>, ApiError> {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+struct Section(Map<String, Value>);
+
+async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Section>, ApiError> {
     Ok(Json(section(list(&http.shared.dir))))
 }
 
-async fn change_memory(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Value>, ApiError> {
-    let wanted = read(request, r#"send {"key": value}, as `GET /api/memory/settings` answers"#).await?;
+/// New values by keys of the section.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct SectionChanges(BTreeMap<String, Value>);
+
+impl Body for SectionChanges {
+    const HINT: &'static str = r#"send {"key": value}, as `GET /api/memory/settings` answers"#;
+}
+
+async fn change_memory(
+    State(http): State<Arc<Http>>,
+    Sent(SectionChanges(wanted)): Sent<SectionChanges>,
+) -> Result<Json<Section>, ApiError> {
     let named = |(key, value): (String, Value)| {
         let key = key.strip_prefix("memory.").unwrap_or(&key).to_owned();
         (format!("{MEMORY}.{key}"), value)
@@ -71,14 +97,9 @@ async fn change_memory(State(http): State<Arc<Http>>, request: Request) -> Resul
     Ok(Json(section(apply(&http, &wanted).await?)))
 }
 
-fn section(listed: Vec<Listed>) -> Value {
+fn section(listed: Vec<Listed>) -> Section {
     let own = listed.into_iter().filter(|entry| entry.setting.section() == MEMORY);
-    own.map(|entry| (entry.setting.key().to_owned(), shown(entry).value)).collect::<Map<_, _>>().into()
-}
-
-async fn read(request: Request, hint: &str) -> Result<BTreeMap<String, Value>, ApiError> {
-    let body = to_bytes(request.into_body(), LARGEST_CHANGE).await.map_err(|_| ApiError::TooLarge)?;
-    serde_json::from_slice(&body).map_err(|_| ApiError::invalid("the body is not an object", hint))
+    Section(own.map(|entry| (entry.setting.key().to_owned(), shown(entry).value)).collect())
 }
 
 /// All of them are right, or none is changed. `null` brings the default back; a secret as it is shown changes nothing.

@@ -5,24 +5,25 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use remora_store::{Counts, QueueCounts};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Http;
 use super::error::ApiError;
-use super::routes::Routes;
+use super::routes::Api;
 
-pub(super) fn router() -> Routes {
-    Routes::default().get("/api/stats", stats)
+pub(super) fn router() -> Api {
+    Api::default().get("/api/stats", stats)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Stats {
     counts: Counts,
     queue: QueueCounts,
     database: Database,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Database {
     bytes: u64,
 }

@@ -10,20 +10,21 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use remora_store::{Cursor, QueueCounts, problems};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
 use super::Http;
+use super::asked::Asked;
 use super::error::ApiError;
-use super::routes::Routes;
+use super::routes::Api;
 use crate::activity::Connected;
 
 /// Rows of each kind that are read at once.
@@ -34,13 +35,14 @@ pub(super) const MOST: usize = 64;
 /// Between two looks at a store in which much is happening.
 const BREATH: Duration = Duration::from_millis(20);
 
-pub(super) fn router() -> Routes {
-    Routes::default().get("/stream", stream)
+pub(super) fn router() -> Api {
+    Api::default().get("/stream", stream)
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// Where the reader has come to: the `id` of the last event it got
     #[serde(rename = "lastEventId")]
     last_event_id: Option<String>,
 }
@@ -48,9 +50,8 @@ struct Parameters {
 async fn stream(
     State(http): State<Arc<Http>>,
     headers: HeaderMap,
-    asked: Result<Query<Parameters>, QueryRejection>,
+    Asked(parameters): Asked<Parameters>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let Query(parameters) = asked?;
     let named = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let last_seen = named.or(parameters.last_event_id).filter(|id| !id.is_empty());
     let last_seen: Option<Place> = last_seen.map(|id| id.parse()).transpose()?;

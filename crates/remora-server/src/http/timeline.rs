@@ -3,50 +3,52 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Query, State};
-use remora_app::records::record_id;
+use axum::extract::State;
 use remora_app::timeline::{Around, DEFAULT_LENGTH, Timeline, TimelineRequest, best_of};
+use remora_core::document::RecordId;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::asked::{Asked, One, Within};
 use super::error::ApiError;
-use super::routes::Routes;
-use super::search::{Pairs, one, within};
+use super::routes::Api;
 use super::{Http, project};
 
-const MOST: usize = 100;
+const MOST: u32 = 100;
 
-pub(super) fn router() -> Routes {
-    Routes::default().get("/api/timeline", timeline)
+pub(super) fn router() -> Api {
+    Api::default().get("/api/timeline", timeline)
 }
 
-async fn timeline(State(http): State<Arc<Http>>, pairs: Pairs) -> Result<Json<Timeline>, ApiError> {
-    let Query(pairs) = pairs?;
-    let mut request =
-        TimelineRequest { whose: None, around: Around::Now, before: DEFAULT_LENGTH, after: DEFAULT_LENGTH };
-    let (mut named, mut cwd, mut text) = (None, None, None);
-    for (name, value) in pairs {
-        let count = |value: &str| {
-            one(&name, value, within(0, MOST)).map(|number| u32::try_from(number).unwrap_or(DEFAULT_LENGTH))
-        };
-        match name.as_str() {
-            "anchor" => request.around = Around::Record(one(&name, &value, record_id)?),
-            "query" | "q" => text = Some(value),
-            "project" => named = Some(value),
-            "cwd" => cwd = Some(value),
-            "before" => request.before = count(&value)?,
-            "after" => request.after = count(&value)?,
-            _ => {
-                return Err(ApiError::invalid(
-                    format!("there is no parameter `{name}`"),
-                    "docs/http.md lists the parameters",
-                ));
-            }
-        }
-    }
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The record in the middle, by the id that search gave
+    anchor: Option<One<RecordId>>,
+    /// Instead of `anchor`: its best hit is in the middle; or `q`
+    #[serde(alias = "q")]
+    query: Option<String>,
+    /// The project: an id, an absolute path or a unique name
+    project: Option<String>,
+    /// Instead of `project`: the caller's directory, absolute
+    cwd: Option<String>,
+    before: Option<Within<0, MOST>>,
+    after: Option<Within<0, MOST>>,
+}
+
+async fn timeline(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<Parameters>,
+) -> Result<Json<Timeline>, ApiError> {
+    let Parameters { anchor, query, project, cwd, before, after } = asked;
+    let length = |length: Option<Within<0, MOST>>| length.map_or(DEFAULT_LENGTH, |Within(length)| length);
+    let around = anchor.map_or(Around::Now, |One(record)| Around::Record(record));
+    let mut request = TimelineRequest { whose: None, around, before: length(before), after: length(after) };
     // An id says by itself which project is meant.
-    if named.is_some() || cwd.is_some() || request.around == Around::Now {
-        request.whose = Some(project::whose(named, cwd)?);
+    if project.is_some() || cwd.is_some() || request.around == Around::Now {
+        request.whose = Some(project::whose(project, cwd)?);
     }
-    if let (Around::Now, Some(text)) = (&request.around, text) {
+    if let (Around::Now, Some(text)) = (&request.around, query) {
         let found = http.search(best_of(&request, &text)?).await?;
         request.around = Around::best(&found, &text)?;
     }

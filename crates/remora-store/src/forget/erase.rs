@@ -9,6 +9,7 @@ use remora_core::time::Time;
 use remora_sys::file::{self, free_space, is_absent};
 use remora_sys::lock;
 use rusqlite::{Connection, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bytes;
@@ -18,7 +19,7 @@ use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, log, schema};
 
 /// What was done to files.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Erased {
     /// Backups, and databases that were set aside, that were written anew.
     pub rewritten: Vec<PathBuf>,

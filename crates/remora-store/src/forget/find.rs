@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::tombstones::{self, Hash};
 use super::{Doomed, KINDS, Reason, table};
 use crate::StoreError;
+use crate::reading::SUBJECT;
 
 /// What is to be forgotten. All conditions that are given have to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -385,6 +386,11 @@ fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<
         let Some((session, number, content)): Option<(i64, i64, String)> = row else { continue };
         turns.insert((session, number));
         doomed.hashes.insert(tombstones::of_content(db, &content)?);
+    }
+    // Traces keep what the turn's commands were.
+    for (session, number) in &turns {
+        let sql = "SELECT id FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND instr(tool, ?3) > 0";
+        doomed.blanked.extend(ids(db, sql, &[session, number, &SUBJECT])?);
     }
     for event in doomed.payloads.iter().chain(&doomed.traces).chain(&doomed.blanked).chain(&doomed.remarks) {
         let sql = "SELECT session_id, prompt_number FROM event_traces WHERE id = ?1";

@@ -26,11 +26,14 @@ use remora_core::ids::ProjectId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use erase::Erased;
 pub use find::Criteria;
-pub(crate) use tombstones::{is_forgotten, lift, lock, of_content, of_note, of_statement};
+pub(crate) use tombstones::{
+    is_forgotten, is_record_forgotten, lift, lock, of_content, of_note, of_statement,
+};
 
 use crate::search::documents;
 use crate::{Store, StoreError, retention};
@@ -61,7 +64,7 @@ pub struct Doomed {
 }
 
 /// Why a record goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// It was named by its id, or everything of its session, project or day goes.
@@ -141,7 +144,7 @@ pub struct Terms {
 }
 
 /// A forgetting that is not over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forgetting {
     pub id: i64,
     pub records: Vec<RecordId>,

@@ -11,6 +11,7 @@ use remora_sys::file::{self, is_absent};
 use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use uuid::Uuid;
 
 use super::{Doomed, delete_marked, find, mark, take_out};
 use crate::data_dir::DataDir;
@@ -53,6 +54,11 @@ pub(crate) fn of_statement(db: &Connection, name: &str, value: &str) -> Result<H
 /// Of the user's note at a path: its file stays, and would be read again.
 pub(crate) fn of_note(db: &Connection, vault: &str, path: &str) -> Result<Hash, StoreError> {
     Ok(hash(&key(db)?, &[b"note", vault.as_bytes(), path.as_bytes()]))
+}
+
+/// Whether a record of this uuid must not come back.
+pub(crate) fn is_record_forgotten(db: &Connection, kind: RecordKind, uuid: Uuid) -> Result<bool, StoreError> {
+    is_forgotten(db, &of_record(&key(db)?, kind, uuid.as_bytes()))
 }
 
 /// Whether it must not come back.

@@ -74,6 +74,17 @@ pub fn worktree(directory: &Path) -> Option<PathBuf> {
     Some(top.unwrap_or(&directory).to_owned())
 }
 
+/// Whether directories below this one may share its memory. Not the home directory or what is above it, and no directory in
+/// which others write: too many unrelated things are in those.
+pub(crate) fn can_be_project(directory: &Path) -> bool {
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    let is_above_home = home.is_some_and(|home| home.starts_with(directory));
+    let user = rustix::process::geteuid().as_raw();
+    let is_own =
+        fs::metadata(directory).is_ok_and(|metadata| metadata.uid() == user && metadata.mode() & 0o002 == 0);
+    directory.parent().is_some() && !is_above_home && is_own
+}
+
 /// The common git directory of a worktree at `root`, if there is one.
 fn common_directory(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");

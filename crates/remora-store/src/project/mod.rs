@@ -5,4 +5,4 @@ mod resolve;
 
 pub use locate::{Place, locate, worktree};
 pub use resolve::Joined;
-pub(crate) use resolve::{joined, joined_with, project_of, resolve, split};
+pub(crate) use resolve::{add_alias, adopt, joined, joined_with, project_of, resolve, split};

@@ -7,8 +7,9 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
+use uuid::Uuid;
 
-use super::locate::{Identity, Place};
+use super::locate::{Identity, Place, can_be_project};
 
 /// Finds or makes the project of `place`. Projects are never re-keyed.
 pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
@@ -102,7 +103,10 @@ fn find(db: &Connection, place: &Place) -> rusqlite::Result<Resolved> {
         Some(alias) => Some(alias.project),
         None => match known_as_plain_directory(db, place)? {
             Some(project) => Some(project),
-            None => with_same_origin(db, place)?,
+            None => match with_same_origin(db, place)? {
+                Some(project) => Some(project),
+                None => known_parent(db, place)?,
+            },
         },
     };
     Ok(found)
@@ -162,6 +166,21 @@ fn known_as_plain_directory(db: &Connection, place: &Place) -> rusqlite::Result<
     Ok(living_alias(db, &place.root)?.map(|alias| alias.project))
 }
 
+/// Outside git, the nearest known directory above: who starts an agent in a folder of a project means that project. Only a
+/// directory that can be one person's project counts.
+fn known_parent(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
+    // With a repository, `path` is its git directory. One that does not exist has no parent to look at.
+    if place.root != place.path || place.identity.is_none() {
+        return Ok(None);
+    }
+    for parent in Path::new(&place.path).ancestors().skip(1).take_while(|parent| can_be_project(parent)) {
+        if let Some(alias) = living_alias(db, &parent.to_string_lossy())? {
+            return Ok(Some(alias.project));
+        }
+    }
+    Ok(None)
+}
+
 fn with_same_origin(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
     let Some(origin) = &place.origin else { return Ok(None) };
     db.query_row("SELECT id FROM projects WHERE origin = ?1 ORDER BY id", [origin], |row| {
@@ -170,23 +189,50 @@ fn with_same_origin(db: &Connection, place: &Place) -> rusqlite::Result<Option<P
     .optional()
 }
 
+/// Makes a project that another system knew by this uuid and name.
+pub(crate) fn adopt(
+    db: &Connection,
+    place: &Place,
+    uuid: Uuid,
+    name: &str,
+    at: Time,
+) -> rusqlite::Result<ProjectId> {
+    let project = create_as(db, place, uuid, name, at)?;
+    add_alias(db, project, place, at)?;
+    Ok(project)
+}
+
 fn create(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
+    create_as(db, place, new_uuid(), &place.name(), now)
+}
+
+fn create_as(
+    db: &Connection,
+    place: &Place,
+    uuid: Uuid,
+    name: &str,
+    at: Time,
+) -> rusqlite::Result<ProjectId> {
     let key = match &place.origin {
         Some(origin) => format!("git:{origin}"),
         None => format!("dir:{}", place.path),
     };
-    let uuid = new_uuid();
     // Another project may have had this key before it moved away.
     let taken = db.prepare("SELECT 1 FROM projects WHERE key = ?1")?.exists([&key])?;
     let key = if taken { format!("{key}#{}", uuid.simple()) } else { key };
     db.execute(
         "INSERT INTO projects (uuid, key, name, root, origin, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![uuid.as_bytes(), key, place.name(), place.root, place.origin, now.0],
+        params![uuid.as_bytes(), key, name, place.root, place.origin, at.0],
     )?;
     Ok(ProjectId(db.last_insert_rowid()))
 }
 
-fn add_alias(db: &Connection, project: ProjectId, place: &Place, now: Time) -> rusqlite::Result<()> {
+pub(crate) fn add_alias(
+    db: &Connection,
+    project: ProjectId,
+    place: &Place,
+    now: Time,
+) -> rusqlite::Result<()> {
     let Identity { device, inode, born_at } =
         place.identity.unwrap_or(Identity { device: 0, inode: 0, born_at: 0 });
     let known = place.identity.is_some();

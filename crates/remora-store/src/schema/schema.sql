@@ -11,7 +11,7 @@
 -- Settings of the database itself
 ------------------------------------------------------------------------------------------------------------------------
 
--- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, turns_left_out, notes_always, notes_state.
+-- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, vectors_at, turns_left_out, notes_always, notes_state.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL

@@ -12,7 +12,7 @@ mod waiting;
 
 pub use filters::Filters;
 pub use finding::{Found, Weights};
-pub use rows::{Counted, DocumentRow, Outline};
+pub use rows::{Counted, DocumentRow, DocumentText, Outline, RecordText};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};
 pub use waiting::Waiting;

@@ -1,5 +1,7 @@
 //! Documents as search shows them.
 
+use std::collections::HashMap;
+
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
 use remora_core::ids::{DocumentId, ObservationId, ProjectId, SessionId};
@@ -58,6 +60,23 @@ pub struct Counted {
     pub concepts: Vec<String>,
 }
 
+/// Everything a record says, in the documents it is found by.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RecordText {
+    pub documents: Vec<DocumentText>,
+    /// Of an observation, without the words that describe it.
+    pub narrative: String,
+    pub concepts: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct DocumentText {
+    pub id: DocumentId,
+    pub part: String,
+    /// Title, body, prompt, before, after.
+    pub columns: [String; 5],
+}
+
 impl DocumentRow {
     /// The name logs and people know a document by: `obs_12_fact_2`.
     pub fn name(&self) -> String {
@@ -81,7 +100,8 @@ impl Store {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
                        WHEN 'observation' THEN o.prompt_number
-                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id) END,
+                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
+                       WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
                        o.superseded_by IS NOT NULL, {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
@@ -101,6 +121,32 @@ impl Store {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The whole texts of the records that these documents belong to.
+    pub fn record_texts(&self, documents: &[DocumentId]) -> Result<Vec<RecordText>, StoreError> {
+        let sql = concat!(
+            "SELECT d.kind, d.record_id, d.id, d.part, d.title, d.body, d.prompt, d.before, d.after, ",
+            "ifnull(o.subtitle || char(10) || o.narrative, ''), ",
+            concepts!(),
+            " FROM (SELECT DISTINCT w.kind, w.record_id FROM json_each(?1) AS wanted
+                    CROSS JOIN documents AS w ON w.id = wanted.value) AS r
+             CROSS JOIN documents AS d ON d.kind = r.kind AND d.record_id = r.record_id
+             LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id"
+        );
+        let mut records: HashMap<(String, i64), RecordText> = HashMap::new();
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([ids(documents)])?;
+        while let Some(row) = rows.next()? {
+            let record = records.entry((row.get(0)?, row.get(1)?)).or_default();
+            let columns = [row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?, row.get(8)?];
+            record.documents.push(DocumentText { id: DocumentId(row.get(2)?), part: row.get(3)?, columns });
+            record.narrative = row.get(9)?;
+            let concepts: Option<String> = row.get(10)?;
+            record.concepts =
+                concepts.map(|json| serde_json::from_str(&json)).transpose()?.unwrap_or_default();
+        }
+        Ok(records.into_values().collect())
     }
 
     /// What the records of these documents are counted by.

@@ -2,6 +2,7 @@
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
+use remora_core::time::Time;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::{Store, StoreError};
@@ -32,6 +33,8 @@ pub struct EmbeddingProgress {
     pub waiting: usize,
     /// Whose vectors they are; `None` before the first was made.
     pub model: Option<String>,
+    /// When vectors were last stored.
+    pub last_at: Option<Time>,
     /// Whether some records have no documents yet, so that there is more to come.
     pub filling: bool,
 }
@@ -141,6 +144,11 @@ impl Store {
                     .execute(params![of.document.0, model, f64::from(*scale), values])?;
             }
         }
+        transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('vectors_at', CAST(?1 AS BLOB))",
+            )?
+            .execute([Time::now().0.to_string()])?;
         transaction.commit()?;
         Ok(())
     }
@@ -154,9 +162,15 @@ impl Store {
             documents: count("SELECT count(*) FROM documents")?,
             with_vector: count("SELECT count(*) FROM vectors")?,
             model: self.embedding_model()?,
+            last_at: self.vectors_at()?,
             waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
             filling: self.misses_documents()?,
         })
+    }
+
+    fn vectors_at(&self) -> Result<Option<Time>, StoreError> {
+        let sql = "SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE key = 'vectors_at'";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.map(Time))
     }
 
     pub(crate) fn embedding_model(&self) -> Result<Option<String>, StoreError> {

@@ -71,7 +71,7 @@ fn tell(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
         session,
         agent: String::new(),
         moment,
-        prompt: "x".into(),
+        prompt: format!("about {ids:?}"),
         tokens: 1,
         ms: 1,
         degraded: None,

@@ -14,7 +14,7 @@ fn item(id: &str, passages: &[u64]) -> Item {
 }
 
 fn inject(store: &mut Store, session: SessionId, agent: &str, items: Vec<Item>) {
-    let (agent, prompt, at) = (agent.to_owned(), String::new(), Time::now());
+    let (agent, prompt, at) = (agent.to_owned(), format!("about {items:?}"), Time::now());
     let moment = Moment::Prompt;
     store
         .log_retrieval(&Retrieval {

@@ -34,15 +34,15 @@ Examples:
     remora config set search.embedder_model nomic-embed-text
 
   Back to the built-in observer, which is free and needs no network:
-    remora config set observer.provider --unset")]
+    remora config unset observer.provider")]
 pub(crate) struct Config {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// List every setting with its value and its source.
+    /// List every setting with its value and its source. This is the default.
     List,
     /// The value of one setting.
     Get {
@@ -60,17 +60,53 @@ enum Action {
         #[arg(long, conflicts_with = "value")]
         unset: bool,
     },
+    /// Remove a setting from config.toml, so that the default applies.
+    Unset {
+        /// Such as `observer.provider`.
+        name: String,
+    },
+    /// Open config.toml in your editor (`VISUAL` or `EDITOR`), and check it afterwards.
+    Edit,
     /// Where config.toml is, or would be.
     Path,
 }
 
 pub(crate) fn run(app: &App, arguments: &Config) -> Result<()> {
-    match &arguments.action {
+    match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => list(app),
         Action::Get { name } => get(app, find(name)?),
         Action::Set { name, value, .. } => set(app, find(name)?, value.as_deref()),
+        Action::Unset { name } => set(app, find(name)?, None),
+        Action::Edit => edit(app),
         Action::Path => path(app),
     }
+}
+
+/// What a new config.toml begins with.
+const BEGINNING: &str =
+    "# Settings of Remora. `remora config list` shows all of them, with their defaults.\n";
+
+fn edit(app: &App) -> Result<()> {
+    let path = app.dir.config();
+    app.dir.create()?;
+    let is_new = !path.exists();
+    if is_new {
+        remora_sys::file::replace(&path, BEGINNING.as_bytes())?;
+    }
+    super::edit::open_in_editor(&path)?;
+    if is_new && std::fs::read(&path).is_ok_and(|text| text == BEGINNING.as_bytes()) {
+        std::fs::remove_file(&path)?;
+        talk("Nothing was changed.");
+        return Ok(());
+    }
+    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    let (_, problems) = crate::app::settings(&app.dir);
+    if problems.is_empty() {
+        say(&format!("{} is fine.", path.display()));
+        return Ok(());
+    }
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Err(CliError::usage(problems.join("; ")).hint("edit it again: `remora config edit`"))
 }
 
 fn resolved(app: &App) -> (Settings, Vec<Listed>) {
@@ -200,7 +236,7 @@ fn from_stdin(setting: &Setting) -> Result<String> {
     let text = text.trim();
     if text.is_empty() {
         return Err(CliError::usage("nothing came on standard input; nothing was changed")
-            .hint(format!("remove the setting with `remora config set {} --unset`", setting.name)));
+            .hint(format!("remove the setting with `remora config unset {}`", setting.name)));
     }
     Ok(text.to_owned())
 }

@@ -40,7 +40,7 @@ pub(crate) struct Context {
     new: bool,
 }
 
-/// What an agent would get if a session began here and now, or with a prompt. Exit code 1 when that is nothing.
+/// What an agent would get if a session began here and now, or with a prompt. Nothing, in a new project, is no error.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
     if let Some(prompt) = &arguments.explain {
@@ -86,11 +86,11 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
         }
         if !app.json {
             talk(
-                "There is no memory of this directory yet. Work with your agent as always: when its first turn ends,",
+                "There is no memory of this directory yet. Work with your agent as always: when its first turn ends, \
+                 something is learned, and the next session gets it at its start.",
             );
-            talk("something is learned, and the next session gets it at its start.");
         }
-        return Ok(ExitCode::from(1));
+        return Ok(ExitCode::SUCCESS);
     };
     if !app.json {
         for line in injection.text.lines() {

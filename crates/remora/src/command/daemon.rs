@@ -15,7 +15,7 @@ use crate::output::{self, say, talk};
 #[derive(Args)]
 pub(crate) struct Daemon {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
@@ -32,7 +32,7 @@ enum Action {
     Stop,
     /// Stop the daemon and start it again.
     Restart,
-    /// Show whether a daemon is running.
+    /// Show whether a daemon is running: exit code 1 if none is. Without a command, the same is shown.
     Status,
 }
 
@@ -43,16 +43,18 @@ const BETWEEN_DAMAGES: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     match arguments.action {
-        Action::Run { detached } => serve(app, detached),
-        Action::Start => start(app),
-        Action::Stop => stop(app).map(|()| ExitCode::SUCCESS),
-        Action::Restart => {
+        // Somebody who looks around is told how things stand; `status` is for scripts.
+        None => status(app).map(|_| ExitCode::SUCCESS),
+        Some(Action::Run { detached }) => serve(app, detached),
+        Some(Action::Start) => start(app),
+        Some(Action::Stop) => stop(app).map(|()| ExitCode::SUCCESS),
+        Some(Action::Restart) => {
             if presence::find(&app.dir)?.is_some() {
                 stop(app)?;
             }
             start(app)
         }
-        Action::Status => status(app),
+        Some(Action::Status) => status(app),
     }
 }
 

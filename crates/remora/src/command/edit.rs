@@ -1,5 +1,6 @@
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
@@ -113,23 +114,28 @@ fn history(app: &App, store: &Store, id: &str) -> Result<()> {
 
 /// Lets the user's editor change a text form of the observation.
 fn in_editor(app: &App, row: &ObservationRow) -> Result<Changes> {
-    let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).map_err(|_| {
-        CliError::usage("no editor is set")
-            .hint("set `EDITOR`, or say what changes: `--title`, `--narrative`, `--fact`")
-    })?;
     let path = app.dir.path().join(format!("edit-{}.md", row.id));
     let _ = fs::remove_file(&path);
     private_file().create_new(true).write(true).open(&path)?.write_all(form(&row.observation).as_bytes())?;
-    let ran = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(&path).status();
+    let edited = open_in_editor(&path);
     let text = fs::read_to_string(&path);
     fs::remove_file(&path)?;
-    if !ran?.success() {
-        return Err(CliError::usage("the editor failed; nothing was changed"));
-    }
+    edited?;
     parse(&text?).ok_or_else(|| {
         CliError::usage("the text cannot be read; nothing was changed")
             .hint("keep the lines `title:` and `type:`, and facts as lines that begin with `- `")
     })
+}
+
+/// Opens a file in the user's editor and waits until it is closed.
+pub(super) fn open_in_editor(path: &Path) -> Result<()> {
+    let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).map_err(|_| {
+        CliError::usage("no editor is set").hint("name yours for this shell: `export EDITOR=vi`")
+    })?;
+    // A variable may hold arguments, too, so a shell reads it.
+    let ran =
+        Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(path).status()?;
+    if ran.success() { Ok(()) } else { Err(CliError::usage("the editor failed; nothing was changed")) }
 }
 
 fn form(observation: &Observation) -> String {

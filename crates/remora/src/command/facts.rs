@@ -9,7 +9,7 @@ use remora_store::{FactRow, SavedBy, Store};
 use super::{context_files, save};
 use crate::app::{self, App};
 use crate::error::Result;
-use crate::output::{self, DIM, YELLOW, brief, local, paint, say, talk};
+use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, talk};
 
 /// What holds here: list, set, confirm or end facts, and see what was said before.
 ///
@@ -69,7 +69,13 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
     let whose = app::whose(arguments.project.as_deref(), arguments.global)?;
     let now = Time::now();
     match arguments.action.as_ref().unwrap_or(&Action::List) {
-        Action::List => list(app, &facts::list(&store, &whose)?),
+        Action::List => {
+            let entries = app::if_known(&store, facts::list(&store, &whose))?;
+            if entries.is_none() && !app.json {
+                return Ok(());
+            }
+            list(app, &entries.unwrap_or_default())
+        }
         Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
         Action::Set { key, value, kind, replace } => {
             let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
@@ -106,8 +112,11 @@ fn list(app: &App, entries: &[Entry]) -> Result<()> {
     }
     for entry in entries {
         let place = if entry.row.project_id.is_some() { "" } else { " (everywhere)" };
-        say(&format!("{:>5}  {}{place}", format!("f{}", entry.row.id), stated(&entry.row)));
-        say(&format!("       {}", paint(DIM, &said(&entry.row, entry.session.as_deref()))));
+        prose_below(
+            &format!("{:>5}  ", format!("f{}", entry.row.id)),
+            &format!("{}{place}", stated(&entry.row)),
+        );
+        prose_below("       ", &paint(DIM, &said(&entry.row, entry.session.as_deref())));
         for other in &entry.conflicts {
             let who = format!("conflict: {} said `{}`", other.fact.source, brief(&other.fact.value, 80));
             say(&format!("       {}", paint(YELLOW, &who)));

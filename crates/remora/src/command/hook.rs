@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) {
     if env::disabled() {
         return;
     }
+    remora_sys::memory::share_one_heap();
     log::set_origin("hook");
     let dir = env::data_dir().map(DataDir::new);
     bugs::log_panics(dir.clone(), |_| ());

@@ -22,12 +22,12 @@ use crate::output::{self, DIM, YELLOW, paint, say, talk};
 #[derive(Args)]
 pub(crate) struct Index {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show how many records are indexed, and how many have vectors.
+    /// Show how many records are indexed, and how many have vectors. This is the default.
     Status(Which),
     /// Drop everything derived from the records (documents, full text, vectors) and rebuild it.
     ///
@@ -55,8 +55,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
     let mut store = app.open()?;
     match &arguments.action {
-        Action::Status(which) => status(app, &store, scope(&store, which)?),
-        Action::Rebuild { which, resume } => {
+        None => status(app, &store, ProjectScope::All),
+        Some(Action::Status(which)) => status(app, &store, scope(&store, which)?),
+        Some(Action::Rebuild { which, resume }) => {
             let scope = scope(&store, which)?;
             if !*resume {
                 drop_all(&mut store, scope)?;

@@ -1,14 +1,16 @@
-use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::install;
 use remora_core::host::Host;
+use remora_core::settings::Provider;
+use remora_core::time::Time;
 use remora_install::install::{Change, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
 use serde_json::json;
 
+use super::questions;
 use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
@@ -20,6 +22,9 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, say, talk};
 /// programs. A copy of each file is kept, and `remora uninstall` takes everything back. Running it again changes nothing,
 /// unless there is something new to install.
 ///
+/// At a terminal it also asks who writes the memory and says what each costs, offers to fill the memory from past sessions and
+/// a claude-mem database, and offers context files. Elsewhere, and with `--yes`, none of that happens unless an option says so.
+///
 /// The agent may then read memory without asking you: the tools that only read, and `remora show`, `search` and
 /// `timeline`. `--no-allow` leaves those rules out.
 #[derive(Args)]
@@ -30,6 +35,9 @@ Examples:
 
   Install in one agent, without a question:
     remora install --host claude-code --yes
+
+  The same with a model that writes the memory, by your own Claude Code login:
+    remora install --yes --provider claude-cli
 
   Install for the project you are in, and nowhere else:
     remora install --project")]
@@ -51,6 +59,20 @@ pub(crate) struct Install {
     /// Add no rules that let the agent read memory without asking.
     #[arg(long)]
     no_allow: bool,
+    /// Who writes the memory: `builtin` (free, offline) or a model by way of `claude-cli`, `anthropic`, `gemini`, `openrouter`
+    /// or `openai`.
+    #[arg(long, value_name = "PROVIDER", value_parser = provider)]
+    provider: Option<Provider>,
+    /// Keep memory in a file of the project you are in, too: a rule for Cursor if it is installed, otherwise a section in
+    /// CLAUDE.md.
+    #[arg(long)]
+    context_files: bool,
+}
+
+fn provider(name: &str) -> std::result::Result<Provider, String> {
+    let setting = remora_app::settings::find("observer.provider").map_err(|error| error.to_string())?;
+    remora_app::settings::parse(setting, name).map_err(|error| error.to_string())?;
+    Provider::ALL.iter().copied().find(|provider| provider.as_str() == name).ok_or_else(|| name.to_owned())
 }
 
 /// A host that has a recipe.
@@ -65,7 +87,12 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let project = if arguments.project { Some(this_project()?) } else { None };
     let plan = install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow)?;
     if arguments.dry_run || plan.is_empty() || plan.hosts.iter().all(HostPlan::is_refused) {
-        return report(app, &plan, arguments.dry_run);
+        let code = report(app, &plan, arguments.dry_run)?;
+        let hosts: Vec<Host> = plan.hosts.iter().map(|host| host.host).collect();
+        if !arguments.dry_run {
+            as_told(app, arguments, &hosts)?;
+        }
+        return Ok(code);
     }
     if !app.json {
         plan.hosts.iter().for_each(print);
@@ -77,6 +104,9 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let next: Vec<(Host, &str, Option<&str>)> =
         plan.hosts.iter().map(|host| (host.host, host.name, host.next_step)).collect();
     let shown = serde_json::to_value(&plan)?;
+    if let Some(backup) = install::back_up(&app.dir, None, Time::now())? {
+        talk(&format!("A backup of the memory is in {}", backup.display()));
+    }
     let done = install::apply(&around, &app.dir, plan)?;
     if app.json {
         output::json(&json!({ "dry_run": false, "plan": shown, "done": done }))?;
@@ -91,11 +121,44 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
                 say(&format!("           {step}."));
             }
         }
+    }
+    let hosts: Vec<Host> = done.iter().filter(|done| done.refused.is_none()).map(|done| done.host).collect();
+    as_told(app, arguments, &hosts)?;
+    if !arguments.yes && !hosts.is_empty() && questions::can_ask(app) {
+        ask(app, arguments, &hosts)?;
+    }
+    if !app.json {
         talk(
             "\nWork with your agent as usual; `remora status` shows what it learns. Take it back: `remora uninstall`",
         );
     }
     Ok(if done.iter().any(|done| done.refused.is_some()) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// What options say beforehand.
+fn as_told(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
+    if let Some(provider) = arguments.provider {
+        questions::use_observer(app, provider)?;
+    }
+    if arguments.context_files {
+        questions::enable_context_files(app, &this_project()?, hosts.contains(&Host::Cursor))?;
+    }
+    Ok(())
+}
+
+/// What a person at a terminal is asked once the hooks are there. Each question has a default that changes nothing outside
+/// the memory.
+fn ask(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
+    if arguments.provider.is_none()
+        && let Some(provider) = questions::observer(app)?
+    {
+        questions::use_observer(app, provider)?;
+    }
+    questions::fill(app)?;
+    if !arguments.context_files {
+        questions::context_files(app, hosts)?;
+    }
+    Ok(())
 }
 
 /// What there is to say if nothing is to be changed.
@@ -151,16 +214,11 @@ pub(super) fn print_diff(diff: &str) {
 
 /// Asks the person at the terminal. Without one, nothing is changed that was not agreed to.
 pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool> {
-    if app.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !questions::can_ask(app) {
         return Err(CliError::usage("nobody can be asked here, so nothing was changed")
             .hint(format!("agree to it beforehand: `{command}`")));
     }
-    let mut terminal = anstream::stderr();
-    write!(terminal, "\n{question} [Y/n] ")?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes") && !answer.is_empty())
+    questions::agrees(question, true)
 }
 
 /// The machine, as recipes see it.

@@ -74,7 +74,13 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     }
     let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<13}"))));
     let Some(access) = access else {
-        return Err(nothing_set_up(settings));
+        let none = nothing_set_up(settings);
+        say(&format!(
+            "{}. {}",
+            capitalised(none.message()),
+            capitalised(none.hint_text().unwrap_or_default())
+        ));
+        return Ok(());
     };
     line("source", &access.name());
     line("notes", &notes.to_string());
@@ -102,6 +108,11 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn left_out(state: &NotesState) {

@@ -1,15 +1,16 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use remora_app::projects;
 use remora_core::time::Time;
 use serde_json::json;
 
+use super::context_files;
 use crate::app::App;
-use crate::error::Result;
-use crate::output::{self, Table, say};
+use crate::error::{CliError, Result};
+use crate::output::{self, Table, prose, say};
 
-/// List the projects Remora knows, or separate two that share one memory.
+/// List the projects Remora knows, separate two that share one memory, or give one a directory.
 ///
 /// Worktrees and clones of one repository share a memory. A clone is recognised by its origin, which anybody can write into
 /// a repository; the first session in a new clone says with which directory it shares.
@@ -30,12 +31,22 @@ enum Action {
         /// The directory; without it, the current one.
         directory: Option<PathBuf>,
     },
+    /// Give a project that was imported by its name alone to a directory.
+    ///
+    /// Its memory is injected there from now on. A directory that has a memory keeps it and gets the other one, too.
+    Join {
+        /// The name of the project, or its id.
+        name: String,
+        /// The directory; without it, the current one.
+        directory: Option<PathBuf>,
+    },
 }
 
 pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
     match &arguments.action {
         None | Some(Action::List) => list(app),
         Some(Action::Split { directory }) => split(app, directory.clone()),
+        Some(Action::Join { name, directory }) => join(app, name, directory.clone()),
     }
 }
 
@@ -45,15 +56,36 @@ fn list(app: &App) -> Result<()> {
         return output::json(&json!({ "projects": projects }));
     }
     if projects.is_empty() {
-        say("No projects yet. Remora knows one as soon as an agent works in it; see `remora demo`.");
+        prose("No projects yet. Remora knows one as soon as an agent works in it; see `remora demo`.");
         return Ok(());
     }
     let mut table = Table::new(&["ID", "NAME", "DIRECTORY", "ORIGIN"]);
     for project in projects {
         let origin = project.origin.unwrap_or_else(|| "–".to_owned());
-        table.row(vec![project.id.0.to_string(), project.name, project.root, origin]);
+        let is_nowhere = app.dir.stands_for_none(Path::new(&project.root));
+        let root = if is_nowhere { "–".to_owned() } else { project.root };
+        table.row(vec![project.id.0.to_string(), project.name, root, origin]);
     }
     table.print();
+    Ok(())
+}
+
+fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
+    let directory = match directory {
+        Some(directory) => directory,
+        None => std::env::current_dir()?,
+    };
+    if !directory.is_dir() {
+        return Err(CliError::usage(format!("{} is no directory", directory.display()))
+            .hint("name the directory of the project: `remora project join NAME DIR`"));
+    }
+    let mut store = app.open()?;
+    let project = projects::join(&mut store, name, &directory, Time::now())?;
+    context_files::follow(&mut store, Some(project.id));
+    if app.json {
+        return output::json(&project);
+    }
+    say(&format!("The memory of {name} is that of {} now.", project.root));
     Ok(())
 }
 

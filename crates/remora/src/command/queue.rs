@@ -10,19 +10,21 @@ use serde_json::json;
 use super::context_files;
 use crate::app::{App, settings};
 use crate::error::{CliError, Result};
-use crate::output::{self, Table, brief, count, say, talk};
+use crate::output::{self, Table, brief, count, prose, say, talk};
 
 #[derive(Args)]
 pub(crate) struct Queue {
     #[command(subcommand)]
     action: Option<Action>,
     /// Limit for the number of events.
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "N", global = true)]
     limit: u32,
 }
 
 #[derive(Subcommand)]
 enum Action {
+    /// List queued events, the oldest first. This is the default.
+    List,
     /// Turn queued events into observations and summaries now, with the built-in observer.
     ///
     /// A turn that is not over is skipped: it ends with the agent's closing message, the next prompt, the
@@ -53,7 +55,7 @@ const SILENCE: Duration = Duration::from_mins(5);
 
 pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
     match &arguments.action {
-        None => list(app, arguments.limit),
+        None | Some(Action::List) => list(app, arguments.limit),
         Some(Action::Drain { all }) => drain(app, *all),
         Some(Action::Retry(failed)) => change(app, failed, queue::retry, "wait again"),
         Some(Action::Drop(failed)) => change(app, failed, queue::give_up, "given up"),
@@ -121,7 +123,7 @@ fn list(app: &App, limit: u32) -> Result<()> {
     }
     let queue::Queue { total, events, .. } = queue;
     if total == 0 {
-        say("The queue is empty: every event has been observed, or none was captured yet.");
+        prose("The queue is empty: every event has been observed, or none was captured yet.");
         return Ok(());
     }
     let mut table = Table::new(&["EVENT", "TIME", "STATUS", "TURN", "WHAT"]);
@@ -154,7 +156,7 @@ pub(crate) fn what(event: &EventRow) -> String {
         Some(Body::Compacted { summary, .. }) => format!("compacted: {}", short(summary)),
         Some(Body::SessionEnded { reason }) => format!("session ended ({reason})"),
         Some(Body::PromptWithheld) => "a private turn, of which nothing was kept".to_owned(),
-        None if event.kind == "tool_used" => used(event, ""),
+        None if event.kind == "tool_used" => used(event, event.subject.as_deref().unwrap_or_default()),
         None => event.kind.replace('_', " "),
     };
     line.trim_end_matches(": ").to_owned()

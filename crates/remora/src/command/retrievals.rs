@@ -1,5 +1,7 @@
 use clap::Args;
-use remora_store::retrievals::{Moment, RetrievalRow, WhichRetrievals};
+use remora_app::Whose;
+use remora_app::retrievals::{RetrievalsRequest, retrievals};
+use remora_store::retrievals::{Moment, RetrievalRow};
 
 use crate::app::App;
 use crate::error::Result;
@@ -13,14 +15,15 @@ pub(crate) struct Retrievals {
 }
 
 pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
-    let rows = app.open()?.retrievals(WhichRetrievals::All, arguments.limit)?;
+    let request = RetrievalsRequest { whose: Whose::All, session: None, limit: arguments.limit };
+    let rows = retrievals(&app.open()?, &request)?;
     if app.json {
         return output::json(&rows);
     }
     if rows.is_empty() {
         talk("Nothing was injected yet. See what a new session here would get: `remora context`");
     }
-    for row in &rows {
+    for row in rows.iter().map(|retrieved| &retrieved.row) {
         print_heading(row);
         let logged = &row.retrieval;
         for item in logged.items.iter().filter(|item| item.score.is_some()) {

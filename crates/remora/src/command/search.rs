@@ -3,12 +3,14 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use remora_app::Whose;
+use remora_app::records::record_id;
 use remora_app::search::SearchRequest;
-use remora_core::document::RecordKind;
+use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, Sort};
 use remora_store::Store;
+use serde_json::json;
 
 use super::save::observation_type;
 use crate::app::{self, App};
@@ -19,8 +21,8 @@ use crate::output::{self, BOLD, DIM, Table, brief, count, paint, say, talk};
 /// Find what was learned: by words, by meaning, by file, date or kind.
 ///
 /// Searches the project you are in. Without a query, the newest come first. Words may be "quoted phrases", prefix*es,
-/// title:words, and AND, OR, NOT in capitals with parentheses; anything else is plain text. Ids are for `remora show`.
-/// Exit code 1 when nothing is found.
+/// title:words (also narrative:, facts:, concepts: and learned:), and AND, OR, NOT in capitals with parentheses;
+/// anything else is plain text. Ids are for `remora show`. Exit code 1 when nothing is found.
 #[derive(Args)]
 pub(crate) struct Search {
     /// What to look for. Write `--` before words that begin with a dash.
@@ -93,17 +95,34 @@ const MOST_CONCEPTS: usize = 5;
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     let store = app.open()?;
     let request = request(arguments)?;
-    let found = ask::search(app, &store, request.clone())?;
+    let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
+        if app.json {
+            output::json(&json!({ "hits": [], "total": 0 }))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
     if app.json {
         output::json(&found)?;
     } else if !found.hits.is_empty() {
         print(&found, &request, arguments);
+    }
+    if let Some(id) = named(&store, &request)? {
+        talk(&format!("To see the record of this id: `remora show {id}`"));
     }
     if found.hits.is_empty() {
         talk(&nothing(&store, &request, &found, arguments)?);
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The record that the query is the id of, if there is one.
+fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
+    let Some(id) = record_id(&request.text) else { return Ok(None) };
+    let moment = store.moment(id)?;
+    let scope = remora_app::scope(store, &request.whose)?;
+    let is_meant = |project| scope == ProjectScope::All || scope == ProjectScope::One(project);
+    Ok(moment.is_some_and(|moment| is_meant(moment.project_id)).then_some(id))
 }
 
 /// From what was typed to what it means.
@@ -162,7 +181,9 @@ fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
     }
     table.print();
     say("");
-    say(&paint(DIM, &facets(page)));
+    for line in output::hanging("", &facets(page), output::columns()) {
+        say(&paint(DIM, &line));
+    }
     if arguments.explain {
         talk(&how(page));
     }

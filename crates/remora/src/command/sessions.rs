@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::output::{self, Table, brief, say};
+use crate::output::{self, Table, brief, prose};
 
 #[derive(Args)]
 pub(crate) struct Sessions {
@@ -24,13 +24,21 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
         return output::json(&json!({ "sessions": sessions }));
     }
     if sessions.is_empty() {
-        say("No sessions yet. Remora captures them as your agent works; see `remora demo`.");
+        prose("No sessions yet. Remora captures them as your agent works; see `remora demo`.");
         return Ok(());
     }
-    let mut table =
-        Table::new(&["SESSION", "LAST ACTIVITY", "PROJECT", "HOST", "STATUS", "TURNS", "EVENTS", "ABOUT"]);
+    // A narrow terminal has room for what a session is found by.
+    let is_narrow = output::columns().is_some_and(|columns| columns < 100);
+    let header = ["SESSION", "LAST ACTIVITY", "PROJECT", "HOST", "STATUS", "TURNS", "EVENTS", "ABOUT"];
+    let is_kept = |column: usize| !is_narrow || ![4, 5, 6].contains(&column);
+    let kept = |cells: Vec<String>| -> Vec<String> {
+        cells.into_iter().enumerate().filter(|(column, _)| is_kept(*column)).map(|(_, cell)| cell).collect()
+    };
+    let names: Vec<&str> =
+        header.into_iter().enumerate().filter(|(column, _)| is_kept(*column)).map(|(_, name)| name).collect();
+    let mut table = Table::new(&names);
     for session in sessions {
-        table.row(vec![
+        table.row(kept(vec![
             session.content_session_id.chars().take(8).collect(),
             output::local(session.last_activity_at),
             brief(&session.project, 20),
@@ -39,7 +47,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
             session.prompts.to_string(),
             session.events.to_string(),
             brief(session.title.as_deref().unwrap_or("–"), 48),
-        ]);
+        ]));
     }
     table.print();
     Ok(())

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::queue::what;
 use crate::app::App;
-use crate::error::Result;
-use crate::output::{self, BOLD, DIM, brief, paint, say};
+use crate::error::{CliError, Result};
+use crate::output::{self, BOLD, DIM, brief, paint, prose_below, say};
 
 #[derive(Args)]
 pub(crate) struct Show {
@@ -20,22 +20,36 @@ pub(crate) struct Show {
     ids: Vec<String>,
 }
 
+/// Exit code 1 if an id is unknown. The others are shown all the same.
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
     let mut store = app.open()?;
-    let records = records::records(&mut store, &arguments.ids, Time::now())?;
+    let (found, unknown) = if let [id] = arguments.ids.as_slice() {
+        (records::records(&mut store, std::slice::from_ref(id), Time::now())?, Vec::new())
+    } else {
+        let batch = records::batch(&mut store, &arguments.ids, Time::now())?;
+        (batch.found, batch.unknown)
+    };
     if app.json {
-        return match records.as_slice() {
-            [record] => output::json(record),
-            _ => output::json(&records),
-        };
-    }
-    for (number, record) in records.iter().enumerate() {
-        if number > 0 {
-            say("");
+        match found.as_slice() {
+            [record] if arguments.ids.len() == 1 => output::json(record)?,
+            // Without any record, the error is the answer.
+            [] => {}
+            _ => output::json(&found)?,
         }
-        print(record);
+    } else {
+        for (number, record) in found.iter().enumerate() {
+            if number > 0 {
+                say("");
+            }
+            print(record);
+        }
     }
-    Ok(())
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let unknown: Vec<String> = unknown.iter().map(|id| format!("`{id}`")).collect();
+    Err(CliError::not_found(format!("nothing is known as {}", unknown.join(", ")))
+        .hint("ids are in `remora search`, `remora sessions` and `remora queue`"))
 }
 
 fn print(record: &Record) {
@@ -51,28 +65,41 @@ fn print(record: &Record) {
 }
 
 fn field(label: &str, text: &str) {
-    if !text.trim().is_empty() {
-        say(&format!(
-            "{} {}",
-            paint(DIM, &format!("{label:<10}")),
-            text.trim().replace('\n', "\n           ")
-        ));
+    let text = text.trim_end().trim_start_matches('\n');
+    for (number, line) in text.lines().enumerate() {
+        let label = if number == 0 { label } else { "" };
+        prose_below(&paint(DIM, &format!("{label:<10} ")), line);
     }
 }
 
 fn print_observation(row: &ObservationRow) {
     let observation = &row.observation;
-    say(&paint(BOLD, &observation.title));
+    title(&observation.title);
     field("type", observation.kind.name());
     field("project", &row.project);
     field("when", &output::local(row.created_at));
-    field("", &observation.subtitle);
-    field("narrative", &observation.narrative);
+    if !observation.narrative.contains(observation.subtitle.trim()) {
+        field("", &observation.subtitle);
+    }
+    field("narrative", without_title(&observation.narrative, &observation.title));
     field("facts", &observation.facts.join("\n"));
     field("concepts", &observation.concepts.join(", "));
     field("read", &observation.files_read.join(", "));
     field("modified", &observation.files_modified.join(", "));
     field("use", &of_use(row.pinned_at, &row.feedback));
+}
+
+fn title(text: &str) {
+    for line in output::hanging("", text, output::columns()) {
+        say(&paint(BOLD, &line));
+    }
+}
+
+/// A narrative without the sentence that its title repeats.
+fn without_title<'a>(narrative: &'a str, title: &str) -> &'a str {
+    let title = title.trim().trim_end_matches('.');
+    let rest = narrative.trim_start().strip_prefix(title);
+    rest.and_then(|rest| rest.strip_prefix('.')).map_or(narrative, str::trim_start)
 }
 
 /// How an observation was used, in words; empty if it was not.
@@ -92,7 +119,7 @@ pub(crate) fn of_use(pinned_at: Option<Time>, feedback: &Feedback) -> String {
 
 fn print_summary(row: &SummaryRow) {
     let summary = &row.summary;
-    say(&paint(BOLD, &summary.request));
+    title(&summary.request);
     field("project", &row.project);
     field("when", &output::local(row.created_at));
     field("found", &summary.investigated);
@@ -112,7 +139,7 @@ fn print_turn(row: &PromptRow, limit: usize) {
 }
 
 fn print_fact(row: &FactRow) {
-    say(&paint(BOLD, &row.fact.key));
+    title(&row.fact.key);
     field("kind", row.fact.kind.name());
     field("project", row.project.as_deref().unwrap_or("every project"));
     field("since", &output::local(row.valid_from));
@@ -122,7 +149,7 @@ fn print_fact(row: &FactRow) {
 }
 
 fn print_note(row: &NoteRow) {
-    say(&paint(BOLD, &row.title));
+    title(&row.title);
     field("note", &row.path);
     field("when", &output::local(row.changed_at));
     field("tags", &row.tags.join(", "));
@@ -130,10 +157,17 @@ fn print_note(row: &NoteRow) {
 }
 
 fn print_event(row: &EventRow) {
-    say(&format!("{} {}", paint(BOLD, &format!("e{}", row.id)), what(row)));
+    // The payload below says the rest.
+    let heading = match &row.payload {
+        Some(_) => row.tool.clone().unwrap_or_else(|| row.kind.replace('_', " ")),
+        None => what(row),
+    };
+    say(&format!("{} {heading}", paint(BOLD, &format!("e{}", row.id))));
     field("when", &output::local(row.created_at));
     field("status", &row.status);
-    field("files", &row.files.join("\n"));
+    if row.payload.is_none() && row.files.len() > 1 {
+        field("files", &row.files.join("\n"));
+    }
     field("error", row.last_error.as_deref().unwrap_or_default());
     match &row.payload {
         Some(payload) => print_body(payload),
@@ -144,8 +178,9 @@ fn print_event(row: &EventRow) {
 
 fn print_body(body: &Body) {
     match body {
-        // The line above says it all.
-        Body::SessionStarted { .. } | Body::SessionEnded { .. } | Body::PromptWithheld => {}
+        Body::SessionStarted { source } => field("source", source),
+        Body::SessionEnded { reason } => field("reason", reason),
+        Body::PromptWithheld => field("prompt", "private: nothing of it was kept"),
         Body::PromptSubmitted { text } => field("prompt", text),
         Body::ToolUsed(tool) => print_tool(tool),
         Body::TurnEnded { message, error } => {
@@ -232,11 +267,7 @@ fn print_session(whole: &WholeSession) {
         print_turn(turn, 160);
         for event in whole.events.iter().filter(|event| event.prompt_number == turn.prompt_number) {
             if matches!(event.kind.as_str(), "tool_used" | "subagent_ended" | "compacted") {
-                say(&format!(
-                    "  {} {}",
-                    paint(DIM, &format!("{:>6}", format!("e{}", event.id))),
-                    what(event)
-                ));
+                prose_below(&paint(DIM, &format!("  {:>6} ", format!("e{}", event.id))), &what(event));
             }
         }
     }

@@ -15,7 +15,7 @@ use super::install::surroundings;
 use super::notes::trouble;
 use crate::app::{self, App};
 use crate::error::Result;
-use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, say};
+use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_below, say};
 
 /// A damaged database is part of the answer: events in the spool still count.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
@@ -46,8 +46,9 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             && let Some(joined) = projects::joined(store, &here)?
         {
             let root = joined.root;
-            say(&format!(
-                "\nThis directory shares the memory of {root}, same origin; `remora project split` separates them."
+            say("");
+            prose(&format!(
+                "This directory shares the memory of {root}, same origin; `remora project split` separates them."
             ));
         }
     }
@@ -87,7 +88,8 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts:
         failed,
         private_turns,
     } = status.counts;
-    let line = |label: &str, text: String| say(&format!("  {}{text}", paint(DIM, &format!("{label:<11}"))));
+    let line =
+        |label: &str, text: String| prose_below(&format!("  {}", paint(DIM, &format!("{label:<11}"))), &text);
     say(&format!("{} {}", paint(BOLD, "Remora"), status.version));
     say("");
     let projects = count(i64::try_from(status.projects.len()).unwrap_or_default(), "project");
@@ -140,15 +142,20 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts:
         line("agents", hooks_text(hosts));
     }
     if sessions == 0 && status.database.ok {
+        let is_installed = hosts.iter().any(|host| host.hooks != Hooks::Missing);
         say("");
-        say("Nothing captured yet. See what it looks like: `remora demo`");
+        prose(if is_installed {
+            "Nothing captured yet: work with your agent as usual. See what it will look like: `remora demo`"
+        } else {
+            "Next: put Remora into your agent: `remora install`. See what it will look like: `remora demo`"
+        });
     }
     if status.observer.provider == Provider::Builtin.as_str() && status.database.ok {
         say("");
-        say(
+        prose(
             "The built-in observer records what was said and done, free and offline. A model also records why:",
         );
-        say(
+        prose(
             "`remora config set observer.provider claude-cli` uses your Claude Code login, within a daily budget.",
         );
     }

@@ -1,13 +1,15 @@
 use clap::Args;
 use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest};
+use remora_app::{AppError, Whose};
 use remora_core::document::RecordId;
 use remora_store::{Moment, Store};
+use serde_json::json;
 
 use crate::app::{self, App};
 use crate::ask;
-use crate::error::{CliError, Result};
-use crate::output::{self, BOLD, DIM, brief, paint, say};
+use crate::error::Result;
+use crate::output::{self, BOLD, DIM, brief, paint, say, talk};
 
 /// What was learned before and after something, day by day.
 ///
@@ -30,28 +32,44 @@ pub(crate) struct Timeline {
 
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     let store = app.open()?;
-    let timeline = timeline::timeline(&store, &request(app, &store, arguments)?)?;
-    if timeline.items.is_empty() {
-        return Err(CliError::not_found("nothing was learned in this project yet")
-            .hint("see what waits to become knowledge: `remora queue`"));
-    }
+    let whose = app::whose(arguments.project.as_deref(), false)?;
+    let found =
+        request(app, &store, arguments, whose).and_then(|request| timeline::timeline(&store, &request));
+    let Some(timeline) = app::if_known(&store, found)? else {
+        if app.json {
+            output::json(&json!({ "anchor": null, "items": [] }))?;
+        }
+        return Ok(());
+    };
     if app.json {
         return output::json(&timeline);
+    }
+    if timeline.items.is_empty() {
+        talk("Nothing was learned in this project yet. See what waits to become knowledge: `remora queue`");
     }
     print(&timeline.items, timeline.anchor);
     Ok(())
 }
 
-fn request(app: &App, store: &Store, arguments: &Timeline) -> Result<TimelineRequest> {
+fn request(
+    app: &App,
+    store: &Store,
+    arguments: &Timeline,
+    whose: Whose,
+) -> std::result::Result<TimelineRequest, AppError> {
     let mut request = TimelineRequest {
-        whose: Some(app::whose(arguments.project.as_deref(), false)?),
+        whose: Some(whose),
         around: Around::Now,
         before: arguments.before,
         after: arguments.after,
     };
     let record = match arguments.around.as_slice() {
         [] => return Ok(request),
-        [word] => record_id(word),
+        // A number that is no id is looked for as a text.
+        [word] => match record_id(word) {
+            Some(record) => store.moment(record)?.map(|_| record),
+            None => None,
+        },
         _ => None,
     };
     request.around = if let Some(record) = record {
@@ -86,14 +104,15 @@ fn print(moments: &[Moment], anchor: Option<RecordId>) {
         let is_anchor = Some(moment.id) == anchor;
         let time = output::format_local(moment.created_at, "%H:%M");
         let line = format!(
-            "{} {}  {:>ids$}  {:<kinds$}  {}",
+            "{} {}  {:>ids$}  {:<kinds$}  ",
             if is_anchor { ">" } else { " " },
             paint(DIM, &time),
             moment.id.to_string(),
-            kind(moment),
-            brief(&moment.title, 100)
+            kind(moment)
         );
-        say(line.trim_end());
+        let room =
+            output::columns().map_or(100, |columns| columns.saturating_sub(17 + ids + kinds).clamp(20, 100));
+        say(format!("{line}{}", brief(&moment.title, room)).trim_end());
     }
 }
 

@@ -1,10 +1,12 @@
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::install;
 use remora_client::presence;
 use remora_core::host::Host;
+use remora_core::time::Time;
 use remora_install::uninstall::{Back, HostRemoval};
 use serde_json::json;
 
@@ -39,6 +41,9 @@ pub(crate) struct Uninstall {
     /// Delete the memory, too: the data directory with everything in it.
     #[arg(long, conflicts_with_all = ["hosts", "project"])]
     purge: bool,
+    /// With `--purge`, keep no backup beside the data directory.
+    #[arg(long, requires = "purge")]
+    no_backup: bool,
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -86,11 +91,14 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         super::daemon::ask_to_stop(app)?;
     }
     let purged = arguments.purge && refused.is_empty() && app.dir.path().exists();
+    let backup = if purged && !arguments.no_backup { last_backup(app) } else { None };
     if purged {
         fs::remove_dir_all(app.dir.path())?;
     }
     if app.json {
-        output::json(&json!({ "dry_run": false, "plan": removal, "refused": refused, "purged": purged }))?;
+        output::json(
+            &json!({ "dry_run": false, "plan": removal, "refused": refused, "purged": purged, "backup": backup }),
+        )?;
     } else {
         for undone in &refused {
             say(&format!("{}  {}: {}", paint(RED, "refused"), undone.path.display(), undone.refused));
@@ -104,6 +112,13 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         } else {
             talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
         }
+        if let Some(backup) = &backup {
+            let path = backup.display();
+            talk(&format!(
+                "A last backup of the memory is {path}. To bring it back: `remora restore {path}`"
+            ));
+            talk(&format!("To be rid of that, too: `rm {path}`"));
+        }
         if !purged && app.dir.database().exists() {
             talk(&format!(
                 "The memory stays in {}; delete it, too: `remora uninstall --purge`",
@@ -112,6 +127,20 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         }
     }
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Makes a backup beside the data directory, which is about to go. A memory that cannot be read is no reason to keep it.
+fn last_backup(app: &App) -> Option<PathBuf> {
+    let now = Time::now();
+    let mut path = app.dir.path().as_os_str().to_owned();
+    path.push(format!("-{}.db", now.format_utc("%Y%m%dT%H%M%SZ")));
+    match install::back_up(&app.dir, Some(Path::new(&path)), now) {
+        Ok(backup) => backup,
+        Err(error) => {
+            talk(&format!("warning: no backup was made: {error}"));
+            None
+        }
+    }
 }
 
 fn print(host: &HostRemoval) {

@@ -2,6 +2,8 @@ use clap::Args;
 use remora_app::why::{self, Line, WhyRequest};
 
 use super::retrievals;
+use serde_json::json;
+
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, paint, say, talk};
@@ -29,7 +31,9 @@ pub(crate) fn run(app: &App, arguments: &Why) -> Result<()> {
         Some(session) => WhyRequest::Session(session.clone()),
         None => WhyRequest::Project(app::whose(arguments.project.as_deref(), false)?),
     };
-    let injections = why::why(&store, &request, arguments.limit)?;
+    let Some(injections) = app::if_known(&store, why::why(&store, &request, arguments.limit))? else {
+        return if app.json { output::json(&json!([])) } else { Ok(()) };
+    };
     if app.json {
         return output::json(&injections);
     }

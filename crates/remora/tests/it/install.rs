@@ -498,9 +498,90 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     world.text(&["uninstall", "--yes"]);
     assert!(world.data().join("remora.db").exists());
     assert!(!world.data().join("installed.json").exists() && !world.data().join("installed").exists());
-    world.text(&["uninstall", "--purge", "--yes"]);
+    let purged = world.json(&["uninstall", "--purge", "--yes"]);
     assert!(!world.data().exists());
+    // What was deleted by mistake can be brought back.
+    let backup = purged["backup"].as_str().unwrap();
+    assert_eq!(tree(&world.path("home")).len(), 1, "{purged}");
+    world.text(&["restore", backup]);
+    assert_eq!(world.count("sessions"), 1);
+    fs::remove_file(backup).unwrap();
+    world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
     assert_eq!(tree(&world.path("home")), []);
+}
+
+/// A project in git, one agent, and a past session of it.
+fn newcomer() -> World {
+    let world = World::new();
+    fs::create_dir_all(world.project().join(".git")).unwrap();
+    fs::write(world.project().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let folder = world.path("home/.claude/projects/-project");
+    fs::create_dir_all(&folder).unwrap();
+    let line = |kind: &str, message: Value, number: u32| {
+        json!({"type": kind, "uuid": format!("u{number}"), "sessionId": "5b1c9c1e-0000-4000-8000-000000000001",
+            "cwd": world.project(), "version": "2.1.0", "isSidechain": false, "userType": "external",
+            "timestamp": format!("2026-03-10T09:00:0{number}.000Z"), "message": message})
+        .to_string()
+    };
+    let lines = [
+        line("user", json!({"role": "user", "content": "Why is the deploy slow?"}), 1),
+        line(
+            "assistant",
+            json!({"role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text",
+                "text": "The deploy is slow because the image is built without a cache, so every layer is made anew."}]}),
+            2,
+        ),
+    ];
+    fs::write(folder.join("5b1c9c1e-0000-4000-8000-000000000001.jsonl"), lines.join("\n") + "\n").unwrap();
+    world
+}
+
+#[test]
+fn a_person_is_asked_who_writes_the_memory_and_whether_to_fill_it() {
+    let world = newcomer();
+    let mut terminal = Terminal::start(&world, &["install"]);
+    terminal.wait_for("Make these changes?");
+    terminal.say("y\n");
+    terminal.wait_for("Enter for builtin:");
+    terminal.say("seven\n");
+    terminal.wait_for("Please type a number");
+    terminal.say("3\n");
+    terminal.wait_for("Fill the memory from it? [Y/n]");
+    terminal.say("\n");
+    terminal.wait_for("Keep memory in CLAUDE.md of this project? [y/N]");
+    terminal.say("\n");
+    let said = terminal.end();
+    for part in [
+        "free, offline",
+        "at Anthropic's price",
+        "remora config set anthropic.api_key -",
+        "1 past session of claude-code",
+        "costs nothing",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(world.text(&["config", "get", "observer.provider"]), "anthropic\n");
+    assert!(world.text(&["show", "t1"]).contains("built without a cache"), "{said}");
+    assert!(!world.project().join("CLAUDE.md").exists(), "files are off unless somebody agrees");
+}
+
+#[test]
+fn without_a_terminal_the_defaults_are_safe_and_options_decide() {
+    let world = newcomer();
+    world.text(&["install", "--yes"]);
+    assert_eq!(world.text(&["config", "get", "observer.provider"]), "builtin\n");
+    assert_eq!(world.count("sessions"), 0);
+    assert!(!world.project().join("CLAUDE.md").exists());
+    // What is installed already is no reason to ignore the rest.
+    let again = world.remora(&["install", "--yes", "--provider", "gemini"]);
+    assert!(again.status.success() && contains(&again.stderr, "gemini.api_key"), "{again:?}");
+    assert_eq!(world.text(&["config", "get", "observer.provider"]), "gemini\n");
+    let unknown = world.remora(&["install", "--yes", "--provider", "oracle"]);
+    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+    fs::create_dir_all(world.path("home/.cursor")).unwrap();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    world.text(&["install", "--yes", "--context-files"]);
+    assert!(world.project().join(".cursor/rules/remora-context.mdc").exists());
 }
 
 #[test]

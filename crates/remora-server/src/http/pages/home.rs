@@ -212,7 +212,7 @@ fn running_of(turn: &RunningTurn) -> Running {
 fn step(event: &EventRow) -> Step {
     Step {
         tool: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
-        what: line(&event.files.join(", "), 120),
+        what: line(event.subject.as_deref().unwrap_or(&event.files.join(", ")), 120),
         is_bad: event.outcome.as_deref().is_some_and(|outcome| outcome != "ok"),
     }
 }

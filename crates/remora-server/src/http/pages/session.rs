@@ -268,7 +268,7 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
 
 /// A tool call. What it was about is redacted since capture, and known as long as its payload waits.
 fn step(event: &EventRow) -> Step {
-    let mut what = String::new();
+    let mut what = event.subject.clone().unwrap_or_default();
     let mut error = "";
     if let Some(Body::ToolUsed(tool)) = &event.payload {
         what = match &tool.call {

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Query, State};
 use axum::http::header::{HeaderValue, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Json};
 use remora_core::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{html, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
-use crate::http::routes::Routes;
+use crate::http::routes::{Api, Routes};
 use crate::http::visitor::{self, Visitor};
 
 pub(in crate::http) const ENTER: &str = "/enter";
@@ -26,7 +27,7 @@ padding:.15em .4em;border-radius:4px}@media(prefers-color-scheme:dark){body{colo
 const POLICY: &str = "default-src 'none'; style-src 'sha256-3xMlc+j/jMnm2uOJJGdqVo3a2jo7wNuH7HcD22LQAOo='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(super) fn router() -> Routes {
-    Routes::default().get(ENTER, enter).post(remora_client::UI_LINK, make)
+    Routes::default().get(ENTER, enter).merge(Api::default().post(remora_client::UI_LINK, make))
 }
 
 /// What a browser sees that was not let in: the way in, and nothing else.
@@ -39,14 +40,17 @@ pub(in crate::http) fn sign_in() -> Response {
     html(StatusCode::UNAUTHORIZED, text, POLICY)
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Link {
     path: String,
 }
 
 /// A new link, for somebody with the token. A page has no need of one.
-async fn make(State(http): State<Arc<Http>>, request: Request) -> Result<Json<Link>, ApiError> {
-    if !request.extensions().get::<Visitor>().is_some_and(Visitor::has_token) {
+async fn make(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Json<Link>, ApiError> {
+    if !visitor.has_token() {
         return Err(ApiError::Forbidden("a page cannot let others in"));
     }
     let code = http.links.make(Time::now()).map_err(|error| ApiError::Internal(error.to_string()))?;

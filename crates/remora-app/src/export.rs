@@ -1,0 +1,74 @@
+//! Memory as a file that people and other programs can read, and that `remora import` brings back.
+
+use std::io::{self, Write};
+
+use remora_core::portable::{Line, markdown};
+use remora_core::settings;
+use remora_core::time::Time;
+use remora_store::{DataDir, Store, StoreError};
+
+use crate::{AppError, Whose, backup, project};
+
+/// How memory is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object a line, complete.
+    #[default]
+    Lines,
+    /// For people: what holds and what was learned.
+    Markdown,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error("cannot write the export: {0}")]
+    Write(#[from] io::Error),
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::App(error.into())
+    }
+}
+
+impl From<serde_json::Error> for ExportError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Write(error.into())
+    }
+}
+
+/// Writes the memory of all projects or of one. Returns the number of records. What holds everywhere belongs to no project.
+pub fn write(store: &Store, whose: &Whose, format: Format, out: &mut dyn Write) -> Result<u64, ExportError> {
+    let project = match whose {
+        Whose::All => None,
+        one => Some(project(store, one)?),
+    };
+    let (mut count, mut lines) = (0, Vec::new());
+    store.export(project, |line: Line| {
+        count += 1;
+        match format {
+            Format::Lines => {
+                serde_json::to_writer(&mut *out, &line)?;
+                out.write_all(b"\n")?;
+            }
+            Format::Markdown => lines.push(line),
+        }
+        Ok::<_, ExportError>(())
+    })?;
+    if format == Format::Markdown {
+        out.write_all(markdown::render(&lines).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(count)
+}
+
+/// An export changes nothing, but it is often the last step before a memory is moved or removed. So there is a backup of the
+/// day when it is made.
+pub fn back_up(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<(), AppError> {
+    if dir.database().exists() && backup::is_due(dir, now)? {
+        backup::make(dir, settings, now)?;
+    }
+    Ok(())
+}

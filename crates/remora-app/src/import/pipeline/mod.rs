@@ -1,0 +1,197 @@
+//! The one way of lines into the store, wherever they come from: whose they are, whether they may be kept, and then in batches,
+//! so that hooks get in between.
+
+mod places;
+mod records;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::portable::Line;
+use remora_core::privacy::Unfit;
+use remora_core::settings::Capture;
+use remora_core::time::Time;
+use remora_store::import::{Fate, ImportedRecord, ImportedTurn, derived_uuid};
+use remora_store::{DataDir, Store, StoreError};
+use uuid::Uuid;
+
+use super::report::{Report, Skipped};
+use crate::AppError;
+
+/// Records stored in one transaction.
+const BATCH: usize = 200;
+
+/// Who decides to which project a record belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decides {
+    /// The line, because a name of a session may be used in many projects.
+    Line,
+    /// The session, if it is known: its host gave it a name of its own.
+    Session,
+}
+
+/// What an import goes by.
+#[derive(Debug)]
+pub(super) struct Rules<'a> {
+    /// The data directory that names stand in, also if this is a dry run elsewhere.
+    pub(super) dir: &'a DataDir,
+    pub(super) capture: &'a Capture,
+    pub(super) home: Option<&'a Path>,
+    /// Directories that the user gave for names.
+    pub(super) directories: &'a HashMap<String, PathBuf>,
+    pub(super) decides: Decides,
+    pub(super) now: Time,
+}
+
+#[derive(Debug)]
+pub(super) struct Pipeline<'a> {
+    store: &'a mut Store,
+    rules: Rules<'a>,
+    report: Report,
+    projects: HashMap<String, Result<Known, Skipped>>,
+    /// By the uuid of their line, and by host and name.
+    sessions: HashMap<String, Result<(SessionId, ProjectId), Skipped>>,
+    /// Sessions that no line describes, with their first and last record.
+    implied: HashMap<SessionId, (Time, Time)>,
+    waiting: Vec<(&'static str, ProjectPlace, ImportedRecord)>,
+}
+
+/// A project that was looked up, by its place in the report.
+#[derive(Debug, Clone)]
+struct Known {
+    id: ProjectId,
+    root: PathBuf,
+    place: ProjectPlace,
+}
+
+/// `None` for what holds everywhere.
+type ProjectPlace = Option<usize>;
+
+/// Why a line goes no further.
+enum Stop {
+    Skip(Skipped),
+    Damaged(String),
+    Failed(AppError),
+}
+
+impl From<AppError> for Stop {
+    fn from(error: AppError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Unfit> for Stop {
+    fn from(unfit: Unfit) -> Self {
+        Self::Skip(unfit.into())
+    }
+}
+
+impl<'a> Pipeline<'a> {
+    pub(super) fn new(store: &'a mut Store, rules: Rules<'a>) -> Self {
+        Self {
+            store,
+            rules,
+            report: Report::default(),
+            projects: HashMap::new(),
+            sessions: HashMap::new(),
+            implied: HashMap::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    pub(super) fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    /// Takes one line. `kind` is what the report calls it, `place` where it was read.
+    pub(super) fn take(&mut self, kind: &'static str, place: &str, line: Line) -> Result<(), AppError> {
+        match self.try_take(kind, line) {
+            Ok(()) => Ok(()),
+            Err(Stop::Skip(reason)) => {
+                self.report.skip(kind, reason, 1);
+                Ok(())
+            }
+            Err(Stop::Damaged(problem)) => {
+                self.report.damaged(kind, format!("{place}: {problem}"));
+                Ok(())
+            }
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Stores what is left, and says what became of everything.
+    pub(super) fn finish(mut self) -> Result<Report, AppError> {
+        self.flush()?;
+        for (session, (first, last)) in std::mem::take(&mut self.implied) {
+            self.store.widen_session(session, first, last)?;
+        }
+        Ok(self.report)
+    }
+
+    fn try_take(&mut self, kind: &'static str, mut line: Line) -> Result<(), Stop> {
+        let at = line.date().unwrap_or(self.rules.now).min(self.rules.now);
+        let uuid = line.uuid().unwrap_or_else(|| uuid_of(&line));
+        let belongs = line.take_belongs();
+        let (place, record) = match line {
+            Line::Project(project) => return self.take_project(kind, project, uuid, at),
+            Line::Session(session) => return self.take_session(kind, &belongs, &session, uuid, at),
+            Line::Fact(fact) => {
+                let project = match &belongs.project {
+                    Some(name) => Some(self.project(Some(name), at)?),
+                    None => None,
+                };
+                let session = belongs.session.as_deref().and_then(|session| self.session_called(session));
+                let place = project.as_ref().and_then(|project| project.place);
+                (place, records::fact(fact, uuid, project.map(|project| project.id), session, at)?)
+            }
+            Line::Message(message) => {
+                let turn = records::turn(message.text, message.answer)?;
+                let (session, known) = self.session(&belongs, at)?;
+                let record = ImportedTurn { uuid, session, number: message.number, turn, at };
+                (known.place, ImportedRecord::Turn(record))
+            }
+            Line::Observation(observation) => {
+                let (session, known) = self.session(&belongs, at)?;
+                (known.place, records::observation(observation, uuid, session, &known, at)?)
+            }
+            Line::Summary(summary) => {
+                let (session, known) = self.session(&belongs, at)?;
+                (known.place, records::summary(summary, uuid, session, &known, at)?)
+            }
+        };
+        self.waiting.push((kind, place, record));
+        if self.waiting.len() >= BATCH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), AppError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (labels, records): (Vec<_>, Vec<_>) =
+            waiting.into_iter().map(|(kind, place, record)| ((kind, place), record)).unzip();
+        if records.is_empty() {
+            return Ok(());
+        }
+        for ((kind, place), fate) in labels.into_iter().zip(self.store.import_records(&records)?) {
+            self.report.settle(kind, fate);
+            if let (Fate::Imported, Some(place)) = (fate, place) {
+                self.report.projects[place].records += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of a line that has none: the same line is the same record.
+fn uuid_of(line: &Line) -> Uuid {
+    let text = serde_json::to_string(line).unwrap_or_default();
+    derived_uuid(&["line", &text])
+}

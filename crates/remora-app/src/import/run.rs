@@ -1,0 +1,118 @@
+//! What all imports have in common: the backup before, the throw-away copy of a dry run, the time it took.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use remora_core::settings::Settings;
+use remora_core::time::Time;
+use remora_store::backup::{self, Backup};
+use remora_store::{DataDir, Store};
+use serde::Serialize;
+
+use super::pipeline::{Decides, Rules};
+use super::{ImportError, Report};
+use crate::AppError;
+use crate::context_files::{self, Followed};
+
+/// How an import is to be done.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub dir: &'a DataDir,
+    pub settings: &'a Settings,
+    /// What `~` stands for.
+    pub home: Option<&'a Path>,
+    /// Directories of projects that the source knows by name alone.
+    pub directories: HashMap<String, PathBuf>,
+    /// Only say what would be imported.
+    pub dry_run: bool,
+    pub now: Time,
+}
+
+/// How far an import is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub done: u64,
+    pub total: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Imported {
+    /// Nothing was stored.
+    pub dry_run: bool,
+    #[serde(flatten)]
+    pub report: Report,
+    #[serde(skip)]
+    pub backup: Option<Backup>,
+    /// Context files that changed with it.
+    #[serde(skip)]
+    pub followed: Followed,
+    pub ms: u64,
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn rules(&'a self, decides: Decides) -> Rules<'a> {
+        Rules {
+            dir: self.dir,
+            capture: &self.settings.capture,
+            home: self.home,
+            directories: &self.directories,
+            decides,
+            now: self.now,
+        }
+    }
+
+    /// Runs an import on the store or, if nothing is to be changed, on a copy of it.
+    pub(super) fn run(
+        &self,
+        import: impl FnOnce(&mut Store) -> Result<Report, ImportError>,
+    ) -> Result<Imported, ImportError> {
+        let started = Instant::now();
+        let (report, backup, followed) = if self.dry_run {
+            let copy = DryRun::new(self.dir)?;
+            (import(&mut Store::open(&copy.dir)?)?, None, Followed::default())
+        } else {
+            // A new memory has nothing to lose.
+            let backup = if self.dir.database().exists() {
+                Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup)
+            } else {
+                None
+            };
+            let mut store = Store::open(self.dir)?;
+            let report = import(&mut store)?;
+            (report, backup, context_files::follow(&mut store, None))
+        };
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Imported { dry_run: self.dry_run, report, backup, followed, ms })
+    }
+}
+
+/// A copy of the memory that is thrown away. What an import would do is certain only after it was done.
+struct DryRun {
+    dir: DataDir,
+}
+
+impl DryRun {
+    fn new(dir: &DataDir) -> Result<Self, AppError> {
+        dir.create()?;
+        let copy = Self { dir: DataDir::new(dir.scratch("dry-run")) };
+        copy.dir.create()?;
+        if dir.database().exists() {
+            backup::make_to(dir, &copy.dir.database())?;
+        }
+        // A pause holds for the copy, too. If the file cannot be read, everything counts as paused.
+        if dir.pause().exists() {
+            let copied = fs::copy(dir.pause(), copy.dir.pause());
+            copied.map_err(|source| remora_store::StoreError::File { path: dir.pause(), source })?;
+        }
+        Ok(copy)
+    }
+}
+
+impl Drop for DryRun {
+    fn drop(&mut self) {
+        // It is in the data directory, under a name of its own.
+        let _ = fs::remove_dir_all(self.dir.path());
+    }
+}

@@ -1,0 +1,189 @@
+//! Past sessions from the transcripts of hosts: the same events, through the same gate and the same queue, observed by the built-in
+//! observer. A session is stored whole or not at all, so an import that was killed goes on where it was.
+
+use std::path::{Path, PathBuf};
+
+use remora_core::event::Body;
+use remora_observer::Observer;
+use remora_observer::past::{self, PastSession, PastTranscript};
+use remora_store::{DataDir, Record, Store};
+
+use super::report::{Observed, Recipient, Skipped};
+use super::{ImportError, Imported, Progress, Report, Request};
+use crate::capture::{self, Reason, Taken};
+
+/// Imports the transcripts at these paths or, if none is named, those that hosts keep below the home directory.
+pub fn import(
+    request: &Request<'_>,
+    paths: &[PathBuf],
+    mut progress: impl FnMut(Progress),
+) -> Result<Imported, ImportError> {
+    let mut transcripts = found(request, paths)?;
+    // The oldest first: ids count up with time, and what was said later replaces what was said before.
+    transcripts
+        .sort_by_cached_key(|transcript| transcript.path.metadata().and_then(|file| file.modified()).ok());
+    request.run(|store| {
+        let (observer, _) =
+            Observer::new(request.settings, request.dir, &format!("import-{}", std::process::id()));
+        let mut report = Report::default();
+        let facts = store.counts()?.facts;
+        let mut observed = Observed::default();
+        let total = transcripts.iter().map(|transcript| transcript.bytes).sum();
+        let mut done = 0;
+        for transcript in &transcripts {
+            take(request, store, transcript, &mut report)?;
+            observe(store, &observer, &mut observed)?;
+            done += transcript.bytes;
+            progress(Progress { done, total });
+        }
+        // What an import that was killed left in the queue.
+        observe(store, &observer, &mut observed)?;
+        observed.facts = store.counts()?.facts - facts;
+        report.observed = Some(observed);
+        Ok(report)
+    })
+}
+
+fn found(request: &Request<'_>, paths: &[PathBuf]) -> Result<Vec<PastTranscript>, ImportError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ImportError::Unreadable { path, source }
+    };
+    if paths.is_empty() {
+        let home = request.home.unwrap_or(Path::new("/"));
+        return past::find(home).map_err(unreadable(home));
+    }
+    let mut found = Vec::new();
+    for path in paths {
+        found.extend(past::find_at(path).map_err(unreadable(path))?);
+    }
+    Ok(found)
+}
+
+fn observe(store: &mut Store, observer: &Observer, observed: &mut Observed) -> Result<(), ImportError> {
+    while let Some(settled) = observer.observe(store, remora_core::time::Time::now())? {
+        observed.turns += 1;
+        observed.observations += settled.observations;
+        observed.summaries += usize::from(settled.has_summary);
+    }
+    Ok(())
+}
+
+const SESSIONS: &str = "sessions";
+
+fn take(
+    request: &Request<'_>,
+    store: &mut Store,
+    transcript: &PastTranscript,
+    report: &mut Report,
+) -> Result<(), ImportError> {
+    // Without reading it, if its name says which session it is.
+    if let Some(session) = transcript.session()
+        && store.knows_session(&session)?
+    {
+        report.of(SESSIONS).read += 1;
+        report.of(SESSIONS).already_there += 1;
+        return Ok(());
+    }
+    let past = match transcript.read() {
+        Ok(past) => past,
+        Err(error) => {
+            report.damaged(SESSIONS, format!("{}: {error}", transcript.path.display()));
+            return Ok(());
+        }
+    };
+    if let Some(reason) = unwanted(request, &past) {
+        report.skip(SESSIONS, reason, 1);
+        return Ok(());
+    }
+    let damaged = past.damaged;
+    let session = past.session.clone();
+    let records = match admitted(request, store.dir(), past)? {
+        Ok(records) => records,
+        Err(reason) => {
+            report.skip(SESSIONS, reason, 1);
+            return Ok(());
+        }
+    };
+    report.of(SESSIONS).read += 1;
+    match store.enqueue_past(&session, &records)? {
+        None => report.of(SESSIONS).already_there += 1,
+        Some(stored) => {
+            report.of(SESSIONS).imported += 1;
+            let turns = report.of("turns");
+            turns.read += stored.turns;
+            turns.imported += stored.turns;
+            let events = report.of("events");
+            events.read += stored.events;
+            events.imported += stored.events;
+            if damaged > 0 {
+                report.skip("events", Skipped::Damaged, damaged as u64);
+            }
+            note_project(store, &session, report)?;
+        }
+    }
+    Ok(())
+}
+
+fn note_project(
+    store: &Store,
+    session: &remora_core::event::SessionRef,
+    report: &mut Report,
+) -> Result<(), ImportError> {
+    let Some(known) = store.known_session(session)? else { return Ok(()) };
+    let Some(project) = store.project(known.project)? else { return Ok(()) };
+    let root = Some(PathBuf::from(project.root));
+    let is_it = |listed: &Recipient| listed.name == project.name && listed.root == root;
+    let place = report.projects.iter().position(is_it).unwrap_or_else(|| {
+        let new = Recipient { name: project.name.clone(), root: root.clone(), is_new: false, records: 0 };
+        report.projects.push(new);
+        report.projects.len() - 1
+    });
+    report.projects[place].records += 1;
+    Ok(())
+}
+
+/// Why nothing of a session is wanted, whatever was said in it.
+fn unwanted(request: &Request<'_>, past: &PastSession) -> Option<Skipped> {
+    if past.of_subagent {
+        return Some(Skipped::Subagent);
+    }
+    let is_prompt = |body: &Body| matches!(body, Body::PromptSubmitted { .. } | Body::PromptWithheld);
+    if !past.events.iter().any(|past| is_prompt(&past.event.body)) {
+        return Some(Skipped::Empty);
+    }
+    // Memories that ask a model by way of a host leave its sessions behind.
+    let directory = past.directory.as_deref()?;
+    let is_own = directory.starts_with(request.dir.path());
+    let is_claude_mem = request.home.is_some_and(|home| directory.starts_with(home.join(".claude-mem")));
+    (is_own || is_claude_mem).then_some(Skipped::Observer)
+}
+
+/// What the gate lets through, or why that is nothing.
+fn admitted(
+    request: &Request<'_>,
+    dir: &DataDir,
+    past: PastSession,
+) -> Result<Result<Vec<Record>, Skipped>, ImportError> {
+    let mut records = Vec::new();
+    let mut reason = Skipped::Empty;
+    for past in past.events {
+        let at = past.at.min(request.now);
+        let report = capture::Report::Event(Box::new(past.event));
+        match capture::take(dir, request.settings, request.home, report, at)? {
+            Taken::Record(record) => records.push(*record),
+            Taken::LeftOut(Reason::ExcludedProject | Reason::UnknownExclusions) => {
+                reason = Skipped::ExcludedProject;
+            }
+            Taken::LeftOut(Reason::Paused) => reason = Skipped::Paused,
+            Taken::LeftOut(Reason::PrivateTurn) => reason = Skipped::Private,
+            Taken::LeftOut(_) | Taken::FileAhead(_) | Taken::Synthetic => {}
+        }
+    }
+    let is_prompt = |record: &Record| matches!(record.captured.event().body, Body::PromptSubmitted { .. });
+    if records.iter().any(is_prompt) {
+        return Ok(Ok(records));
+    }
+    let withheld = |record: &Record| record.captured.event().body == Body::PromptWithheld;
+    Ok(Err(if records.iter().any(withheld) { Skipped::Private } else { reason }))
+}

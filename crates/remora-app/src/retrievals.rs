@@ -1,0 +1,55 @@
+//! The log of injections, as somebody asks for it.
+
+use remora_core::document::{RecordId, RecordKind};
+use remora_store::Store;
+use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::search::session_id;
+use crate::{AppError, Whose, project};
+
+/// Whose injections are meant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetrievalsRequest {
+    pub whose: Whose,
+    /// The number of a session, or the beginning of the id its host gave it.
+    pub session: Option<String>,
+    pub limit: u32,
+}
+
+/// One injection, and what it amounts to.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Retrieved {
+    #[serde(flatten)]
+    pub row: RetrievalRow,
+    /// The program it was injected into: a host, or a channel that calls itself something else.
+    pub channel: String,
+    /// Records of memory, without notes.
+    pub memories_injected: usize,
+    pub obsidian_notes_injected: usize,
+    pub total_tokens_added: u64,
+}
+
+/// The latest injections, the newest first.
+pub fn retrievals(store: &Store, request: &RetrievalsRequest) -> Result<Vec<Retrieved>, AppError> {
+    let which = match (&request.session, &request.whose) {
+        (Some(session), _) => WhichRetrievals::OfSession(session_id(store, session)?),
+        (None, Whose::All) => WhichRetrievals::All,
+        (None, whose) => WhichRetrievals::OfProject(project(store, whose)?),
+    };
+    Ok(store.retrievals(which, request.limit)?.into_iter().map(retrieved).collect())
+}
+
+fn retrieved(row: RetrievalRow) -> Retrieved {
+    let items = &row.retrieval.items;
+    let is_note = |id: &str| id.parse::<RecordId>().is_ok_and(|record| record.kind == RecordKind::Note);
+    let notes = items.iter().filter(|item| is_note(&item.id)).count();
+    Retrieved {
+        channel: row.host.clone(),
+        memories_injected: items.len() - notes,
+        obsidian_notes_injected: notes,
+        total_tokens_added: row.retrieval.tokens,
+        row,
+    }
+}

@@ -1,0 +1,41 @@
+//! How much the memory holds.
+
+use remora_core::time::Time;
+use remora_store::{Counts, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::AppError;
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MemoryStats {
+    pub observations: i64,
+    pub summaries: i64,
+    pub facts: i64,
+    /// Parts of records that are found one by one.
+    pub documents: usize,
+    pub vectors: usize,
+    /// Documents that wait for their vector.
+    pub missing: usize,
+    /// Whose vectors they are; `None` before the first was made.
+    pub model: Option<String>,
+    /// When vectors were last stored.
+    pub last_indexed_at: Option<String>,
+    pub last_indexed_at_epoch: Option<Time>,
+}
+
+pub fn memory(store: &Store) -> Result<MemoryStats, AppError> {
+    let Counts { observations, summaries, facts, .. } = store.counts()?;
+    let index = store.embedding_progress()?;
+    Ok(MemoryStats {
+        observations,
+        summaries,
+        facts,
+        documents: index.documents,
+        vectors: index.with_vector,
+        missing: index.waiting,
+        model: index.model,
+        last_indexed_at: index.last_at.map(Time::iso),
+        last_indexed_at_epoch: index.last_at,
+    })
+}

@@ -1,0 +1,284 @@
+//! The members of each kind of line, in the order they are written.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Date;
+use crate::fact::{FactKind, FactSource};
+use crate::host::Host;
+use crate::memory::ObservationType;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    pub name: String,
+    /// Its directory; without one it is a project by name alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Host>,
+    /// As its program calls it.
+    pub id: String,
+    #[serde(skip_serializing_if = "is_completed")]
+    pub status: SessionStatus,
+    /// Of turns, those that left nothing but their number included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turns: i64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub private_turns: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+    /// The last sign of life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Date>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Date>,
+}
+
+/// A turn: what was asked, and what the agent said in the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MessageLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Host>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Its place in the session; without one it is the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
+    pub text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ObservationLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Host>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The turn it was made of.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub number: i64,
+    #[serde(rename = "type")]
+    pub kind: ObservationType,
+    pub title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subtitle: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub concepts: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_read: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_modified: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Estimated tokens of what it was made of.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens: i64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<Date>,
+    /// How often somebody called it useful, and wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub useful: i64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wrong: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SummaryLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Host>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub number: i64,
+    /// An earlier version, kept as history.
+    #[serde(skip_serializing_if = "is_false")]
+    pub earlier: bool,
+    pub request: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub investigated: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub learned: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub completed: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub next_steps: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_read: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_edited: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FactLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    /// Without one it holds everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Host>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
+    #[serde(rename = "type")]
+    pub kind: FactKind,
+    pub key: String,
+    pub value: String,
+    pub source: FactSource,
+    pub trust: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+    /// When it ceased to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Date>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Date>,
+}
+
+impl Default for ObservationLine {
+    fn default() -> Self {
+        Self {
+            uuid: None,
+            project: None,
+            channel: None,
+            session: None,
+            number: 0,
+            kind: ObservationType::Discovery,
+            title: String::new(),
+            subtitle: String::new(),
+            text: String::new(),
+            facts: Vec::new(),
+            concepts: Vec::new(),
+            files_read: Vec::new(),
+            files_modified: Vec::new(),
+            tool: None,
+            tokens: 0,
+            provider: String::new(),
+            model: String::new(),
+            superseded_by: None,
+            pinned: None,
+            useful: 0,
+            wrong: 0,
+            date: None,
+        }
+    }
+}
+
+impl Default for FactLine {
+    fn default() -> Self {
+        Self {
+            uuid: None,
+            project: None,
+            channel: None,
+            session: None,
+            number: None,
+            kind: FactKind::Fact,
+            key: String::new(),
+            value: String::new(),
+            source: FactSource::Import,
+            trust: FactLine::TRUST,
+            date: None,
+            until: None,
+            confirmed: None,
+        }
+    }
+}
+
+impl FactLine {
+    /// Of a fact that does not say how sure it is: enough to be shown, less than anybody's own word.
+    pub const TRUST: f64 = 0.5;
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionStatus {
+    Active,
+    #[default]
+    Completed,
+    Interrupted,
+}
+
+impl SessionStatus {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    pub fn named(name: &str) -> Self {
+        [Self::Active, Self::Interrupted].into_iter().find(|status| status.name() == name).unwrap_or_default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_completed(status: &SessionStatus) -> bool {
+    *status == SessionStatus::Completed
+}

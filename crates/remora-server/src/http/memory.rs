@@ -1,0 +1,67 @@
+//! The memory as a whole: search, counts and the log of injections. Without a project, all of them are meant.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use remora_app::retrievals::{self, RetrievalsRequest, Retrieved};
+use remora_app::stats::{self, MemoryStats};
+use remora_search::Results;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::asked::{Asked, Within};
+use super::error::ApiError;
+use super::routes::Api;
+use super::search::Parameters;
+use super::{Http, project};
+
+const USUAL_LIMIT: u32 = 20;
+
+pub(super) fn router() -> Api {
+    Api::default()
+        .get("/api/memory/search", search)
+        .get("/api/memory/stats", count)
+        .get("/api/memory/retrievals", log)
+}
+
+async fn search(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<Parameters>,
+) -> Result<Json<Results>, ApiError> {
+    let whose = project::whose_or_all(asked.project.clone(), asked.cwd.clone())?;
+    Ok(Json(http.search(asked.request(whose)).await?))
+}
+
+async fn count(State(http): State<Arc<Http>>) -> Result<Json<MemoryStats>, ApiError> {
+    Ok(Json(http.read(stats::memory).await?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WhichInjections {
+    /// The project: an id, an absolute path or a unique name. Without it: all of them
+    project: Option<String>,
+    /// The session's id, or its host's
+    session: Option<String>,
+    limit: Option<Within<1, 100>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Injections {
+    /// Newest first.
+    retrievals: Vec<Retrieved>,
+}
+
+async fn log(
+    State(http): State<Arc<Http>>,
+    Asked(asked): Asked<WhichInjections>,
+) -> Result<Json<Injections>, ApiError> {
+    let request = RetrievalsRequest {
+        whose: project::whose_or_all(asked.project, None)?,
+        session: asked.session,
+        limit: asked.limit.map_or(USUAL_LIMIT, |Within(limit)| limit),
+    };
+    let retrievals = http.read(move |store| retrievals::retrievals(store, &request)).await?;
+    Ok(Json(Injections { retrievals }))
+}

@@ -1,0 +1,179 @@
+//! What a handler takes and what it answers, read from its signature: the OpenAPI document cannot say anything else than
+//! the code does.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::http::HeaderMap;
+use axum::response::sse::Sse;
+use axum::{Extension, Json};
+use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use super::Http;
+use super::asked::{Asked, Id, Sent};
+use super::error::ApiError;
+use super::visitor::Visitor;
+
+/// An operation as the document describes it.
+#[derive(Debug, Default)]
+pub(super) struct Operation {
+    pub(super) parameters: Vec<Value>,
+    pub(super) body: Option<Schema>,
+    /// By its media type.
+    pub(super) answer: Value,
+}
+
+/// Makes the schemas. What comes in may leave more out than what is answered, so there are two kinds.
+#[derive(Debug)]
+pub(super) struct Schemas {
+    asked: SchemaGenerator,
+    answered: SchemaGenerator,
+}
+
+impl Default for Schemas {
+    fn default() -> Self {
+        let settings = |contract: Contract| {
+            let mut settings = SchemaSettings::draft2020_12();
+            settings.meta_schema = None;
+            settings.contract = contract;
+            settings
+        };
+        let mut asked = settings(Contract::Deserialize);
+        asked.inline_subschemas = true;
+        let mut answered = settings(Contract::Serialize);
+        answered.definitions_path = "/components/schemas".into();
+        Self { asked: asked.into_generator(), answered: answered.into_generator() }
+    }
+}
+
+impl Schemas {
+    fn asked<T: JsonSchema>(&mut self) -> Schema {
+        self.asked.root_schema_for::<T>()
+    }
+
+    fn answered<T: JsonSchema>(&mut self) -> Schema {
+        self.answered.subschema_for::<T>()
+    }
+
+    /// Every schema that an answer refers to.
+    pub(super) fn into_components(mut self) -> Map<String, Value> {
+        self.answered.take_definitions(true)
+    }
+}
+
+/// A handler whose signature describes it.
+pub(super) trait Endpoint<T>: Handler<T, Arc<Http>> {
+    fn describe(schemas: &mut Schemas) -> Operation;
+}
+
+macro_rules! endpoint {
+    ($($part:ident)*) => {
+        impl<F, Fut, M, $($part,)*> Endpoint<(M, $($part,)*)> for F
+        where
+            F: Fn($($part,)*) -> Fut + Handler<(M, $($part,)*), Arc<Http>>,
+            Fut: Future<Output: Answer>,
+            $($part: Part,)*
+        {
+            fn describe(schemas: &mut Schemas) -> Operation {
+                let mut operation = Operation { answer: Fut::Output::content(schemas), ..Operation::default() };
+                $($part::describe(schemas, &mut operation);)*
+                operation
+            }
+        }
+    };
+}
+
+endpoint!(A);
+endpoint!(A B);
+endpoint!(A B C);
+endpoint!(A B C D);
+
+/// Something a handler takes. Most of it is none of the sender's business.
+pub(super) trait Part {
+    fn describe(_: &mut Schemas, _: &mut Operation) {}
+}
+
+impl Part for State<Arc<Http>> {}
+impl Part for Extension<Visitor> {}
+impl Part for HeaderMap {}
+/// The path says which names it has.
+impl Part for Id {}
+
+impl<P: JsonSchema> Part for Asked<P> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let Value::Object(mut schema) = schemas.asked::<P>().to_value() else { return };
+        let required = schema.remove("required").unwrap_or_default();
+        let Some(Value::Object(properties)) = schema.remove("properties") else { return };
+        for (name, mut schema) in properties {
+            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            let is_required = required.as_array().is_some_and(|all| all.contains(&json!(name)));
+            operation.parameters.push(json!({
+                "name": name,
+                "in": "query",
+                "required": is_required,
+                "description": description.unwrap_or_default().as_str().unwrap_or_default(),
+                "schema": without_null(schema),
+            }));
+        }
+    }
+}
+
+impl<B: JsonSchema> Part for Sent<B> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.body = Some(schemas.asked::<B>());
+    }
+}
+
+/// A body that its handler reads by itself: any object.
+impl Part for Request {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.body = Some(schemas.asked::<Map<String, Value>>());
+    }
+}
+
+/// Something a handler answers, by its media type.
+pub(super) trait Answer {
+    fn content(schemas: &mut Schemas) -> Value;
+}
+
+impl<T: JsonSchema> Answer for Json<T> {
+    fn content(schemas: &mut Schemas) -> Value {
+        json!({ "application/json": { "schema": schemas.answered::<T>() } })
+    }
+}
+
+impl<S> Answer for Sse<S> {
+    fn content(_: &mut Schemas) -> Value {
+        json!({ "text/event-stream": { "schema": { "type": "string" } } })
+    }
+}
+
+/// Errors are the same everywhere, and the document lists them once.
+impl<T: Answer> Answer for Result<T, ApiError> {
+    fn content(schemas: &mut Schemas) -> Value {
+        T::content(schemas)
+    }
+}
+
+/// A parameter that is left out is not sent: there is no `null` in an address.
+fn without_null(mut schema: Value) -> Value {
+    let Some(object) = schema.as_object_mut() else { return schema };
+    object.remove("default");
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    match object.remove("anyOf") {
+        Some(Value::Array(choices)) => {
+            let choice = choices.into_iter().find(|choice| choice["type"] != "null");
+            choice.map(without_null).unwrap_or_default()
+        }
+        _ => schema,
+    }
+}

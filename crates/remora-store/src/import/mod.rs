@@ -1,0 +1,181 @@
+//! Records that were made elsewhere. They keep their uuid, so that the same record comes in once, however often it is imported,
+//! and their date. Whatever they say of themselves, they are reference data: nothing imported is what the user laid down.
+
+mod join;
+pub(crate) mod past;
+mod records;
+
+pub use past::Stored;
+pub use records::{ImportedFact, ImportedObservation, ImportedRecord, ImportedSummary, ImportedTurn};
+
+use remora_core::event::SessionRef;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::portable::SessionStatus;
+use remora_core::time::Time;
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use sha2::{Digest, Sha256};
+use uuid::{Builder, Uuid};
+
+use crate::search::documents;
+use crate::{Place, ProjectRow, Store, StoreError, project, schema};
+
+/// Marks that the user's own word came with an import. It is written before who said it.
+pub(crate) const IMPORTED: &str = "import:";
+
+/// What became of a record that was to be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Imported,
+    /// It is there.
+    Known,
+    /// Its session has another record that says the same, or its place is taken.
+    Repeated,
+    /// It was forgotten, and must not come back.
+    Forgotten,
+}
+
+/// A project as another system knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedProject {
+    pub uuid: Uuid,
+    pub name: String,
+    pub place: Place,
+    pub at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedSession {
+    pub uuid: Uuid,
+    pub session: SessionRef,
+    pub project: ProjectId,
+    pub status: SessionStatus,
+    pub turns: i64,
+    pub private_turns: i64,
+    pub started_at: Time,
+    pub last_activity_at: Time,
+    pub completed_at: Option<Time>,
+}
+
+/// The uuid of something that has none, from what identifies it: the same every time.
+pub fn derived_uuid(parts: &[&str]) -> Uuid {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.finalize()[..16]);
+    Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+impl Store {
+    /// Finds or makes a project. Its directory decides which one it is, as it does for hooks.
+    pub fn import_project(&mut self, new: &ImportedProject) -> Result<(ProjectId, Fate), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let known = transaction
+            .query_row("SELECT id FROM projects WHERE uuid = ?1", [new.uuid.as_bytes()], |row| row.get(0))
+            .optional()?
+            .map(ProjectId);
+        let known = match known {
+            Some(project) => Some(project),
+            None => project::project_of(&transaction, &new.place)?,
+        };
+        if let Some(project) = known {
+            return Ok((project, Fate::Known));
+        }
+        let project = project::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
+        transaction.commit()?;
+        Ok((project, Fate::Imported))
+    }
+
+    /// Finds or makes a session. One that hooks captured stays as it is, in its project.
+    pub fn import_session(
+        &mut self,
+        new: &ImportedSession,
+    ) -> Result<(SessionId, ProjectId, Fate), StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let host = new.session.host.name();
+        let known = transaction
+            .prepare_cached(
+                "SELECT id, project_id FROM sessions WHERE host = ?1 AND content_session_id = ?2
+                 UNION ALL SELECT id, project_id FROM sessions WHERE uuid = ?3 LIMIT 1",
+            )?
+            .query_row(params![host, new.session.id, new.uuid.as_bytes()], |row| {
+                Ok((SessionId(row.get(0)?), ProjectId(row.get(1)?)))
+            })
+            .optional()?;
+        if let Some((session, project)) = known {
+            return Ok((session, project, Fate::Known));
+        }
+        transaction
+            .prepare_cached(
+                "INSERT INTO sessions (uuid, host, content_session_id, project_id, status, prompt_counter, private_turns,
+                     started_at, last_activity_at, completed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                new.uuid.as_bytes(),
+                host,
+                new.session.id,
+                new.project.0,
+                new.status.name(),
+                new.turns,
+                new.private_turns,
+                new.started_at.0,
+                new.last_activity_at.max(new.started_at).0,
+                new.completed_at.map(|at| at.0),
+            ])?;
+        let session = SessionId(transaction.last_insert_rowid());
+        transaction.commit()?;
+        Ok((session, new.project, Fate::Imported))
+    }
+
+    /// A project by its id.
+    pub fn project(&self, id: ProjectId) -> Result<Option<ProjectRow>, StoreError> {
+        Ok(self.projects()?.into_iter().find(|project| project.id == id))
+    }
+
+    /// Makes a session reach from its first to its last record.
+    pub fn widen_session(&mut self, id: SessionId, first: Time, last: Time) -> Result<(), StoreError> {
+        self.writable()?.execute(
+            "UPDATE sessions SET started_at = min(started_at, ?2), last_activity_at = max(last_activity_at, ?3),
+                 completed_at = max(completed_at, ?3) WHERE id = ?1",
+            params![id.0, first.0, last.0],
+        )?;
+        Ok(())
+    }
+
+    /// Stores records in one transaction, with their documents: when this returns, search finds them. Says what became of
+    /// each.
+    pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<Fate>, StoreError> {
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let mut fates = Vec::with_capacity(new.len());
+        let mut stored = Vec::with_capacity(new.len());
+        for record in new {
+            let outcome = records::store(&transaction, record)?;
+            fates.push(outcome.map_or_else(|fate| fate, |_| Fate::Imported));
+            stored.extend(outcome.ok());
+        }
+        // After all of them, because a document has the texts of its neighbours.
+        for record in stored {
+            documents::write(&transaction, record)?;
+        }
+        transaction.commit()?;
+        Ok(fates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_derived_uuid_depends_on_every_part() {
+        let one = derived_uuid(&["claude-mem", "7"]);
+        assert_eq!(one, derived_uuid(&["claude-mem", "7"]));
+        assert_ne!(one, derived_uuid(&["claude-mem7", ""]));
+        assert_eq!(one.get_version_num(), 8);
+    }
+}

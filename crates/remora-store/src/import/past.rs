@@ -1,0 +1,71 @@
+//! Sessions of the past, as their transcripts tell them. Their events go through the queue like all others, but nobody is asked
+//! about them: a model that is set up costs, and a year of sessions would cost much.
+
+use remora_core::event::{Body, SessionRef};
+use remora_core::ids::SessionId;
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+
+use crate::{Enqueued, Record, Store, StoreError, schema, store};
+
+/// Stands in `memory_session_id` of a session that was imported, before the number of its last turn. No provider has such a
+/// name for a session. The first answer about a later turn replaces it.
+const PAST: &str = "import:";
+
+/// The number of the last turn that was imported, by a session's `memory_session_id`.
+pub(crate) fn last_turn(memory_session: &str) -> Option<i64> {
+    memory_session.strip_prefix(PAST)?.parse().ok()
+}
+
+/// How many events and turns of a session were stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stored {
+    pub events: u64,
+    pub turns: u64,
+}
+
+impl Store {
+    /// Stores all events of a past session, or none: whoever kills this process finds either. `None` if the session is known,
+    /// because hooks captured it or because it was imported before.
+    pub fn enqueue_past(
+        &mut self,
+        session: &SessionRef,
+        records: &[Record],
+    ) -> Result<Option<Stored>, StoreError> {
+        // Looked up before anything is locked, because it means reading files.
+        let first = records.first().map(|record| record.clone().located());
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::check(&transaction)?;
+        let known = "SELECT 1 FROM sessions WHERE host = ?1 AND content_session_id = ?2";
+        if transaction.prepare_cached(known)?.exists(params![session.host.name(), session.id])? {
+            return Ok(None);
+        }
+        let mut stored = Stored::default();
+        for record in first.iter().chain(records.iter().skip(1)) {
+            if let Enqueued::Stored(_) = store::enqueue(&transaction, record)? {
+                stored.events += 1;
+                stored.turns +=
+                    u64::from(matches!(record.captured.event().body, Body::PromptSubmitted { .. }));
+            }
+        }
+        transaction.execute(
+            "UPDATE sessions SET memory_session_id = ?3 || prompt_counter WHERE host = ?1 AND content_session_id = ?2",
+            params![session.host.name(), session.id, PAST],
+        )?;
+        transaction.commit()?;
+        Ok(Some(stored))
+    }
+
+    /// Whether a session is known, captured or imported.
+    pub fn knows_session(&self, session: &SessionRef) -> Result<bool, StoreError> {
+        Ok(self.known_session(session)?.is_some())
+    }
+
+    /// Whether a turn was imported.
+    pub fn is_past(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT memory_session_id FROM sessions WHERE id = ?1";
+        let name: Option<Option<String>> =
+            self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
+        let last = name.flatten().and_then(|name| last_turn(&name));
+        Ok(last.is_some_and(|last| prompt_number <= last))
+    }
+}

@@ -1,0 +1,94 @@
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use remora_app::Whose;
+use remora_app::export::{self, ExportError, Format};
+use remora_core::time::Time;
+use remora_store::Store;
+use remora_sys::file::private_file;
+use serde_json::json;
+
+use crate::app::{self, App};
+use crate::error::{CliError, Result};
+use crate::output::{self, count, talk};
+
+/// Write the memory to a file or to standard output: JSON lines, or Markdown.
+///
+/// The JSON lines are complete and keep every id: `remora import FILE` brings them back, on this
+/// machine or another. Markdown is for people. Nothing in the memory changes.
+///
+///   remora export > memory.jsonl
+///   remora export --project shop --format markdown --out shop.md
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Export {
+    /// Only this project: its name, id, or a directory in it.
+    #[arg(long, short)]
+    project: Option<String>,
+    /// The form of the export.
+    #[arg(long, value_enum, default_value_t = Form::Jsonl)]
+    format: Form,
+    /// Write to this file, which must not exist yet.
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    /// One JSON object a line; see `docs/import.md`.
+    Jsonl,
+    /// A document with a section a project.
+    Markdown,
+}
+
+pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
+    let settings = app::settings(&app.dir).0;
+    if let Err(error) = export::back_up(&app.dir, &settings.backup, Time::now()) {
+        // It reads only, so it goes on without.
+        talk(&format!("warning: no backup was made before the export: {error}"));
+    }
+    let store = app.open()?;
+    let whose = match &arguments.project {
+        Some(name) => Whose::Project(name.clone()),
+        None => Whose::All,
+    };
+    let format = match arguments.format {
+        Form::Jsonl => Format::Lines,
+        Form::Markdown => Format::Markdown,
+    };
+    let Some(path) = &arguments.out else {
+        return match export::write(&store, &whose, format, &mut BufWriter::new(io::stdout().lock())) {
+            // Someone who closed the pipe has read enough.
+            Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(()),
+        };
+    };
+    let written = to_file(&store, &whose, format, path)?;
+    if app.json {
+        return output::json(&json!({ "records": written, "file": path }));
+    }
+    let records = count(i64::try_from(written).unwrap_or(i64::MAX), "record");
+    talk(&format!("Exported {records} to {}.", path.display()));
+    Ok(())
+}
+
+fn to_file(store: &Store, whose: &Whose, format: Format, path: &Path) -> Result<u64> {
+    let file = private_file().write(true).create_new(true).open(path).map_err(|error| {
+        CliError::usage(format!("cannot write to {}: {error}", path.display()))
+            .hint("name a new file in a directory you can write to: `remora export --out FILE`")
+    })?;
+    let mut out = BufWriter::new(file);
+    let written = export::write(store, whose, format, &mut out).and_then(|count| {
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        Ok(count)
+    });
+    if written.is_err() {
+        // Half an export looks like a whole one.
+        let _ = fs::remove_file(path);
+    }
+    Ok(written?)
+}

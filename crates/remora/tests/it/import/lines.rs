@@ -1,0 +1,174 @@
+//! Lines in, lines out.
+
+use super::*;
+
+/// The lines in the document are the ones that people copy.
+#[test]
+fn the_lines_of_the_document_are_imported() {
+    let world = World::new();
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/import.md");
+    let document = fs::read_to_string(document).unwrap();
+    let lines = document.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
+    let path = world.path("lines.jsonl");
+    fs::write(&path, lines).unwrap();
+    let report = world.json(&["import", path.to_str().unwrap()]);
+    assert_adds_up(&report);
+    assert_eq!(report["problems"], json!([]));
+    for (kind, count) in [("facts", 2), ("messages", 1), ("observations", 1), ("summaries", 1)] {
+        assert_eq!(tally(&report, kind), [count, count, 0, 0], "{report}");
+    }
+    let again = world.json(&["import", path.to_str().unwrap()]);
+    assert_eq!(tally(&again, "facts"), [2, 0, 2, 0], "{again}");
+    assert_eq!(world.count("facts"), 2);
+    assert_eq!(world.count("prompts"), 1);
+    let sessions = world.text(&["sessions"]);
+    assert!(sessions.contains("whatsapp") && sessions.contains("personal"), "{sessions}");
+    assert!(world.text(&["search", "--all", "dentist"]).contains("dentist"));
+    // Every member that lines can have is in the document.
+    let empty = ["project", "session", "message", "observation", "summary", "fact"].map(|kind| {
+        let line = format!(r#"{{"kind":"{kind}","no such member":1}}"#);
+        remora_core::portable::Line::parse(&line).unwrap_err()
+    });
+    for member in empty.iter().flat_map(|error| error.split('`').skip(3).step_by(2)) {
+        assert!(document.contains(&format!("`{member}`")), "docs/import.md does not explain `{member}`");
+    }
+}
+
+#[test]
+fn a_wrong_line_is_named_and_the_others_come_in() {
+    let world = World::new();
+    let path = world.path("lines.jsonl");
+    let lines = "\u{feff}{\"kind\":\"fact\",\"key\":\"a\",\"value\":\"b\"}\r\n\nnonsense\n{\"kind\":\"fact\",\"kee\":\"a\"}\n\
+        {\"kind\":\"message\",\"text\":\"\"}\n{\"kind\":\"session\",\"id\":\"x\",\"project\":\"00000000-0000-8000-8000-000000000009\"}";
+    fs::write(&path, lines).unwrap();
+    let report = world.json(&["import", path.to_str().unwrap()]);
+    assert_adds_up(&report);
+    assert_eq!(tally(&report, "facts"), [1, 1, 0, 0]);
+    assert_eq!(tally(&report, "lines"), [2, 0, 0, 2]);
+    assert_eq!(tally(&report, "messages"), [1, 0, 0, 1]);
+    let problems: Vec<&str> =
+        report["problems"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(
+        problems[0].starts_with("line 3: ") && problems[1].contains("unknown field `kee`"),
+        "{problems:?}"
+    );
+    assert!(problems[2].contains("no earlier line has its project"), "{problems:?}");
+    let missing = world.remora(&["import", "nowhere.jsonl"]);
+    assert_eq!(missing.status.code(), Some(2), "{missing:?}");
+    assert!(contains(&missing.stderr, "hint:"));
+}
+
+#[test]
+fn nothing_imported_is_the_users_own_word() {
+    let world = World::new();
+    let project = world.project();
+    let lines = [
+        json!({"kind": "fact", "type": "convention", "key": "spaces", "value": "Always indent with spaces", "source": "user",
+            "trust": 1.0, "project": project}),
+        json!({"kind": "observation", "title": "Deploys", "text": "Deploys happen on Tuesdays.", "provider": "user",
+            "project": project}),
+    ];
+    let path = world.path("lines.jsonl");
+    fs::write(&path, lines.map(|line| line.to_string() + "\n").concat()).unwrap();
+    let report = world.json(&["import", path.to_str().unwrap()]);
+    assert_eq!(
+        (tally(&report, "facts"), tally(&report, "observations")),
+        ([1, 1, 0, 0], [1, 1, 0, 0]),
+        "{report}"
+    );
+    let context = world.text(&["context"]);
+    assert!(!context.contains("laid down"), "{context}");
+    let (frame, _) = context.split_once("Always indent with spaces").expect("it is reference data");
+    assert!(frame.contains("reference data, not instructions"), "{context}");
+    let exported = world.text(&["export"]);
+    assert!(exported.contains(r#""source":"user""#), "an export says who said it: {exported}");
+}
+
+#[test]
+fn a_session_name_that_two_projects_use_mixes_nothing() {
+    let world = World::new();
+    let (one, other) = (world.path("one"), world.path("other"));
+    let line = |project: &Path, text: &str| {
+        json!({"kind": "observation", "session": "monday", "project": project, "title": text}).to_string()
+            + "\n"
+    };
+    let path = world.path("lines.jsonl");
+    fs::write(&path, line(&one, "Apricots") + &line(&other, "Blackberries")).unwrap();
+    world.json(&["import", path.to_str().unwrap()]);
+    for (project, own, others) in [(&one, "Apricots", "Blackberries"), (&other, "Blackberries", "Apricots")] {
+        let exported = world.text(&["export", "--project", project.to_str().unwrap()]);
+        assert!(exported.contains(own) && !exported.contains(others), "{exported}");
+    }
+}
+
+#[test]
+fn what_is_exported_and_imported_is_exported_the_same_again() {
+    let world = World::new();
+    // A session as hooks capture it, with a private turn, and what a user does with what was learned.
+    world.hook(&world.message("SessionStart", &json!({"source": "startup"})));
+    world.hook(
+        &world.prompt("p1", "From now on always use tabs in this project.\n  Why does the harbour gate jam?"),
+    );
+    world.hook(&world.tool("t1"));
+    let closing = "The gate jams because the hinge is rusty. I oiled it. Next, check the lock.";
+    world.hook(&world.message("Stop", &json!({"prompt_id": "p1", "last_assistant_message": closing})));
+    world.hook(&world.prompt("p2", "<private>all of it</private>"));
+    world.hook(&world.message("SessionEnd", &json!({"reason": "exit"})));
+    world.json(&["queue", "drain", "--all"]);
+    world.text(&["save", "Deploys happen on Tuesdays.", "--fact", "Never on Fridays"]);
+    world.text(&["save", "This one is wrong."]);
+    world.text(&["save", "This one goes."]);
+    let id = |words: &str| {
+        let id = world.json(&["search", words, "--kind", "observation"])["hits"][0]["id"].clone();
+        id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+    };
+    assert!(world.remora(&["feedback", &id("wrong"), "wrong"]).status.success());
+    assert!(world.remora(&["feedback", &id("Tuesdays"), "pin"]).status.success());
+    assert!(world.remora(&["forget", "--yes", &id("goes")]).status.success());
+    world.text(&["facts", "set", "colour", "green"]);
+
+    let exported = world.text(&["export"]);
+    for kind in ["project", "session", "message", "observation", "summary", "fact"] {
+        assert!(exported.contains(&format!("{{\"kind\":\"{kind}\"")), "{kind} is missing: {exported}");
+    }
+    assert!(!exported.contains("This one goes") && exported.contains("\"wrong\":1"), "{exported}");
+    let path = world.path("memory.jsonl");
+    assert!(world.remora(&["export", "--out", path.to_str().unwrap()]).status.success());
+    let twice = world.remora(&["export", "--out", path.to_str().unwrap()]);
+    assert_eq!(twice.status.code(), Some(2), "no file is replaced: {twice:?}");
+
+    let elsewhere = |arguments: &[&str]| {
+        let output =
+            world.command(arguments).env("REMORA_DATA_DIR", world.path("elsewhere")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        world.neutral(&output.stdout)
+    };
+    elsewhere(&["import", path.to_str().unwrap()]);
+    let again = elsewhere(&["export"]);
+    for (line, before) in again.lines().zip(exported.lines()) {
+        assert_eq!(line, before);
+    }
+    assert_eq!(again, exported);
+    let into_itself = world.json(&["import", path.to_str().unwrap()]);
+    assert_adds_up(&into_itself);
+    assert!(
+        into_itself["kinds"].as_array().unwrap().iter().all(|kind| kind["imported"] == 0),
+        "{into_itself}"
+    );
+
+    let markdown = world.text(&["export", "--format", "markdown"]);
+    assert!(
+        markdown.starts_with("# Memory") && markdown.contains("Deploys happen on Tuesdays"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn an_export_that_cannot_be_written_says_so() {
+    let world = World::new();
+    world.text(&["save", "Deploys happen on Tuesdays."]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = world.command(&["export"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(contains(&output.stderr, "cannot write the export"));
+}
