@@ -82,9 +82,21 @@ impl Client {
         self.ask("POST", path, &body.to_string())
     }
 
+    /// A page as a browser gets it.
+    pub fn page(&mut self, path: &str) -> Result<String> {
+        Ok(String::from_utf8(self.exchange("GET", path, "Accept: text/html\r\n", "")?)?)
+    }
+
     fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Value> {
-        let request =
-            format!("{method} {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
+        Ok(serde_json::from_slice(&self.exchange(method, path, "", body)?)?)
+    }
+
+    fn exchange(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<Vec<u8>> {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{}{headers}Content-Length: {}\r\n\r\n{body}",
+            self.head,
+            body.len()
+        );
         self.stream.get_mut().write_all(request.as_bytes())?;
         let mut status = String::new();
         self.stream.read_line(&mut status)?;
@@ -105,6 +117,6 @@ impl Client {
         if !status.starts_with("HTTP/1.1 200") {
             return Err(format!("{method} {path}: {status}{}", String::from_utf8_lossy(&answer)).into());
         }
-        Ok(serde_json::from_slice(&answer)?)
+        Ok(answer)
     }
 }

@@ -1,26 +1,18 @@
 // Drives the pages of a real daemon with a real browser. Run by `scripts/test`, which sets REMORA to the program.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
-import os from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
 import { handleMemory } from "./memory.mjs";
+import { Failing, setRight } from "./setright.mjs";
+import { World } from "./world.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const home = fs.mkdtempSync(path.join(os.tmpdir(), "remora-browser-"));
-const project = path.join(home, "project");
-fs.mkdirSync(project);
-const env = { PATH: process.env.PATH, HOME: home, REMORA_DATA_DIR: path.join(home, "data"), REMORA_DAEMON_PORT: "0" };
-const remora = (...words) => execFileSync(process.env.REMORA, words, { env, cwd: project, encoding: "utf8" });
-
-function hook(event, more) {
-  const message = { session_id: "one", cwd: project, hook_event_name: event, ...more };
-  const ran = spawnSync(process.env.REMORA, ["hook", "claude-code"], { env, input: JSON.stringify(message) });
-  assert.equal(ran.status, 0);
-}
+const world = new World();
+const { project } = world;
+const hook = (event, more) => world.hook(event, more);
 
 function turn(number, subject) {
   hook("UserPromptSubmit", { prompt: `Why does the ${subject} fail?`, prompt_id: `p${number}` });
@@ -34,11 +26,11 @@ function turn(number, subject) {
 
 const subjects = ["parser", "lexer", "scheduler", "indexer"];
 subjects.forEach((subject, number) => turn(number, subject));
-remora("daemon", "start");
-const link = remora("ui", "--print").trim();
+const link = world.start();
 const { origin } = new URL(link);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const failing = new Failing();
 let tests = 0;
 async function test(name, run) {
   await run();
@@ -47,10 +39,12 @@ async function test(name, run) {
 }
 
 try {
+  await failing.start();
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
   const page = await context.newPage();
   const problems = [];
-  page.on("console", (message) => message.type() === "error" && !/ERR_INTERNET_DISCONNECTED|net::ERR/.test(message.text()) && problems.push(message.text()));
+  // A topic that is too short is refused on purpose.
+  page.on("console", (message) => message.type() === "error" && !/ERR_INTERNET_DISCONNECTED|net::ERR|status of 422/.test(message.text()) && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("request", (request) => new URL(request.url()).origin === origin || problems.push(`left the origin: ${request.url()}`));
   const texts = () => page.locator("#feed").innerText();
@@ -134,7 +128,10 @@ try {
     await page.waitForURL(/health/);
   });
 
-  const pages = ["/", "/search?q=cache", "/timeline?project=1", "/sessions", "/sessions/1", "/observations/1", "/queue", "/health"];
+  await setRight({ page, context, test, until, origin, link, browser, world, turn, axe });
+  await failing.check({ browser, test, until });
+
+  const pages = ["/", "/search?q=cache", "/timeline?project=1", "/sessions", "/sessions/1", "/observations/1", "/files", "/queue", "/health", "/privacy", "/feed"];
   for (const scheme of ["light", "dark"]) {
     await test(`axe finds nothing in ${scheme}, on any page and on a small screen`, async () => {
       const own = await browser.newContext({ colorScheme: scheme, storageState: await context.storageState(), bypassCSP: true });
@@ -155,12 +152,12 @@ try {
     });
   }
 
-  await handleMemory({ test, page, context, browser, axe, origin, until, hook, turn, remora, env, project, problems });
+  await handleMemory({ test, page, context, browser, axe, origin, until, hook, turn, remora: (...words) => world.remora(...words), env: world.env, project, problems });
 
   assert.deepEqual(problems, []);
   console.log(`${tests} browser tests passed`);
 } finally {
   await browser.close();
-  spawnSync(process.env.REMORA, ["daemon", "stop"], { env });
-  fs.rmSync(home, { recursive: true, force: true });
+  failing.end();
+  world.end();
 }

@@ -16,6 +16,16 @@ const INTERVAL: Duration = Duration::from_hours(23);
 /// Without a backup this young, something keeps the daemon from making one.
 const WORRYING_AGE: Duration = Duration::from_hours(3 * 24);
 
+/// Backups in the data directory, the newest first.
+pub fn list(dir: &DataDir) -> Result<Vec<Backup>, StoreError> {
+    backup::list(dir)
+}
+
+/// What the daemon's last check of the database found; `None` if there was none yet.
+pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
+    backup::last_check(dir)
+}
+
 /// A new backup, and what had to go for it.
 #[derive(Debug, Serialize)]
 pub struct Made {

@@ -34,8 +34,10 @@ pub fn edit(
 ) -> Result<ObservationRow, AppError> {
     let row = observation(store, id)?;
     let old = &row.observation;
+    // Some have nothing but a title.
+    let kept = if old.narrative.trim().is_empty() { &old.title } else { &old.narrative };
     let draft = Draft {
-        text: edit.narrative.clone().unwrap_or_else(|| old.narrative.clone()),
+        text: edit.narrative.clone().unwrap_or_else(|| kept.clone()),
         title: Some(edit.title.clone().unwrap_or_else(|| old.title.clone())),
         kind: edit.kind.unwrap_or(old.kind),
         facts: edit.facts.clone().unwrap_or_else(|| old.facts.clone()),
@@ -43,7 +45,14 @@ pub fn edit(
     };
     let cleaned = SavedText::new(&draft).ok_or(AppError::NothingToSave)?;
     let Observation { kind, title, narrative, facts, .. } = cleaned.observation().clone();
-    let new = Observation { kind, title, narrative, facts, ..old.clone() };
+    let new = Observation {
+        kind,
+        // What is not edited stays as it is, also where it is longer than what is typed may be.
+        title: if edit.title.is_some() { title } else { old.title.clone() },
+        narrative: if edit.narrative.is_some() { narrative } else { old.narrative.clone() },
+        facts: if edit.facts.is_some() { facts } else { old.facts.clone() },
+        ..old.clone()
+    };
     if new == *old {
         return Ok(row);
     }

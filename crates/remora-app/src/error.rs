@@ -64,6 +64,10 @@ pub enum AppError {
     TopicTooShort,
     #[error("nothing was forgotten lately that can be brought back")]
     NothingToUndo,
+    #[error("{0} is not paused")]
+    NotPaused(String),
+    #[error("the word that confirms it is missing")]
+    NotTheWord,
     #[error("there is no setting `{name}`")]
     UnknownSetting { name: String, nearest: Option<&'static str> },
     #[error("{name}: {reason}")]

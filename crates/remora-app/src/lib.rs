@@ -7,8 +7,8 @@
 //! |---|---|
 //! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
 //! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
-//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`] | what somebody says |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
+//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | what somebody says |
 //! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
 //!
@@ -23,11 +23,15 @@ pub mod edit;
 mod error;
 pub mod export;
 pub mod facts;
+pub mod feed;
+pub mod files;
 pub mod forget;
 pub mod import;
 pub mod install;
 pub mod judge;
 pub mod notes;
+pub mod pause;
+pub mod privacy;
 pub mod projects;
 pub mod queue;
 pub mod recall;
@@ -41,6 +45,7 @@ pub mod session_summary;
 pub mod settings;
 pub mod stats;
 pub mod status;
+pub mod story;
 pub mod timeline;
 pub mod why;
 

@@ -9,7 +9,7 @@ use remora_store::{EventRow, Store, Which};
 use serde::Serialize;
 
 use crate::context_files::{self, Followed};
-use crate::{AppError, records};
+use crate::{AppError, files, records};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
@@ -20,6 +20,20 @@ pub struct Queue {
     pub total: i64,
     /// The oldest first, as many as were asked for.
     pub events: Vec<EventRow>,
+}
+
+/// What a page shows: failed events first, because they need a decision, then what waits.
+pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
+    let mut queue = list(store, limit)?;
+    let failed = store.failed_events(limit)?;
+    queue.events.retain(|event| event.status != "failed");
+    queue.events.splice(0..0, failed);
+    for event in &mut queue.events {
+        let root = store.session_root(event.session_id)?;
+        files::shorten(&root, std::slice::from_mut(event));
+    }
+    queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(queue)
 }
 
 pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {

@@ -1,7 +1,11 @@
 //! What was learned before and after something.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::ids::ProjectId;
+use remora_core::time::Time;
 use remora_search::Results;
 use remora_store::{Anchor, Moment, Store};
 use schemars::JsonSchema;
@@ -23,6 +27,8 @@ pub struct TimelineRequest {
 pub enum Around {
     Now,
     Record(RecordId),
+    /// A moment at which nothing need have happened.
+    Time(Time),
 }
 
 impl Around {
@@ -56,7 +62,7 @@ pub struct Timeline {
 
 pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, AppError> {
     let record = match request.around {
-        Around::Now => None,
+        Around::Now | Around::Time(_) => None,
         Around::Record(record) => Some(record),
     };
     let scope = match &request.whose {
@@ -69,7 +75,11 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
         (None, ProjectScope::One(project)) => project,
         (None, ProjectScope::All) => return Err(AppError::NeedsOneProject),
     };
-    let around = anchor.as_ref().map_or(Anchor::Now, Anchor::Moment);
+    let around = match (&anchor, request.around) {
+        (Some(moment), _) => Anchor::Moment(moment),
+        (None, Around::Time(at)) => Anchor::Time(at),
+        (None, _) => Anchor::Now,
+    };
     let items = store.timeline(project, around, request.before, request.after)?;
     Ok(Timeline { anchor: record, project_id: project, items })
 }
@@ -78,4 +88,33 @@ fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<Moment
     let belongs =
         |moment: &Moment| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);
     store.moment(record)?.filter(belongs).ok_or(AppError::NotInTime(record))
+}
+
+/// How many observations each day has, where the user is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Year {
+    /// Every day, the oldest first, as `2026-03-10` with its noon.
+    pub days: Vec<(String, Time, i64)>,
+    pub total: i64,
+}
+
+/// The last 53 weeks up to the day of `now`.
+pub fn year(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Year, AppError> {
+    const DAYS: u32 = 53 * 7;
+    const DAY: Duration = Duration::from_hours(24);
+    // Noons keep apart days that are 23 or 25 hours long.
+    let noon = now.start_of_day().after(DAY / 2);
+    let first = noon.before(DAY * (DAYS - 1));
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    for (at, count) in store.observations_by_quarter_hour(project, first.start_of_day())? {
+        *counts.entry(at.date()).or_default() += count;
+    }
+    let days = (0..DAYS).map(|day| {
+        let at = first.after(DAY * day);
+        let date = at.date();
+        let count = counts.get(&date).copied().unwrap_or_default();
+        (date, at, count)
+    });
+    let days: Vec<_> = days.collect();
+    Ok(Year { total: days.iter().map(|(.., count)| count).sum(), days })
 }

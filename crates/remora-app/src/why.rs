@@ -19,6 +19,8 @@ pub enum WhyRequest {
     Project(Whose),
     /// A session by the beginning of its id.
     Session(String),
+    /// Injections that this record was part of.
+    Record(RecordId),
 }
 
 /// One injection with the records it is made of.
@@ -47,6 +49,7 @@ pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, A
         WhyRequest::Project(Whose::All) => WhichRetrievals::All,
         WhyRequest::Project(whose) => WhichRetrievals::OfProject(project(store, whose)?),
         WhyRequest::Session(beginning) => WhichRetrievals::OfSession(session(store, beginning)?.id),
+        WhyRequest::Record(record) => WhichRetrievals::OfRecord(*record),
     };
     let rows = store.retrievals(which, most)?;
     rows.into_iter()

@@ -73,6 +73,8 @@ impl From<AppError> for Failure {
             AppError::NothingToUndo => "ask the user to see `remora forget list`".to_owned(),
             AppError::Store(error) => of_store(&error).to_owned(),
             AppError::NoBackup(_)
+            | AppError::NotPaused(_)
+            | AppError::NotTheWord
             | AppError::HasDirectory { .. }
             | AppError::UnknownSetting { .. }
             | AppError::BadSetting { .. }

@@ -1,11 +1,11 @@
 // Small refinements. Every page works without them.
 
-const $ = (selector, root = document) => root.querySelector(selector);
+export const $ = (selector, root = document) => root.querySelector(selector);
 const page = $('meta[name="remora-page"]')?.content ?? "";
 
-async function send(path, body) {
+export async function send(path, body, method = "POST") {
   const answer = await fetch(path, {
-    method: "POST",
+    method,
     headers: { "Content-Type": "application/json", "X-Remora-Page": page },
     body: JSON.stringify(body),
   });
@@ -17,7 +17,7 @@ async function send(path, body) {
 const units = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-function tell(root = document) {
+export function tell(root = document) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
     const then = new Date(time.dateTime);
     const past = then - Date.now();
@@ -58,31 +58,8 @@ $("#project")?.addEventListener("change", (event) => {
   if (event.target.value) address.searchParams.set("project", event.target.value);
   else address.searchParams.delete("project");
   address.searchParams.delete("offset");
-  address.searchParams.delete("around");
+  for (const name of ["around", "before", "turn"]) address.searchParams.delete(name);
   location.href = address;
-});
-
-// Verdicts, in place and with a way back.
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-verdict]");
-  const judge = button?.closest("[data-judge]");
-  if (!judge) return;
-  const undo = button.getAttribute("aria-pressed") === "true";
-  const { verdict } = button.dataset;
-  button.disabled = true;
-  try {
-    await send(`/api/observations/${judge.dataset.judge}/feedback`, { verdict, undo });
-    for (const other of judge.querySelectorAll("[data-verdict]")) {
-      const exclusive = ["useful", "wrong"].includes(verdict) && ["useful", "wrong"].includes(other.dataset.verdict);
-      if (exclusive) other.setAttribute("aria-pressed", "false");
-    }
-    button.setAttribute("aria-pressed", String(!undo));
-  } catch (error) {
-    judge.dataset.error = error.message;
-  } finally {
-    button.disabled = false;
-    button.focus();
-  }
 });
 
 // Search as you type.
@@ -101,6 +78,7 @@ if (search && results) {
     if (!answer.ok || number !== latest) return;
     results.innerHTML = await answer.text();
     tell(results);
+    document.dispatchEvent(new CustomEvent("renewed"));
     history.replaceState(null, "", address);
   };
   search.addEventListener("input", () => {
@@ -114,82 +92,7 @@ if (search && results) {
   if (!location.search.includes("q=")) $('input[name="q"]', search).focus();
 }
 
-// What is new, as it comes. The browser reconnects with the last id, and the server sends what was missed.
-const live = $("#live");
-const feed = $("[data-feed]");
-const fresh = $("#new");
-const pause = $("#pause");
-const held = [];
-const most = 400;
-let paused = false;
-
-function say(state, text) {
-  live.dataset.state = state;
-  live.textContent = text;
-}
-
-async function insert(id) {
-  if (document.getElementById(`e-${id}`)) return;
-  const answer = await fetch(`/feed/${id}`, { headers: { Accept: "text/html" } });
-  if (!answer.ok) return;
-  const holder = document.createElement("template");
-  holder.innerHTML = await answer.text();
-  const entry = holder.content.querySelector(".entry");
-  if (!entry || document.getElementById(entry.id)) return;
-  entry.classList.add("fresh");
-  $(".empty", feed)?.remove();
-  feed.prepend(entry);
-  tell(entry);
-  const entries = feed.querySelectorAll(".entry");
-  for (let index = entries.length - 1; index >= most; index--) entries[index].remove();
-}
-
-// One after the other, in order. What a lost connection interrupts is tried again.
-let working = false;
-async function work() {
-  if (working) return;
-  working = true;
-  while (held.length > 0 && !paused) {
-    try {
-      await insert(held[0]);
-      held.shift();
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }
-  }
-  working = false;
-  fresh.hidden = held.length === 0 || !paused;
-  fresh.textContent = `${held.length} new`;
-}
-
-function arrive(id) {
-  if (!feed) return;
-  held.push(id);
-  work();
-}
-
-function go(on) {
-  paused = !on;
-  pause.setAttribute("aria-pressed", String(paused));
-  pause.textContent = paused ? "Go on" : "Pause";
-  work();
-}
-fresh?.addEventListener("click", () => go(true));
-pause?.addEventListener("click", () => go(paused));
-
 const project = new URLSearchParams(location.search).get("project");
-if (live) {
-  const stream = new EventSource("/stream");
-  stream.onopen = () => say("on", "live");
-  stream.onerror = () => say("off", "reconnecting");
-  const names = { observation: (row) => row.id, summary: (row) => `s${row.id}`, prompt: (row) => `t${row.id}` };
-  for (const [kind, name] of Object.entries(names)) {
-    stream.addEventListener(kind, (event) => {
-      const row = JSON.parse(event.data);
-      if (!project || !row.project_id || String(row.project_id) === project) arrive(name(row));
-    });
-  }
-}
 
 // Keys.
 const keys = $("#keys");

@@ -2,13 +2,15 @@
 
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::time::Time;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::reading::{
-    OBSERVATION, PROMPT, SESSION, SUMMARY, read_observation, read_prompt, read_session, read_summary, state,
+    OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
+    read_summary, state, times,
 };
 use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
 
@@ -49,6 +51,7 @@ pub struct Cursor {
     pub observation: i64,
     pub summary: i64,
     pub prompt: i64,
+    pub event: i64,
 }
 
 /// Rows after a cursor, each list in order.
@@ -57,6 +60,53 @@ pub struct News {
     pub prompts: Vec<PromptRow>,
     pub observations: Vec<ObservationRow>,
     pub summaries: Vec<SummaryRow>,
+    /// Tool calls, without their payloads.
+    pub events: Vec<ToolEvent>,
+}
+
+/// A tool call, as a page shows it while its turn goes on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolEvent {
+    pub id: i64,
+    pub session_id: SessionId,
+    pub project_id: ProjectId,
+    pub prompt_number: i64,
+    pub tool: String,
+    /// What it was about, such as the command.
+    pub subject: Option<String>,
+    /// From the project's root, or whole where they lie elsewhere.
+    pub files: Vec<String>,
+    pub outcome: Option<String>,
+    #[serde(flatten, serialize_with = "times::created")]
+    pub created_at: Time,
+}
+
+const TOOL_EVENTS: &str =
+    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at, p.root
+     FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id JOIN projects AS p ON p.id = s.project_id
+     WHERE t.id > ?1 AND t.tool IS NOT NULL ORDER BY t.id LIMIT ?2";
+
+fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
+    let (root, tool): (String, String) = (row.get(8)?, row.get(4)?);
+    let (tool, subject) = match tool.split_once(SUBJECT) {
+        Some((tool, subject)) => (tool.to_owned(), Some(subject.to_owned())),
+        None => (tool, None),
+    };
+    let below = |path: String| match path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => rest.to_owned(),
+        None => path,
+    };
+    Ok(ToolEvent {
+        id: row.get(0)?,
+        session_id: SessionId(row.get(1)?),
+        project_id: ProjectId(row.get(2)?),
+        prompt_number: row.get(3)?,
+        tool,
+        subject,
+        files: list(row, 5)?.into_iter().map(below).collect(),
+        outcome: row.get(6)?,
+        created_at: Time(row.get(7)?),
+    })
 }
 
 /// What waits, is worked on, or failed, as in [`Counts`](crate::Counts).
@@ -125,9 +175,15 @@ impl Store {
     /// The last rows there are.
     pub fn latest(&self) -> Result<Cursor, StoreError> {
         let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
-                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts)";
+                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts),
+                       (SELECT ifnull(max(id), 0) FROM event_traces)";
         Ok(self.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(Cursor { observation: row.get(0)?, summary: row.get(1)?, prompt: row.get(2)? })
+            Ok(Cursor {
+                observation: row.get(0)?,
+                summary: row.get(1)?,
+                prompt: row.get(2)?,
+                event: row.get(3)?,
+            })
         })?)
     }
 
@@ -148,6 +204,7 @@ impl Store {
                 &[&cursor.summary, &most],
                 read_summary,
             )?,
+            events: self.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
         };
         moment.finish()?;
         Ok(news)

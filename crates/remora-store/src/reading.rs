@@ -184,7 +184,7 @@ pub(crate) use state;
 /// What stands between the name of a tool and the subject of the call, in `event_traces.tool`. No tool has it in its name.
 pub(crate) const SUBJECT: &str = ": ";
 
-const EVENT: &str = concat!(
+pub(crate) const EVENT: &str = concat!(
     "SELECT t.id, t.session_id, t.prompt_number, t.kind, t.tool, t.files, t.outcome, t.agent_id,
     ifnull(",
     state!(),
@@ -515,7 +515,7 @@ pub(crate) fn read_prompt(row: &Row<'_>) -> rusqlite::Result<PromptRow> {
     })
 }
 
-fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+pub(crate) fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     let payload: Option<String> = row.get(11)?;
     let tool: Option<String> = row.get(4)?;
     let (tool, subject) = match tool.as_deref().and_then(|tool| tool.split_once(SUBJECT)) {

@@ -8,13 +8,27 @@ use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_sys::file::is_absent;
 use rusqlite::{Connection, TransactionBehavior};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::reading::times;
 use crate::{Store, StoreError, queue};
 
 /// Backups of before a migration; one of the latest is what somebody may want to go back to.
 const MOST_BACKUPS: usize = 3;
 /// Changes made by hand are remembered for as long.
 const AUDIT_DAYS: u32 = 365;
+
+/// A change that somebody made by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditRow {
+    pub action: String,
+    /// Ids and counts, never what it was about.
+    pub detail: String,
+    #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
+    pub created_at: Time,
+}
 
 /// What was removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,6 +63,14 @@ impl Store {
         transaction.commit()?;
         let backups = self.prune_backups()?;
         Ok(Pruned { usage, retrievals, audit, failed, backups })
+    }
+
+    /// Changes made by hand, the latest first.
+    pub fn audit_log(&self, most: u32) -> Result<Vec<AuditRow>, StoreError> {
+        let sql = "SELECT action, detail, created_at FROM audit_log ORDER BY id DESC LIMIT ?1";
+        self.rows(sql, &[&most], |row| {
+            Ok(AuditRow { action: row.get(0)?, detail: row.get(1)?, created_at: Time(row.get(2)?) })
+        })
     }
 
     fn prune_backups(&self) -> Result<usize, StoreError> {

@@ -119,6 +119,8 @@ pub enum WhichRetrievals {
     All,
     OfProject(ProjectId),
     OfSession(SessionId),
+    /// Those that this record was part of.
+    OfRecord(RecordId),
 }
 
 /// What was injected into a session before.
@@ -264,10 +266,12 @@ impl Store {
 
     /// The latest first.
     pub fn retrievals(&self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
-        let (project, session) = match which {
-            WhichRetrievals::All => (None, None),
-            WhichRetrievals::OfProject(project) => (Some(project.0), None),
-            WhichRetrievals::OfSession(session) => (None, Some(session.0)),
+        let (project, session, record) = match which {
+            WhichRetrievals::All => (None, None, None),
+            WhichRetrievals::OfProject(project) => (Some(project.0), None, None),
+            WhichRetrievals::OfSession(session) => (None, Some(session.0), None),
+            // As `serde_json` writes it, so that no list is parsed that does not have it.
+            WhichRetrievals::OfRecord(record) => (None, None, Some(format!("\"id\":\"{record}\""))),
         };
         let mut statement = self.db.prepare(
             "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
@@ -275,9 +279,10 @@ impl Store {
              FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
              JOIN projects AS p ON p.id = s.project_id
              WHERE (?2 IS NULL OR s.project_id = ?2) AND (?3 IS NULL OR r.session_id = ?3)
+             AND (?4 IS NULL OR instr(r.items, ?4) > 0)
              ORDER BY r.id DESC LIMIT ?1",
         )?;
-        let rows = statement.query_map(params![most, project, session], read_row)?;
+        let rows = statement.query_map(params![most, project, session, record], read_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

@@ -51,6 +51,8 @@ struct Place {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Anchor<'a> {
     Moment(&'a Moment),
+    /// A moment at which nothing need have happened; what came before it is shown.
+    Time(Time),
     /// The end of it.
     Now,
 }
@@ -90,12 +92,15 @@ impl Store {
     ) -> Result<Vec<Moment>, StoreError> {
         let place = match anchor {
             Anchor::Moment(moment) => moment.place(),
+            Anchor::Time(at) => Place { at, rank: i64::MIN, number: i64::MIN },
             Anchor::Now => Place { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
         };
         let mut moments = self.beside(project, place, Side::Before, before)?;
         moments.reverse();
         if let Anchor::Moment(moment) = anchor {
             moments.push(moment.clone());
+        }
+        if !matches!(anchor, Anchor::Now) {
             moments.extend(self.beside(project, place, Side::After, after)?);
         }
         Ok(moments)

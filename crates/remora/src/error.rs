@@ -145,6 +145,8 @@ impl From<AppError> for CliError {
             AppError::TopicTooShort => {
                 Self::usage(message).hint("give more of it, or ids: `remora forget 12 s4`")
             }
+            AppError::NotPaused(_) => Self::not_found(message).hint("see what is: `remora status`"),
+            AppError::NotTheWord => Self::usage(message).hint("erase everything on the page: `remora ui`, Privacy"),
             AppError::NothingToUndo => {
                 Self::not_found(message).hint("see what can be brought back: `remora forget list`")
             }

@@ -9,5 +9,6 @@ mod gate;
 mod judging;
 mod languages;
 mod memory;
+mod pages;
 mod passages;
 mod story;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::AppError;
 use remora_app::edit::{self, Edit};
 use remora_core::memory::ObservationType;
@@ -16,6 +16,7 @@ use super::Http;
 use super::asked::{Body, Id, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 
 const HINT: &str = r#"send {"title": …, "narrative": …, "type": …, "facts": […]}, {"merge": ["15"]} or {"superseded_by": "20"}"#;
 
@@ -45,12 +46,15 @@ impl Body for Said {
 
 async fn change(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Id(id): Id,
     Sent(said): Sent<Said>,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let Said { title, narrative, kind, facts, merge, superseded_by } = said;
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
-    let (by, now) = (SavedBy::Program, Time::now());
+    // A change on a page is a person's.
+    let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
+    let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => write(&http, move |store| edit::edit(store, &id, &changes, by, now)).await,
         (true, false, None) => write(&http, move |store| edit::merge(store, &id, &merge, by, now)).await,

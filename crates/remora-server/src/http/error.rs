@@ -208,6 +208,7 @@ impl From<AppError> for ApiError {
                 message,
                 "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`",
             ),
+            AppError::NotTheWord => Self::invalid(message, r#"send {"word": "erase"}"#),
             AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
             AppError::UnknownProject(_)
             | AppError::UnknownDirectory(_)
@@ -218,6 +219,7 @@ impl From<AppError> for ApiError {
             | AppError::NoBackup(_)
             | AppError::HasDirectory { .. }
             | AppError::NothingToUndo
+            | AppError::NotPaused(_)
             | AppError::UnknownFact(_)
             | AppError::NeverEdited(_)
             | AppError::NothingFound(_) => Self::NotFound(message),

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation};
+use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation, judge_fact};
+use remora_app::records::record_id;
+use remora_core::document::RecordKind;
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
+use remora_store::FactRow;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::asked::{Body, Id, Sent};
 use super::error::ApiError;
@@ -29,6 +32,13 @@ struct Said {
     project: Option<String>,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Answer {
+    Observation(Box<Judged>),
+    Fact(Box<FactRow>),
+}
+
 impl Body for Said {
     const HINT: &'static str =
         r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
@@ -38,11 +48,19 @@ async fn judge(
     State(http): State<Arc<Http>>,
     Id(id): Id,
     Sent(said): Sent<Said>,
-) -> Result<Json<Judged>, ApiError> {
+) -> Result<Json<Answer>, ApiError> {
     let Said { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
-    let judged = http.shared.writer.call(move |store| Ok(judge_observation(store, &request, Time::now())));
+    let is_fact = record_id(&request.id).is_some_and(|record| record.kind == RecordKind::Fact);
+    let judged = http.shared.writer.call(move |store| {
+        let now = Time::now();
+        Ok(if is_fact {
+            judge_fact(store, &request, now).map(|row| Answer::Fact(Box::new(row)))
+        } else {
+            judge_observation(store, &request, now).map(|judged| Answer::Observation(Box::new(judged)))
+        })
+    });
     let judged = judged.await?.map_err(|error| match error {
         JudgeError::App(error) => error.into(),
         // Another project's memory is not there for the caller.

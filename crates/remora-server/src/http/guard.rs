@@ -30,12 +30,13 @@ pub(super) struct Guard {
     token: Token,
     /// What may stand in `Host`.
     hosts: [String; 3],
+    port: u16,
 }
 
 impl Guard {
     pub(super) fn new(token: Token, port: u16) -> Self {
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-        Self { token, hosts }
+        Self { token, hosts, port }
     }
 
     fn check(&self, request: &Request) -> Result<Option<Visitor>, ApiError> {
@@ -68,6 +69,10 @@ impl Guard {
             check_body(headers)?;
         }
         Ok(visitor)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(super) fn token(&self) -> &Token {

@@ -21,7 +21,9 @@ mod openapi;
 mod operation;
 mod pages;
 mod ports;
+mod privacy;
 mod project;
+mod queue;
 mod routes;
 mod search;
 mod serve;
@@ -76,6 +78,18 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
+    /// What this daemon knows of itself and of the services it asks.
+    fn standing(&self) -> remora_app::status::Daemon {
+        remora_app::status::Daemon {
+            running: true,
+            pid: Some(std::process::id()),
+            port: Some(self.guard.port()),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            observer: self.shared.health.borrow().clone(),
+            embedder: self.shared.embedder_health.borrow().clone(),
+        }
+    }
+
     /// A use case that only reads.
     async fn read<T: Send + 'static>(
         &self,
@@ -120,6 +134,8 @@ fn all() -> Routes {
         .merge(memory::router())
         .merge(openapi::router())
         .merge(pages::router())
+        .merge(privacy::router())
+        .merge(queue::router())
         .merge(search::router())
         .merge(settings::router())
         .merge(stats::router())

@@ -126,11 +126,17 @@ impl Feed {
             .call(move |store| Ok((store.after(cursor, PORTION)?, store.queue_counts()?)));
         let (news, queue) = look.await.map_err(|error| error.to_string())?;
         let full = |count: usize| count >= PORTION as usize;
-        self.has_more =
-            full(news.prompts.len()) || full(news.observations.len()) || full(news.summaries.len());
+        self.has_more = full(news.prompts.len())
+            || full(news.observations.len())
+            || full(news.summaries.len())
+            || full(news.events.len());
         for row in news.prompts {
             self.place.0.prompt = row.id.0;
             self.add("prompt", &row)?;
+        }
+        for row in news.events {
+            self.place.0.event = row.id;
+            self.add("tool", &row)?;
         }
         for row in news.observations {
             self.place.0.observation = row.id.0;
@@ -154,9 +160,9 @@ impl Feed {
     }
 }
 
-/// How far a reader has come, as it stands in an event's id: `o12-s3-p45`.
+/// How far a reader has come, as it stands in an event's id: `o12-s3-p45-e67`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place(Cursor);
+pub(super) struct Place(pub(super) Cursor);
 
 impl Place {
     /// A database restored from a backup is behind its readers.
@@ -165,14 +171,16 @@ impl Place {
             observation: self.0.observation.min(latest.observation),
             summary: self.0.summary.min(latest.summary),
             prompt: self.0.prompt.min(latest.prompt),
+            // An id of an earlier version has none.
+            event: if self.0.event == 0 { latest.event } else { self.0.event.min(latest.event) },
         })
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cursor { observation, summary, prompt } = self.0;
-        write!(f, "o{observation}-s{summary}-p{prompt}")
+        let Cursor { observation, summary, prompt, event } = self.0;
+        write!(f, "o{observation}-s{summary}-p{prompt}-e{event}")
     }
 }
 
@@ -181,15 +189,21 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, ApiError> {
         let parse = || {
-            let mut parts = text.splitn(3, '-');
+            let mut parts = text.splitn(4, '-');
             let mut number =
                 |mark: char| parts.next()?.strip_prefix(mark)?.parse::<u32>().ok().map(i64::from);
-            Some(Self(Cursor { observation: number('o')?, summary: number('s')?, prompt: number('p')? }))
+            let (observation, summary, prompt) = (number('o')?, number('s')?, number('p')?);
+            // Earlier versions sent ids without events.
+            let event = match parts.next() {
+                Some(part) => part.strip_prefix('e')?.parse::<u32>().ok().map(i64::from)?,
+                None => 0,
+            };
+            Some(Self(Cursor { observation, summary, prompt, event }))
         };
         parse().ok_or_else(|| {
             ApiError::invalid(
                 "the last event's id is not an id of this stream",
-                "send an id unchanged, such as `o12-s3-p45`",
+                "send an id unchanged, such as `o12-s3-p45-e67`",
             )
         })
     }
@@ -201,10 +215,11 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_is_written() {
-        let place = Place(Cursor { observation: 12, summary: 3, prompt: 45 });
-        assert_eq!(place.to_string(), "o12-s3-p45");
-        assert_eq!("o12-s3-p45".parse::<Place>().unwrap(), place);
-        for wrong in ["", "12", "o12-s3", "o12-s3-p-1", "o12-s3-p45-", "s3-o12-p45"] {
+        let place = Place(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
+        assert_eq!(place.to_string(), "o12-s3-p45-e67");
+        assert_eq!("o12-s3-p45-e67".parse::<Place>().unwrap(), place);
+        assert_eq!("o12-s3-p45".parse::<Place>().unwrap().0.event, 0);
+        for wrong in ["", "12", "o12-s3", "o12-s3-p-1", "o12-s3-p45-", "o12-s3-p45-e", "s3-o12-p45"] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }
     }

@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// Writes the database anew, without free pages, and empties its log.
-    fn rewrite_pages(&mut self) -> Result<(), StoreError> {
+    pub(super) fn rewrite_pages(&mut self) -> Result<(), StoreError> {
         let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
         let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         // A copy, and the log of it.
@@ -133,7 +133,7 @@ impl Store {
 }
 
 /// Every other database in the data directory: backups, and what was set aside.
-fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
+pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
     let mut copies = Vec::new();
     for folder in [dir.backups(), dir.path().to_owned()] {
         let entries = match fs::read_dir(&folder) {
@@ -158,7 +158,7 @@ fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 /// Write-ahead logs whose database is gone can be opened by nobody.
-fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
+pub(super) fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(dir.path()).map_err(StoreError::file(dir.path()))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with("remora.db-wal.") {
@@ -288,13 +288,13 @@ fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-fn remove_copy(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove_copy(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         match fs::remove_file(beside(path, suffix)) {
             Err(error) if !is_absent(&error) => return Err(StoreError::file(path)(error)),

@@ -13,6 +13,7 @@
 
 mod bytes;
 mod erase;
+mod everything;
 mod find;
 mod held;
 mod tombstones;

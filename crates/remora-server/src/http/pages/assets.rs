@@ -20,6 +20,11 @@ pub(super) fn router() -> Routes {
             text("text/javascript", include_str!("../../../assets/playground.js"))
         })
         .get("/assets/memory.css", async || text("text/css", include_str!("../../../assets/memory.css")))
+        .get("/assets/edit.js", async || text("text/javascript", include_str!("../../../assets/edit.js")))
+        .get("/assets/feed.js", async || text("text/javascript", include_str!("../../../assets/feed.js")))
+        .get("/assets/list.js", async || text("text/javascript", include_str!("../../../assets/list.js")))
+        .get("/assets/parts.js", async || text("text/javascript", include_str!("../../../assets/parts.js")))
+        .get("/assets/parts.css", async || text("text/css", include_str!("../../../assets/parts.css")))
         .get("/assets/theme.js", async || text("text/javascript", include_str!("../../../assets/theme.js")))
         .get("/assets/icon.svg", async || text("image/svg+xml", include_str!("../../../assets/icon.svg")))
 }

@@ -1,19 +1,30 @@
 //! How the daemon, the database and the index are doing. Programs get the same as from `/api/health`.
 
+use std::sync::Arc;
+
 use askama::Template;
+use askama::filters::Safe;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
+use remora_app::backup::{self, Standing};
+use remora_app::doctor::{self, Examination, Report};
 use remora_app::status::{self, Status};
 use remora_core::time::Time;
+use remora_net::Trouble;
+use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
-use super::look::count;
+use super::look::{When, count, line, size, title};
 use super::{Frame, show, wants_page};
+use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
+/// Backups that are listed.
+const MOST_BACKUPS: usize = 12;
+
 pub(super) fn router() -> Routes {
-    Routes::default().get("/health", page)
+    Routes::default().get("/health", page).get("/health/checks", checks)
 }
 
 #[derive(Template)]
@@ -21,7 +32,34 @@ pub(super) fn router() -> Routes {
 struct Page {
     frame: Frame,
     parts: Vec<Part>,
+    providers: Vec<Provider>,
+    coverage: Coverage,
+    /// Name, when, size, and whether it is of before a migration.
+    backups: Vec<(String, When, String, bool)>,
+    check: Option<Checked>,
+    sizes: Vec<(&'static str, String)>,
     data_dir: String,
+}
+
+struct Provider {
+    role: &'static str,
+    name: String,
+    model: String,
+    state: &'static str,
+    /// Why it is not asked, since when, and the time of the next try.
+    trouble: Option<(String, When, String)>,
+}
+
+struct Coverage {
+    percent: usize,
+    says: String,
+}
+
+/// The daemon's last check of the database.
+struct Checked {
+    when: When,
+    problems: Vec<String>,
+    restored: bool,
 }
 
 struct Part {
@@ -32,7 +70,7 @@ struct Part {
 }
 
 async fn page(
-    State(http): State<std::sync::Arc<crate::http::Http>>,
+    State(http): State<Arc<Http>>,
     Query(scope): Query<Scope>,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -41,18 +79,194 @@ async fn page(
         return Ok(crate::http::health::answer(&http).into_response());
     };
     let frame = Frame::new(&http, &visitor, "Health", "health", scope.project).await?;
-    let (dir, settings) = (http.shared.dir.clone(), http.shared.settings());
-    let status = http
+    let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
+    let (status, standing, backups, check) = http
         .read(move |store| {
-            Ok(status::status(&dir, Ok(store), &settings, status::Daemon::default(), None, Time::now())?)
+            let now = Time::now();
+            let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
+            let standing = backup::standing(&dir, Some(store), &settings.backup, now)?;
+            let backups = backup::list(&dir)?;
+            Ok((status, standing, backups, backup::last_check(&dir)))
         })
         .await?;
     let running = format!(
-        "version {}, running since {}",
+        "version {}, process {}, running since {}",
         env!("CARGO_PKG_VERSION"),
+        std::process::id(),
         http.started_at.format("%-d %b, %H:%M")
     );
-    show(&Page { frame, parts: parts(&status, running), data_dir: status.data_dir })
+    let mut parts = parts(&status, running);
+    parts.insert(2, standing_of(&standing));
+    show(&Page {
+        parts,
+        providers: providers(&status),
+        coverage: Coverage::of(&status),
+        backups: backups.iter().take(MOST_BACKUPS).map(backup_of).collect(),
+        check: check.as_ref().map(check_of),
+        data_dir: status.data_dir.clone(),
+        sizes: sizes(&status),
+        frame,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "checks.html")]
+struct Checks {
+    groups: Vec<(&'static str, Vec<Check>)>,
+    verdict: String,
+    problems: Vec<String>,
+}
+
+struct Check {
+    name: &'static str,
+    state: &'static str,
+    says: Safe<String>,
+    hint: Safe<String>,
+    can_fix: bool,
+}
+
+/// What the doctor finds. It reads the whole database, so the page comes first and this follows.
+async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
+    let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
+    let examine = move || {
+        let variable = |name: &str| std::env::var(name).ok();
+        let (_, problems) = remora_app::settings::load(&dir, variable);
+        let machine = remora_app::install::surroundings(&dir, &variable).ok();
+        doctor::examine(&Examination {
+            dir: &dir,
+            settings: &settings,
+            settings_problems: &problems,
+            machine: machine.as_ref(),
+            daemon: &daemon,
+            // The variable is one of a shell, and the daemon has another.
+            is_disabled: false,
+            tries_provider: false,
+            variable: &variable,
+            now: Time::now(),
+        })
+    };
+    // Not on a store thread: those answer hooks and pages meanwhile.
+    let report = tokio::task::spawn_blocking(examine).await;
+    let report = report.map_err(|error| ApiError::Internal(error.to_string()))?;
+    show(&checks_of(&report))
+}
+
+fn checks_of(report: &Report) -> Checks {
+    let mut groups: Vec<(&'static str, Vec<Check>)> = Vec::new();
+    for finding in &report.checks {
+        let check = Check {
+            name: finding.name,
+            state: match finding.state {
+                doctor::State::Ok => "good",
+                doctor::State::Note => "aside",
+                doctor::State::Wrong => "bad",
+            },
+            says: title(&finding.message, 300),
+            hint: title(finding.hint.as_deref().unwrap_or_default(), 300),
+            can_fix: finding.fix.is_some(),
+        };
+        match groups.last_mut().filter(|(title, _)| *title == finding.group.title()) {
+            Some((_, checks)) => checks.push(check),
+            None => groups.push((finding.group.title(), vec![check])),
+        }
+    }
+    let wrong = report.number(doctor::State::Wrong);
+    let all = report.checks.len();
+    Checks {
+        verdict: match wrong {
+            0 => format!("All {all} checks are fine."),
+            _ => format!("{wrong} of {all} checks found something wrong."),
+        },
+        problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
+        groups,
+    }
+}
+
+/// How old the newest backup is, and whether that is a reason to worry.
+fn standing_of(standing: &Standing) -> Part {
+    let part = |is_bad: bool, says: String, hint: &str| Part {
+        name: "Backups",
+        is_bad,
+        says,
+        hint: hint.to_owned(),
+    };
+    let made = |backup: &Backup| format!("the newest is of {}", backup.made_at.format("%-d %b %Y, %H:%M"));
+    match standing {
+        Standing::NotYet => part(false, "none yet; the first comes within a day".to_owned(), "remora backup"),
+        Standing::Off => part(false, "switched off".to_owned(), "remora config set backup.enabled true"),
+        Standing::Fresh(backup) => part(false, made(backup), ""),
+        Standing::Stale(Some(backup)) => {
+            part(true, format!("none lately; {}", made(backup)), "remora backup")
+        }
+        Standing::Stale(None) => part(true, "there is none".to_owned(), "remora backup"),
+    }
+}
+
+fn backup_of(backup: &Backup) -> (String, When, String, bool) {
+    let name = backup.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    (name, When::new(backup.made_at), size(backup.bytes), backup.before_migration)
+}
+
+fn check_of(check: &LastCheck) -> Checked {
+    Checked {
+        when: When::new(check.checked_at),
+        problems: check.problems.iter().take(5).map(|problem| line(problem, 200)).collect(),
+        restored: check.restored.is_some(),
+    }
+}
+
+/// Services that are asked, with the state of the breaker before each.
+fn providers(status: &Status) -> Vec<Provider> {
+    let provider = |role, name: &str, model: Option<&String>, trouble: Option<&Trouble>| Provider {
+        role,
+        name: name.to_owned(),
+        model: model.map(|model| line(model, 80)).unwrap_or_default(),
+        state: match (name, trouble) {
+            (_, Some(_)) => "The breaker is open: it is not asked until the next try",
+            ("builtin", None) => "Part of Remora: no network, no cost",
+            ("off", None) => "Switched off",
+            (_, None) => "The breaker is closed: it is asked normally",
+        },
+        trouble: trouble.map(|trouble| {
+            let reason = line(&trouble.reason, 200);
+            (reason, When::new(trouble.since), trouble.next_try.format("%H:%M:%S"))
+        }),
+    };
+    let (observer, embedder) = (&status.observer, &status.embedder);
+    vec![
+        provider("Observer", observer.provider, observer.model.as_ref(), observer.trouble.as_ref()),
+        provider("Embedder", embedder.provider, embedder.model.as_ref(), embedder.trouble.as_ref()),
+    ]
+}
+
+fn sizes(status: &Status) -> Vec<(&'static str, String)> {
+    let bytes = &status.bytes;
+    vec![
+        ("Database", size(bytes.database)),
+        ("of it, events that wait", size(bytes.queue)),
+        ("of it, events that failed", size(bytes.failed)),
+        ("Backups", size(bytes.backups)),
+        ("Log", size(bytes.log)),
+        ("Spool", size(bytes.spool)),
+        ("In all", size(bytes.total)),
+    ]
+}
+
+impl Coverage {
+    fn of(status: &Status) -> Self {
+        let (with, missing) = (status.embedder.vectors, status.embedder.missing);
+        let all = with + missing;
+        Self {
+            percent: (with * 100).checked_div(all).unwrap_or(100),
+            says: match (all, missing) {
+                (0, _) => "Nothing is indexed yet.".to_owned(),
+                (_, 0) => format!("All {all} documents that get a vector have one."),
+                _ => format!(
+                    "{with} of {all} documents have a vector; the rest follows when the daemon is idle."
+                ),
+            },
+        }
+    }
 }
 
 fn parts(status: &Status, running: String) -> Vec<Part> {
@@ -60,16 +274,15 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
     let bad = |name, says: String, hint: &str| Part { name, is_bad: true, says, hint: hint.to_owned() };
     let counts = &status.counts;
     let lost = i64::try_from(status.spool.lost).unwrap_or(i64::MAX);
-    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20);
     vec![
         good("Daemon", running),
         match &status.database.error {
             Some(error) => bad("Database", error.clone(), "remora doctor"),
-            None => {
-                good("Database", format!("schema {}, {}", status.database.schema, mib(status.bytes.database)))
-            }
+            None => good(
+                "Database",
+                format!("schema {}, {}", status.database.schema, size(status.bytes.database)),
+            ),
         },
-        good("Backups", mib(status.bytes.backups)),
         if status.capture.on {
             good("Capture", "on".to_owned())
         } else {
@@ -85,23 +298,5 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
         } else {
             good("Lost events", "none".to_owned())
         },
-        match &status.observer.trouble {
-            Some(trouble) => bad("Observer", trouble.reason.clone(), "remora doctor"),
-            None => good(
-                "Observer",
-                status.observer.model.as_ref().map_or_else(
-                    || "built in".to_owned(),
-                    |model| format!("{} ({model})", status.observer.provider),
-                ),
-            ),
-        },
-        good(
-            "Search index",
-            format!(
-                "{} of {} documents have a vector",
-                status.embedder.vectors,
-                status.embedder.vectors + status.embedder.missing
-            ),
-        ),
     ]
 }

@@ -4,28 +4,31 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::Query;
 use axum::response::Response;
+use remora_app::feed::{self, FeedRow, NEWEST, Stretch};
 use remora_app::status;
-use remora_app::why::{self, Why, WhyRequest};
+use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
-use remora_store::retrievals::Moment;
-use remora_store::{ObservationRow, PromptRow, Selection, Store, SummaryRow};
+use remora_store::{Cursor, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 use serde::Deserialize;
 
-use super::look::{When, count, line, markdown, title};
+use super::judged::{Injection, Judge, injection};
+use super::look::{When, count, excerpt, line, markdown, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
+use crate::http::stream::Place;
 
-/// Injections at a glance.
+/// Injections at a glance, and lines of each.
 const GIVEN: u32 = 3;
+const LINES: usize = 4;
 const LEARNED: u32 = 4;
-/// Rows of each kind in the feed.
-const FEED: u32 = 25;
+/// Entries of one stretch of the feed.
+const FEED: u32 = 20;
 const PREVIEW: usize = 400;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/", home).get("/feed/{id}", entry)
+    Routes::default().get("/", home).get("/feed", earlier).get("/feed/{id}", entry)
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,9 +41,22 @@ pub(super) struct Scope {
 struct Home {
     frame: Frame,
     learned: Vec<Learned>,
-    given: Vec<Given>,
+    given: Vec<Injection>,
     state: State,
+    running: Vec<Running>,
+    feed: Feed,
+}
+
+#[derive(Template)]
+#[template(path = "earlier.html")]
+struct Earlier {
+    frame: Frame,
+    feed: Feed,
+}
+
+struct Feed {
     groups: Vec<Group>,
+    older: Option<String>,
 }
 
 struct Learned {
@@ -50,19 +66,20 @@ struct Learned {
     when: When,
 }
 
-/// One injection.
-struct Given {
-    moment: &'static str,
-    prompt: String,
-    tokens: u64,
-    when: When,
-    lines: Vec<Line>,
+/// A turn that is under way.
+struct Running {
+    session: i64,
+    turn: i64,
+    project: String,
+    prompt: Safe<String>,
+    tools: i64,
+    steps: Vec<Step>,
 }
 
-struct Line {
-    id: String,
-    says: Safe<String>,
-    judged_by: Option<String>,
+struct Step {
+    tool: String,
+    what: String,
+    is_bad: bool,
 }
 
 /// Whether anything is waiting or broken.
@@ -85,9 +102,8 @@ struct Entry {
     body: Safe<String>,
     files: Vec<String>,
     when: When,
-    judged: bool,
+    judge: Option<Judge>,
     link: String,
-    at: Time,
     session: SessionId,
     project: String,
 }
@@ -106,53 +122,98 @@ async fn home(
     let project = frame.project.map(ProjectId);
     let whose = frame.whose();
     let (dir, settings) = (http.shared.dir.clone(), http.shared.settings());
-    let (learned, given, status, rows) = http
+    let daemon = http.standing();
+    let (learned, given, status, running, rows) = http
         .read(move |store| {
-            let selection = Selection { project, session: None, limit: LEARNED, offset: 0 };
-            let learned = store.list_observations(&selection)?.items;
-            let given = why::why(store, &WhyRequest::Project(whose), GIVEN)?;
-            let status =
-                status::status(&dir, Ok(store), &settings, status::Daemon::default(), None, Time::now())?;
-            Ok((learned, given, status, feed(store, project)?))
+            let stretch = entries(store, feed::before(store, project, NEWEST, FEED)?)?;
+            let learned = learned(store, project)?;
+            let mut given = Vec::new();
+            for one in why::why(store, &WhyRequest::Project(whose), GIVEN)? {
+                given.push(injection(store, &one, LINES)?);
+            }
+            let now = Time::now();
+            let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
+            Ok((learned, given, status, feed::running(store, project, now)?, stretch))
         })
         .await?;
     show(&Home {
-        frame,
-        learned: learned.iter().map(learned_of).collect(),
-        given: given.into_iter().map(given_of).collect(),
+        learned,
+        given,
         state: state(&status),
-        groups: grouped(rows),
+        running: running.iter().map(running_of).collect(),
+        feed: feed_of(&frame, rows),
+        frame,
     })
 }
 
-fn learned_of(row: &ObservationRow) -> Learned {
-    Learned {
+#[derive(Debug, Deserialize)]
+struct Asked {
+    project: Option<i64>,
+    /// Where the page before this one ended.
+    before: Option<String>,
+}
+
+/// The feed further back.
+async fn earlier(
+    (axum::extract::State(http), axum::Extension(visitor)): Seen,
+    Query(asked): Query<Asked>,
+) -> Result<Response, ApiError> {
+    let cursor = match asked.before {
+        Some(place) => place.parse::<Place>()?.0,
+        None => NEWEST,
+    };
+    let frame = Frame::new(&http, &visitor, "Earlier", "home", asked.project).await?;
+    let project = frame.project.map(ProjectId);
+    let read = http.read(move |store| entries(store, feed::before(store, project, cursor, FEED)?));
+    let feed = feed_of(&frame, read.await?);
+    show(&Earlier { frame, feed })
+}
+
+fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Feed {
+    // A kind of which nothing was shown yet has no place in the address.
+    let at = |id: i64| if id == i64::MAX { i64::from(u32::MAX) } else { id };
+    let older = next.map(|next| {
+        let place = Place(Cursor {
+            observation: at(next.observation),
+            summary: at(next.summary),
+            prompt: at(next.prompt),
+            event: 0,
+        });
+        frame.link(&format!("/feed?before={place}"))
+    });
+    Feed { groups: grouped(entries), older }
+}
+
+fn learned(store: &Store, project: Option<ProjectId>) -> Result<Vec<Learned>, remora_app::AppError> {
+    let latest = match project {
+        Some(project) => remora_app::records::latest(store, project, LEARNED)?.observations,
+        None => feed::latest_observations(store, LEARNED)?,
+    };
+    let learned = latest.iter().map(|row| Learned {
         id: row.id.0.to_string(),
         kind: row.observation.kind.name(),
         title: title(&row.observation.title, 160),
         when: When::new(row.created_at),
+    });
+    Ok(learned.collect())
+}
+
+fn running_of(turn: &RunningTurn) -> Running {
+    Running {
+        session: turn.session.0,
+        turn: turn.prompt_number,
+        project: turn.project.clone(),
+        prompt: title(&turn.prompt, 200),
+        tools: turn.tools,
+        steps: turn.events.iter().map(step).collect(),
     }
 }
 
-fn given_of(given: Why) -> Given {
-    let retrieval = given.row.retrieval;
-    let lines = given.lines.into_iter().filter_map(|said| {
-        Some(Line {
-            id: said.item.id,
-            says: title(&said.says?, 200),
-            judged_by: said.judged_by.map(|id| id.to_string()),
-        })
-    });
-    Given {
-        moment: match retrieval.moment {
-            Moment::Start => "At the start of a session",
-            Moment::Prompt => "With a prompt",
-            Moment::File => "Before a file",
-        },
-        prompt: line(&retrieval.prompt, 120),
-        tokens: retrieval.tokens,
-        when: When::new(retrieval.at),
-        lines: lines.take(6).collect(),
+fn step(event: &EventRow) -> Step {
+    Step {
+        tool: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
+        what: line(event.subject.as_deref().unwrap_or(&event.files.join(", ")), 120),
+        is_bad: event.outcome.as_deref().is_some_and(|outcome| outcome != "ok"),
     }
 }
 
@@ -197,24 +258,17 @@ fn state(status: &status::Status) -> State {
     State { lines, is_well }
 }
 
-fn feed(store: &Store, project: Option<ProjectId>) -> Result<Vec<Entry>, remora_app::AppError> {
-    let selection = Selection { project, session: None, limit: FEED, offset: 0 };
-    let projects = store.projects()?;
-    let sessions = store.list_sessions(&Selection { limit: 100, ..selection.clone() })?.items;
-    let name_of = |id: SessionId| {
-        let session = sessions.iter().find(|session| session.id == id);
-        let project =
-            session.and_then(|session| projects.iter().find(|project| project.id == session.project_id));
-        project.map(|project| project.name.clone()).unwrap_or_default()
-    };
-    let mut entries: Vec<Entry> = Vec::new();
-    entries.extend(store.list_observations(&selection)?.items.iter().map(of_observation));
-    entries.extend(store.list_summaries(&selection)?.items.iter().map(of_summary));
-    entries.extend(
-        store.list_prompts(&selection)?.items.iter().map(|row| of_prompt(row, name_of(row.session_id))),
-    );
-    entries.sort_by_key(|entry| std::cmp::Reverse((entry.at, entry.kind == "summary")));
-    Ok(entries)
+/// The rows of a stretch as entries, with the names of their projects.
+fn entries(store: &Store, stretch: Stretch) -> Result<(Vec<Entry>, Option<Cursor>), remora_app::AppError> {
+    let mut entries = Vec::new();
+    for row in stretch.rows {
+        entries.push(match row {
+            FeedRow::Observation(row) => of_observation(&row),
+            FeedRow::Summary(row) => of_summary(&row),
+            FeedRow::Prompt(row) => of_prompt(&row, store.session_project(row.session_id)?),
+        });
+    }
+    Ok((entries, stretch.next))
 }
 
 fn of_observation(row: &ObservationRow) -> Entry {
@@ -224,11 +278,10 @@ fn of_observation(row: &ObservationRow) -> Entry {
         id,
         kind: row.observation.kind.name().to_owned(),
         title: title(&row.observation.title, 200),
-        body: markdown(&excerpt(&row.observation.narrative)),
+        body: markdown(&excerpt(&row.observation.narrative, PREVIEW)),
         files: row.observation.files_modified.iter().take(4).map(|file| line(file, 80)).collect(),
         when: When::new(row.created_at),
-        judged: true,
-        at: row.created_at,
+        judge: Some(Judge::of(row)),
         session: row.session_id,
         project: row.project.clone(),
     }
@@ -241,12 +294,11 @@ fn of_summary(row: &SummaryRow) -> Entry {
         id: format!("s{}", row.id.0),
         kind: "summary".to_owned(),
         title: title(&summary.request, 200),
-        body: markdown(&excerpt(parts.map_or("", String::as_str))),
+        body: markdown(&excerpt(parts.map_or("", String::as_str), PREVIEW)),
         files: Vec::new(),
         when: When::new(row.created_at),
-        judged: false,
+        judge: None,
         link: format!("/sessions/{}", row.session_id.0),
-        at: row.created_at,
         session: row.session_id,
         project: row.project.clone(),
     }
@@ -260,17 +312,11 @@ fn of_prompt(row: &PromptRow, project: String) -> Entry {
         body: Safe(String::new()),
         files: Vec::new(),
         when: When::new(row.created_at),
-        judged: false,
-        link: format!("/sessions/{}#turn-{}", row.session_id.0, row.prompt_number),
-        at: row.created_at,
+        judge: None,
+        link: format!("/sessions/{}?turn={}", row.session_id.0, row.prompt_number),
         session: row.session_id,
         project,
     }
-}
-
-fn excerpt(text: &str) -> String {
-    let end = text.floor_char_boundary(PREVIEW);
-    if end < text.len() { format!("{}…", text[..end].trim_end()) } else { text.to_owned() }
 }
 
 fn grouped(entries: Vec<Entry>) -> Vec<Group> {
@@ -301,7 +347,7 @@ fn of_id(store: &Store, id: &str) -> Result<Option<Entry>, remora_app::AppError>
     Ok(match record(store, id)? {
         Record::Observation(row) => Some(of_observation(&row)),
         Record::Summary(row) => Some(of_summary(&row)),
-        Record::Turn(row) => Some(of_prompt(&row, String::new())),
+        Record::Turn(row) => Some(of_prompt(&row, store.session_project(row.session_id)?)),
         _ => None,
     })
 }

@@ -76,6 +76,12 @@ pub(super) fn markdown(text: &str) -> Safe<String> {
     Safe(out)
 }
 
+/// The beginning of a text. Texts of a megabyte stay readable, and their pages light.
+pub(super) fn excerpt(text: &str, most: usize) -> String {
+    let end = text.floor_char_boundary(most);
+    if end < text.len() { format!("{}…", text[..end].trim_end()) } else { text.to_owned() }
+}
+
 fn is_web(url: &CowStr<'_>) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
@@ -109,6 +115,33 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
+/// `1,234,567`.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `3.4 MiB`, `12 KiB`.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes >> 10),
+        _ => format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20),
+    }
+}
+
+/// Money, with as many digits as say something.
+pub(super) fn dollars(usd: f64) -> String {
+    if usd >= 1.0 { format!("${usd:.2}") } else { format!("${usd:.4}") }
+}
+
 /// `1 event`, `2 events`.
 pub(super) fn count(number: i64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -140,6 +173,20 @@ mod tests {
     fn code_in_a_title_looks_like_code() {
         assert_eq!(title("`a<b` and c`", 80).0, "<code>a&lt;b</code> and c`");
         assert_eq!(title("plain", 80).0, "plain");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(
+            (thousands(7), thousands(1_234), thousands(1_000_000)),
+            ("7".into(), "1,234".into(), "1,000,000".into())
+        );
+        assert_eq!(
+            (size(12), size(2_048), size(3 << 20)),
+            ("12 bytes".into(), "2 KiB".into(), "3.0 MiB".into())
+        );
+        assert_eq!((dollars(1.5), dollars(0.0123)), ("$1.50".into(), "$0.0123".into()));
+        assert_eq!((excerpt("ééé", 3), excerpt("abc", 3)), ("é…".into(), "abc".into()));
     }
 
     #[test]

@@ -6,12 +6,15 @@
 mod assets;
 mod chart;
 mod costs;
+mod files;
 mod health;
 mod home;
+mod judged;
 mod look;
 mod memory;
 mod observation;
 mod playground;
+mod privacy;
 mod queue;
 mod search;
 mod session;
@@ -45,6 +48,9 @@ pub(super) fn router() -> Routes {
         .merge(timeline::router())
         .merge(session::router())
         .merge(observation::router())
+        .merge(judged::router())
+        .merge(files::router())
+        .merge(privacy::router())
         .merge(queue::router())
         .merge(health::router())
         .merge(memory::router())

@@ -4,13 +4,18 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use remora_app::judge::observation;
 use remora_app::records::{self, Record};
+use remora_app::search::SearchRequest;
 use remora_app::timeline::{Around, TimelineRequest};
-use remora_app::{AppError, timeline};
+use remora_app::why::{self, WhyRequest};
+use remora_app::{AppError, Whose, edit, timeline};
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::memory::ObservationType;
 
 use super::home::Scope;
-use super::look::{When, line, markdown, title};
+use super::judged::{self, Given, Judge};
+use super::look::{When, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
@@ -18,10 +23,21 @@ use crate::http::routes::Routes;
 
 /// What came before and after it, on each side.
 const AROUND: u32 = 4;
+/// Injections that are listed.
+const REASONS: u32 = 10;
+/// Others that say something alike.
+const RELATED: usize = 5;
+/// Below this score a title is not about the same.
+const ALIKE: f64 = 0.35;
+/// Bytes of the text that are shown. What is typed or observed is shorter.
+const LONGEST: usize = 100_000;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/observations/{id}", page)
+    Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", related)
 }
+
+/// Address, type, title.
+type Related = (String, String, Safe<String>);
 
 #[derive(Template)]
 #[template(path = "observation.html")]
@@ -42,6 +58,10 @@ struct Page {
     when: When,
     made_by: String,
     is_pinned: bool,
+    judge: Judge,
+    tokens: String,
+    versions: usize,
+    given: Vec<Given>,
     injected: u32,
     used: u32,
     useful: u32,
@@ -54,7 +74,7 @@ async fn page(
     Path(id): Path<String>,
     Query(scope): Query<Scope>,
 ) -> Result<Response, ApiError> {
-    let (row, around) = http
+    let (row, around, given, versions) = http
         .read(move |store| {
             let Record::Observation(row) = records::record(store, &id)? else {
                 return Err(AppError::UnknownRecord(id));
@@ -62,7 +82,9 @@ async fn page(
             let own = RecordId { kind: RecordKind::Observation, number: row.id.0 };
             let request =
                 TimelineRequest { whose: None, around: Around::Record(own), before: AROUND, after: AROUND };
-            Ok((row, timeline::timeline(store, &request)?.items))
+            let given = why::why(store, &WhyRequest::Record(own), REASONS)?;
+            let versions = edit::history(store, &id)?.len();
+            Ok((row, timeline::timeline(store, &request)?.items, judged::given(&given, own), versions))
         })
         .await?;
     let name = line(&row.observation.title, 80);
@@ -77,8 +99,8 @@ async fn page(
         kind: o.kind.name(),
         title: title(&o.title, 300),
         subtitle: line(&o.subtitle, 300),
-        body: markdown(&o.narrative),
-        facts: o.facts.iter().map(|fact| title(fact, 300)).collect(),
+        body: markdown(&excerpt(&o.narrative, LONGEST)),
+        facts: o.facts.iter().map(|fact| title(fact, 2_000)).collect(),
         concepts: lines(&o.concepts),
         modified: lines(&o.files_modified),
         read: lines(&o.files_read),
@@ -92,6 +114,10 @@ async fn page(
             format!("{} ({})", row.provider, row.model)
         },
         is_pinned: row.pinned_at.is_some(),
+        judge: Judge::of(&row),
+        tokens: thousands(o.discovery_tokens),
+        versions,
+        given,
         injected: feedback.injected,
         used: feedback.fetched + feedback.cited,
         useful: feedback.useful,
@@ -101,8 +127,36 @@ async fn page(
             .map(|moment| {
                 let id = moment.id.to_string();
                 let link = record_link(&id, Some(moment.session_id.0));
-                (link, moment.kind.name().to_owned(), title(&moment.title, 140), id == own)
+                let kind = moment.observation_type.map_or(moment.kind.name(), ObservationType::name);
+                (link, kind.to_owned(), title(&moment.title, 140), id == own)
             })
             .collect(),
     })
+}
+
+#[derive(Template)]
+#[template(path = "related.html")]
+struct Others {
+    related: Vec<Related>,
+    /// Whether another replaces this one.
+    superseded: bool,
+}
+
+/// Observations of the same project that are about the same. The page comes first: a search by meaning may have to load vectors.
+async fn related((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let row = http.read(move |store| observation(store, &id)).await?;
+    let mut request = SearchRequest::new(Whose::Project(row.project_id.to_string()));
+    // The words alone: an operator in a title would mean something else.
+    request.text = row.observation.title.replace(['"', '(', ')', ':', '*', '^', '`', '-'], " ");
+    request.kinds = vec![RecordKind::Observation];
+    request.limit = RELATED + 1;
+    let found = http.search(request).await?;
+    let is_own = |number: i64| number == row.id.0;
+    let superseded = found.hits.iter().any(|hit| is_own(hit.id.number) && hit.superseded);
+    let others = found.hits.iter().filter(|hit| !is_own(hit.id.number) && hit.score >= ALIKE);
+    let related = others.take(RELATED).map(|hit| {
+        let kind = hit.observation_type.map_or("observation", ObservationType::name);
+        (format!("/observations/{}", hit.id), kind.to_owned(), title(&hit.title, 140))
+    });
+    show(&Others { related: related.collect(), superseded })
 }

@@ -3,16 +3,19 @@
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use remora_core::event::Body;
+use remora_app::queue;
+use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_store::EventRow;
 
 use super::home::Scope;
-use super::look::{When, line};
+use super::look::{When, excerpt, line};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-const MOST: u32 = 200;
+const MOST: u32 = 100;
+/// Characters of a payload that are shown.
+const PAYLOAD: usize = 4_000;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/queue", page)
@@ -23,17 +26,22 @@ pub(super) fn router() -> Routes {
 struct Page {
     frame: Frame,
     counts: Vec<(&'static str, i64)>,
-    events: Vec<Waiting>,
+    failed: Vec<Waiting>,
+    waiting: Vec<Waiting>,
+    more: i64,
 }
 
 struct Waiting {
+    id: i64,
     kind: String,
     status: String,
     what: String,
     error: String,
     attempts: i64,
     session: i64,
+    turn: i64,
     when: When,
+    payload: String,
 }
 
 async fn page(
@@ -41,32 +49,42 @@ async fn page(
     Query(scope): Query<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Queue", "queue", scope.project).await?;
-    let (counts, events) = http.read(|store| Ok((store.counts()?, store.queue(MOST)?))).await?;
+    let queue = http.read(|store| queue::overview(store, MOST)).await?;
+    let shown = i64::try_from(queue.events.len()).unwrap_or(i64::MAX);
+    let (failed, waiting): (Vec<_>, Vec<_>) = queue.events.iter().partition(|event| event.status == "failed");
     show(&Page {
-        frame,
         counts: vec![
-            ("pending", counts.pending),
-            ("processing", counts.processing),
-            ("waiting for a model", counts.awaiting_model),
-            ("failed", counts.failed),
+            ("pending", queue.pending),
+            ("processing", queue.processing),
+            ("waiting for a model", queue.awaiting_model),
+            ("failed", queue.failed),
         ],
-        events: events.iter().map(waiting).collect(),
+        failed: failed.into_iter().map(event).collect(),
+        waiting: waiting.into_iter().map(event).collect(),
+        more: (queue.total - shown).max(0),
+        frame,
     })
 }
 
-fn waiting(event: &EventRow) -> Waiting {
+fn event(event: &EventRow) -> Waiting {
     let what = match &event.payload {
         Some(Body::PromptSubmitted { text }) => text.clone(),
         Some(Body::TurnEnded { message, .. }) => message.clone(),
+        Some(Body::ToolUsed(ToolUse { call: ToolCall::Run { command, .. }, .. })) => command.clone(),
         _ => event.files.join(", "),
     };
+    // What is stored is redacted.
+    let payload = event.payload.as_ref().and_then(|body| serde_json::to_string_pretty(body).ok());
     Waiting {
+        id: event.id.0,
         kind: event.tool.clone().unwrap_or_else(|| event.kind.replace('_', " ")),
         status: event.status.replace('_', " "),
         what: line(&what, 120),
         error: line(event.last_error.as_deref().unwrap_or_default(), 200),
         attempts: event.attempts,
         session: event.session_id.0,
+        turn: event.prompt_number,
         when: When::new(event.created_at),
+        payload: remora_core::text::visible(&excerpt(&payload.unwrap_or_default(), PAYLOAD)).into_owned(),
     }
 }

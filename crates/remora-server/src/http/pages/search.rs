@@ -6,10 +6,13 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use remora_app::search::SearchRequest;
 use remora_core::document::RecordKind;
+use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Hit, Mode, Results, Sort};
+use remora_store::ProjectRow;
 use serde::Deserialize;
 
+use super::judged::Judge;
 use super::look::{When, marked, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
@@ -35,6 +38,12 @@ struct Asked {
     concept: String,
     #[serde(default)]
     file: String,
+    /// A date as people write it.
+    #[serde(default)]
+    since: String,
+    /// The program of the session.
+    #[serde(default)]
+    host: String,
     #[serde(default)]
     sort: String,
     #[serde(default)]
@@ -82,11 +91,13 @@ struct Shown {
     why: String,
     link: String,
     superseded: bool,
+    judge: Option<Judge>,
 }
 
 struct Facet {
     name: &'static str,
-    values: Vec<(String, usize, String)>,
+    /// Name, how many, address.
+    values: Vec<(String, Option<usize>, String)>,
 }
 
 async fn search(
@@ -102,10 +113,12 @@ async fn search(
     request.kinds = RecordKind::from_name(&asked.record).into_iter().collect();
     request.concepts = filled(&asked.concept);
     request.files = filled(&asked.file);
+    request.from = Some(asked.since.clone()).filter(|since| !since.trim().is_empty());
+    request.host = Some(asked.host.as_str()).filter(|host| !host.is_empty()).and_then(Host::named);
     request.sort = if asked.sort == "date" { Sort::Date } else { Sort::Relevance };
     (request.limit, request.offset) = (EACH, asked.offset.min(10_000));
     let results = http.search(request).await?;
-    let found = found(&results, &asked);
+    let found = found(&results, &asked, &frame.projects);
     if asked.part == "results" {
         return show(&Part { found });
     }
@@ -121,7 +134,7 @@ fn filled(text: &str) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { vec![text.to_owned()] }
 }
 
-fn found(results: &Results, asked: &Asked) -> Found {
+fn found(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Found {
     let facets = [
         ("type", &results.facets.types, "type", &asked.kind),
         ("record", &results.facets.kinds, "record", &asked.record),
@@ -129,9 +142,11 @@ fn found(results: &Results, asked: &Asked) -> Found {
     ];
     let facets = facets.into_iter().filter(|(_, values, _, chosen)| !values.is_empty() && chosen.is_empty());
     let facets = facets.map(|(name, values, key, _)| {
-        let mut values: Vec<(String, usize, String)> = values
+        let mut values: Vec<(String, Option<usize>, String)> = values
             .iter()
-            .map(|(value, count)| (value.clone(), *count, address(asked, &[(key, value), ("offset", "")])))
+            .map(|(value, count)| {
+                (value.clone(), Some(*count), address(asked, &[(key, value), ("offset", "")]))
+            })
             .collect();
         values.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
         values.truncate(8);
@@ -142,6 +157,8 @@ fn found(results: &Results, asked: &Asked) -> Found {
         ("record", &asked.record),
         ("concept", &asked.concept),
         ("file", &asked.file),
+        ("since", &asked.since),
+        ("host", &asked.host),
     ];
     let filters = filters.into_iter().filter(|(_, value)| !value.is_empty());
     let more = results.total > asked.offset + EACH;
@@ -154,7 +171,7 @@ fn found(results: &Results, asked: &Asked) -> Found {
             1 => "1 result".to_owned(),
             total => format!("{many}{total} results"),
         },
-        facets: facets.collect(),
+        facets: facets.chain(projects_of(results, asked, projects)).chain(dates(asked)).collect(),
         filters: filters
             .map(|(name, value)| (format!("{name}: {value}"), address(asked, &[(name, "")])))
             .collect(),
@@ -162,6 +179,28 @@ fn found(results: &Results, asked: &Asked) -> Found {
         newer: (asked.offset > 0).then(|| at(asked.offset.saturating_sub(EACH))),
         is_asked: !asked.q.trim().is_empty(),
     }
+}
+
+/// Projects to narrow down to, where all are searched. The address has their ids.
+fn projects_of(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Option<Facet> {
+    let counts = &results.facets.projects;
+    if asked.project.is_some() || counts.len() < 2 {
+        return None;
+    }
+    let value = |project: &ProjectRow| {
+        let count = counts.get(&project.name)?;
+        let link = address(asked, &[("project", &project.id.to_string()), ("offset", "")]);
+        Some((project.name.clone(), Some(*count), link))
+    };
+    Some(Facet { name: "project", values: projects.iter().filter_map(value).take(8).collect() })
+}
+
+/// Times to narrow down to. Nobody counts them: a record is in several.
+fn dates(asked: &Asked) -> Option<Facet> {
+    let spans = [("7 days", "7 days ago"), ("30 days", "30 days ago"), ("a year", "365 days ago")];
+    let values = spans
+        .map(|(name, since)| (name.to_owned(), None, address(asked, &[("since", since), ("offset", "")])));
+    asked.since.is_empty().then(|| Facet { name: "within", values: values.to_vec() })
 }
 
 fn shown(hit: &Hit) -> Shown {
@@ -185,6 +224,8 @@ fn shown(hit: &Hit) -> Shown {
         score: format!("{:.2}", hit.score),
         why: why.join(" · "),
         superseded: hit.superseded,
+        judge: (hit.kind == RecordKind::Observation)
+            .then(|| Judge::new(hit.id.to_string(), &hit.feedback, false)),
     }
 }
 
@@ -207,6 +248,8 @@ fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
         ("record", &asked.record),
         ("concept", &asked.concept),
         ("file", &asked.file),
+        ("since", &asked.since),
+        ("host", &asked.host),
         ("sort", &asked.sort),
         ("project", &project),
         ("offset", &offset),

@@ -1,26 +1,35 @@
-//! A session as a story: what was asked, what was tried, what came of it.
+//! A session as a story: what was asked, what was tried, what failed, what came of it.
 
 use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use remora_app::story::{self, Part};
+use remora_core::event::{Body, ToolCall};
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, ObservationRow, PromptRow, Selection, SessionRow, SummaryRow, WhichSession};
+use remora_store::{EventRow, Selection, SessionRow};
 use serde::Deserialize;
 
-use super::home::Scope;
-use super::look::{When, count, line, markdown, title};
+use super::judged::{Injection, Judge, injection};
+use super::look::{When, count, dollars, excerpt, line, markdown, thousands, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 /// Sessions on a page of the list.
 const EACH: u32 = 40;
-/// Events of one turn that are listed; the rest is counted.
-const MOST_EVENTS: usize = 60;
+/// Turns on a page of a story.
+const TURNS: u32 = 10;
+/// Steps of one turn that are listed; the rest is counted. Those that failed are always listed.
+const MOST_STEPS: usize = 20;
+const MOST_FAILED: usize = 10;
+/// Bytes of a prompt or a closing message that are shown.
+const LONGEST: usize = 12_000;
+/// Lines of one injection.
+const LINES: usize = 4;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/sessions", list).get("/sessions/{id}", story)
+    Routes::default().get("/sessions", list).get("/sessions/{id}", page)
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +55,7 @@ struct Listed {
     host: String,
     status: String,
     turns: String,
+    private: i64,
     when: When,
 }
 
@@ -79,18 +89,32 @@ fn listed(row: SessionRow) -> Listed {
         host: row.host,
         status: row.status,
         turns: count(row.prompts, "turn"),
+        private: row.private_turns,
         when: When::new(row.last_activity_at),
     }
 }
 
+#[derive(Debug, Deserialize)]
+struct WhichTurns {
+    project: Option<i64>,
+    /// The first turn that is shown.
+    #[serde(default)]
+    turn: i64,
+}
+
 #[derive(Template)]
 #[template(path = "session.html")]
-struct Story {
+struct Page {
     frame: Frame,
     head: Listed,
     started: When,
+    lasted: String,
+    costs: String,
     summary: Option<Summed>,
+    given_at_start: Vec<Injection>,
     turns: Vec<Turn>,
+    earlier: Option<String>,
+    next: Option<String>,
 }
 
 struct Summed {
@@ -105,16 +129,22 @@ struct Turn {
     prompt: Safe<String>,
     closing: Safe<String>,
     when: When,
+    given: Vec<Injection>,
     steps: Vec<Step>,
+    all_steps: String,
     more_steps: usize,
-    failed: usize,
+    failed: Vec<Step>,
+    broke_off: &'static str,
     learned: Vec<Learned>,
 }
 
 struct Step {
+    tool: String,
     what: String,
     files: Vec<String>,
+    outcome: String,
     is_bad: bool,
+    by: String,
 }
 
 struct Learned {
@@ -122,79 +152,145 @@ struct Learned {
     kind: &'static str,
     title: Safe<String>,
     body: Safe<String>,
+    judge: Judge,
 }
 
-struct Parts {
-    session: SessionRow,
-    prompts: Vec<PromptRow>,
-    events: Vec<EventRow>,
-    observations: Vec<ObservationRow>,
-    summaries: Vec<SummaryRow>,
-}
-
-async fn story(
+async fn page(
     (State(http), axum::Extension(visitor)): Seen,
     Path(id): Path<i64>,
-    Query(scope): Query<Scope>,
+    Query(asked): Query<WhichTurns>,
 ) -> Result<Response, ApiError> {
+    let part = Part { from: asked.turn.max(1), most: TURNS };
     let found = http
         .read(move |store| {
-            let wanted = SessionId(id);
-            let selection =
-                Selection { project: None, session: Some(WhichSession::Row(wanted)), limit: 1, offset: 0 };
-            let Some(session) = store.list_sessions(&selection)?.items.into_iter().next() else {
-                return Ok(None);
-            };
-            Ok(Some(Parts {
-                session,
-                prompts: store.prompts(wanted)?,
-                events: store.session_events(wanted)?,
-                observations: store.session_observations(wanted)?,
-                summaries: store.session_summaries(wanted)?,
-            }))
+            let Some(story) = story::story(store, SessionId(id), part)? else { return Ok(None) };
+            let mut given_at_start = Vec::new();
+            for one in &story.given_at_start {
+                given_at_start.push(injection(store, one, LINES)?);
+            }
+            let mut turns = Vec::new();
+            for one in &story.turns {
+                let mut given = Vec::new();
+                for injected in &one.given {
+                    given.push(injection(store, injected, LINES)?);
+                }
+                turns.push(turn(one, given));
+            }
+            Ok(Some((story, given_at_start, turns)))
         })
         .await?;
-    let parts = found.ok_or_else(|| ApiError::NotFound(format!("there is no session {id}")))?;
-    let name = line(parts.session.title.as_deref().unwrap_or("A session"), 80);
-    let frame = Frame::new(&http, &visitor, &name, "sessions", scope.project).await?;
-    let summary = parts.summaries.last().map(|row| Summed {
+    let (story, given_at_start, turns) =
+        found.ok_or_else(|| ApiError::NotFound(format!("there is no session {id}")))?;
+    let name = line(story.session.title.as_deref().unwrap_or("A session"), 80);
+    let frame = Frame::new(&http, &visitor, &name, "sessions", asked.project).await?;
+    let summary = story.summary.as_ref().map(|row| Summed {
         request: line(&row.summary.request, 300),
-        completed: markdown(&row.summary.completed),
-        learned: markdown(&row.summary.learned),
-        next_steps: markdown(&row.summary.next_steps),
+        completed: markdown(&excerpt(&row.summary.completed, LONGEST)),
+        learned: markdown(&excerpt(&row.summary.learned, LONGEST)),
+        next_steps: markdown(&excerpt(&row.summary.next_steps, LONGEST)),
     });
-    let turns = parts.prompts.iter().map(|prompt| turn(prompt, &parts)).collect();
-    let started = When::new(parts.session.started_at);
-    show(&Story { frame, started, summary, turns, head: listed(parts.session) })
+    let at = |turn: i64| frame.link(&format!("/sessions/{id}?turn={turn}"));
+    show(&Page {
+        started: When::new(story.session.started_at),
+        lasted: lasted(&story.session),
+        costs: costs(&story),
+        summary,
+        given_at_start,
+        turns,
+        earlier: story.earlier.map(at),
+        next: story.next.map(at),
+        head: listed(story.session),
+        frame,
+    })
 }
 
-fn turn(prompt: &PromptRow, parts: &Parts) -> Turn {
-    let number = prompt.prompt_number;
-    let tools = || parts.events.iter().filter(|event| event.prompt_number == number && event.tool.is_some());
-    let learned = parts.observations.iter().filter(|row| row.prompt_number == number);
+fn lasted(session: &SessionRow) -> String {
+    let minutes = session.last_activity_at.since(session.started_at).as_secs() / 60;
+    match minutes {
+        0 => "under a minute".to_owned(),
+        1..120 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+/// What the session cost: tokens of the model that observed it, and tokens that were injected.
+fn costs(story: &story::Story) -> String {
+    let spent = &story.spent;
+    let observed = match spent.calls {
+        0 => "Observed without a model, at no cost".to_owned(),
+        calls => format!(
+            "Observed with {} and {} tokens{}",
+            count(i64::try_from(calls).unwrap_or(i64::MAX), "request"),
+            thousands(spent.tokens),
+            if spent.usd > 0.0 { format!(", {}", dollars(spent.usd)) } else { String::new() }
+        ),
+    };
+    match story.injections {
+        0 => format!("{observed}. Nothing was injected."),
+        times => format!(
+            "{observed}. Memory was injected {}, {} tokens in all.",
+            count(i64::try_from(times).unwrap_or(i64::MAX), "time"),
+            thousands(story.injected_tokens)
+        ),
+    }
+}
+
+fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
+    let is_bad = |event: &&EventRow| event.outcome.as_deref().is_some_and(|outcome| outcome != "ok");
     Turn {
-        number,
-        prompt: markdown(&prompt.text),
-        closing: markdown(prompt.closing_message.as_deref().unwrap_or_default()),
-        when: When::new(prompt.created_at),
-        steps: tools().take(MOST_EVENTS).map(step).collect(),
-        more_steps: tools().count().saturating_sub(MOST_EVENTS),
-        failed: tools().filter(|event| event.outcome.as_deref() != Some("ok")).count(),
-        learned: learned
+        number: one.prompt.prompt_number,
+        prompt: markdown(&excerpt(&one.prompt.text, LONGEST)),
+        closing: markdown(&excerpt(one.prompt.closing_message.as_deref().unwrap_or_default(), LONGEST)),
+        when: When::new(one.prompt.created_at),
+        given,
+        steps: one.steps.iter().take(MOST_STEPS).map(step).collect(),
+        all_steps: count(i64::try_from(one.steps.len()).unwrap_or(i64::MAX), "step"),
+        more_steps: one.steps.len().saturating_sub(MOST_STEPS),
+        failed: one.steps.iter().filter(is_bad).take(MOST_FAILED).map(step).collect(),
+        broke_off: match one.broke_off {
+            Some("failed") => "This turn broke off with an error.",
+            Some(_) => "This turn was interrupted: it has no end.",
+            None => "",
+        },
+        learned: one
+            .observations
+            .iter()
             .map(|row| Learned {
                 id: row.id.0,
                 kind: row.observation.kind.name(),
                 title: title(&row.observation.title, 200),
-                body: markdown(&row.observation.narrative),
+                body: markdown(&excerpt(&row.observation.narrative, 1_200)),
+                judge: Judge::of(row),
             })
             .collect(),
     }
 }
 
+/// A tool call. What it was about is redacted since capture, and known as long as its payload waits.
 fn step(event: &EventRow) -> Step {
+    let mut what = event.subject.clone().unwrap_or_default();
+    let mut error = "";
+    if let Some(Body::ToolUsed(tool)) = &event.payload {
+        what = match &tool.call {
+            ToolCall::Run { command, .. } => command.clone(),
+            ToolCall::Search { query, .. } => query.clone(),
+            ToolCall::Fetch { url, .. } => url.clone(),
+            ToolCall::Delegate { task, .. } => task.clone(),
+            _ => String::new(),
+        };
+        error = tool.error().unwrap_or_default();
+    }
+    let outcome = event.outcome.as_deref().unwrap_or("ok");
     Step {
-        what: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
+        tool: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
+        what: line(&what, 160),
         files: event.files.iter().take(3).map(|file| line(file, 80)).collect(),
-        is_bad: event.outcome.as_deref().is_some_and(|outcome| outcome != "ok"),
+        outcome: match (outcome, error) {
+            ("ok" | "failed", "") => String::new(),
+            (outcome, "") => outcome.to_owned(),
+            (_, error) => line(error, 200),
+        },
+        is_bad: outcome != "ok",
+        by: event.agent_id.as_deref().map(|agent| line(agent, 40)).unwrap_or_default(),
     }
 }

@@ -1,12 +1,15 @@
-//! Days, and what happened in them.
+//! Days, and what happened in them; above them a year at a glance.
 
 use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use remora_app::records::record_id;
-use remora_app::timeline::{Around, TimelineRequest};
-use remora_app::{Whose, timeline};
+use remora_app::timeline::{self, Around, TimelineRequest, Year};
+use remora_app::{AppError, Whose};
+use remora_core::ids::ProjectId;
+use remora_core::time::Time;
+use remora_search::{Edge, parse_date};
 use remora_store::Moment;
 use serde::Deserialize;
 
@@ -28,13 +31,22 @@ struct Asked {
     /// A record to stand in the middle.
     #[serde(default)]
     around: String,
+    /// The record that a page before this one ended with.
+    #[serde(default)]
+    before: String,
+    /// The last day that is shown, such as `2026-03-10`.
+    #[serde(default)]
+    day: String,
 }
 
 #[derive(Template)]
 #[template(path = "timeline.html")]
 struct Page {
     frame: Frame,
+    year: Chart,
     days: Vec<Day>,
+    /// The day that was asked for.
+    day: String,
     needs_project: bool,
     older: Option<String>,
 }
@@ -53,29 +65,69 @@ struct Row {
     is_anchor: bool,
 }
 
+/// A year as squares, a column a week.
+struct Chart {
+    squares: Vec<Square>,
+    /// Where a month begins, and its name.
+    months: Vec<(usize, String)>,
+    /// The same in numbers: month, observations, days with any, and the address of its last day.
+    table: Vec<(String, i64, usize, String)>,
+    total: i64,
+    width: usize,
+}
+
+struct Square {
+    x: usize,
+    y: usize,
+    level: u8,
+    says: String,
+}
+
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Timeline", "timeline", asked.project).await?;
-    let anchor = record_id(&asked.around);
+    let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
+    let now = Time::now();
+    let day = parse_date(&asked.day, Edge::End, now).filter(|_| !asked.day.is_empty());
     // A memory of one project needs no choice.
-    if frame.project.is_none() && anchor.is_none() && frame.projects.len() == 1 {
+    if frame.project.is_none() && anchor.or(end).is_none() && frame.projects.len() == 1 {
         frame.project = frame.projects.first().map(|project| project.id.0);
     }
-    if frame.project.is_none() && anchor.is_none() {
-        return show(&Page { frame, days: Vec::new(), needs_project: true, older: None });
-    }
+    let needs_project = frame.project.is_none() && anchor.or(end).is_none();
     let whose = frame.project.map(|project| Whose::Project(project.to_string()));
-    let around = anchor.map_or(Around::Now, Around::Record);
+    let around = match (anchor.or(end), day) {
+        (Some(record), _) => Around::Record(record),
+        (None, Some(day)) => Around::Time(day),
+        (None, None) => Around::Now,
+    };
     let after = if anchor.is_some() { EACH / 2 } else { 0 };
     let request = TimelineRequest { whose, around, before: EACH, after };
-    let found = http.read(move |store| timeline::timeline(store, &request)).await?;
+    let project = frame.project.map(ProjectId);
+    let (year, found) = http
+        .read(move |store| {
+            let year = timeline::year(store, project, now)?;
+            let found = if needs_project { None } else { Some(timeline::timeline(store, &request)?) };
+            Ok::<_, AppError>((year, found))
+        })
+        .await?;
+    let Some(found) = found else {
+        let year = chart(&year, &frame);
+        return show(&Page {
+            frame,
+            year,
+            days: Vec::new(),
+            day: String::new(),
+            needs_project: true,
+            older: None,
+        });
+    };
     frame.project = Some(found.project_id.0);
     let older = found.items.first().filter(|_| found.items.len() >= EACH as usize);
-    let older = older.map(|first| frame.link(&format!("/timeline?around={}", first.id)));
+    let older = older.map(|first| frame.link(&format!("/timeline?before={}", first.id)));
     let mut days: Vec<Day> = Vec::new();
-    for moment in found.items.iter().rev() {
+    for moment in found.items.iter().rev().filter(|moment| end != Some(moment.id)) {
         let name = moment.created_at.format("%A, %-d %B %Y");
         let row = row(moment, anchor == Some(moment.id));
         match days.last_mut().filter(|day| day.name == name) {
@@ -83,7 +135,8 @@ async fn page(
             None => days.push(Day { name, rows: vec![row] }),
         }
     }
-    show(&Page { frame, days, needs_project: false, older })
+    let year = chart(&year, &frame);
+    show(&Page { frame, year, days, day: asked.day, needs_project: false, older })
 }
 
 fn row(moment: &Moment, is_anchor: bool) -> Row {
@@ -97,5 +150,61 @@ fn row(moment: &Moment, is_anchor: bool) -> Row {
         when: When::new(moment.created_at),
         link: record_link(&id, Some(moment.session_id.0)),
         is_anchor,
+    }
+}
+
+/// A square and the gap to the next.
+const STEP: usize = 13;
+
+fn chart(year: &Year, frame: &Frame) -> Chart {
+    let most = year.days.iter().map(|(.., count)| *count).max().unwrap_or_default();
+    let mut chart = Chart {
+        squares: Vec::with_capacity(year.days.len()),
+        months: Vec::new(),
+        table: Vec::new(),
+        total: year.total,
+        width: 0,
+    };
+    // The first column is filled from the day of the week on.
+    let first: usize = year
+        .days
+        .first()
+        .and_then(|(_, at, _)| at.format("%u").parse::<usize>().ok())
+        .map_or(0, |day| day.saturating_sub(1));
+    for (place, (date, at, count)) in year.days.iter().enumerate() {
+        let (week, weekday) = ((first + place) / 7, (first + place) % 7);
+        let x = week * STEP;
+        chart.width = x + STEP;
+        let says = format!("{}: {count}", at.format("%-d %B %Y"));
+        chart.squares.push(Square { x, y: weekday * STEP, level: level(*count, most), says });
+        let month = at.format("%B %Y");
+        let link = frame.link(&format!("/timeline?day={date}"));
+        if let Some((_, observations, days, last)) =
+            chart.table.last_mut().filter(|(name, ..)| *name == month)
+        {
+            *observations += count;
+            *days += usize::from(*count > 0);
+            *last = link;
+            continue;
+        }
+        chart.table.push((month, *count, usize::from(*count > 0), link));
+        // A name needs the room of three columns.
+        if chart.months.last().is_none_or(|(last, _)| x >= last + 3 * STEP) {
+            chart.months.push((x, at.format("%b")));
+        }
+    }
+    chart.table.retain(|(_, observations, ..)| *observations > 0);
+    chart.table.reverse();
+    chart
+}
+
+/// Four shades; one observation is always seen.
+fn level(count: i64, most: i64) -> u8 {
+    match count {
+        ..=0 => 0,
+        _ if count * 4 > most * 3 => 4,
+        _ if count * 2 > most => 3,
+        _ if count * 4 > most => 2,
+        _ => 1,
     }
 }

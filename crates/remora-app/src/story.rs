@@ -1,0 +1,150 @@
+//! A session as a story: what was asked, what was tried, what failed, what came of it, and what it cost.
+
+use remora_core::ids::SessionId;
+use remora_core::time::Time;
+use remora_store::retrievals::{Moment, WhichRetrievals};
+use remora_store::{
+    EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, WhichSession,
+};
+
+use crate::why::{self, Why, WhyRequest};
+use crate::{AppError, files};
+
+/// Injections of one session that are read.
+const MOST_INJECTIONS: u32 = 500;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Story {
+    pub session: SessionRow,
+    /// As the last turn left it.
+    pub summary: Option<SummaryRow>,
+    pub turns: Vec<Turn>,
+    /// What was injected before the first prompt.
+    pub given_at_start: Vec<Why>,
+    /// What observing it cost.
+    pub spent: Spent,
+    /// How often something was injected, and the tokens of it.
+    pub injections: usize,
+    pub injected_tokens: u64,
+    /// The turn that an earlier part would begin with, and the one that the next would.
+    pub earlier: Option<i64>,
+    pub next: Option<i64>,
+}
+
+/// One turn. Turns whose prompt was private are counted in the session alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub prompt: PromptRow,
+    /// Tool calls, in order.
+    pub steps: Vec<EventRow>,
+    pub observations: Vec<ObservationRow>,
+    pub given: Vec<Why>,
+    /// Why it broke off, if it did: `failed`, or `interrupted` when it never ended.
+    pub broke_off: Option<&'static str>,
+}
+
+/// Which turns of a session are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The number of the first turn, from 1.
+    pub from: i64,
+    pub most: u32,
+}
+
+/// `None` if there is no such session.
+pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
+    let one = Selection { project: None, session: Some(WhichSession::Row(id)), limit: 1, offset: 0 };
+    let Some(session) = store.list_sessions(&one)?.items.into_iter().next() else { return Ok(None) };
+    // One more than asked for shows that there is more.
+    let mut prompts = store.turns_from(id, part.from, part.most.saturating_add(1))?;
+    let next =
+        prompts.get(usize::try_from(part.most).unwrap_or(usize::MAX)).map(|prompt| prompt.prompt_number);
+    prompts.retain(|prompt| next.is_none_or(|next| prompt.prompt_number < next));
+    let (Some(first), Some(last)) = (prompts.first(), prompts.last()) else {
+        return Ok(Some(empty(store, session)?));
+    };
+    let span = (first.prompt_number, last.prompt_number);
+    let earlier = store.turn_before(id, span.0, part.most)?;
+    let mut events = store.events_of_turns(id, span)?;
+    files::shorten(&store.session_root(id)?, &mut events);
+    let mut observations = store.observations_of_turns(id, span)?;
+    let mut story = Story { earlier, next, ..empty(store, session)? };
+    for prompt in prompts {
+        let number = prompt.prompt_number;
+        let is_last = next.is_none() && number == span.1;
+        let of_turn: Vec<EventRow> = events.extract_if(.., |event| event.prompt_number == number).collect();
+        story.turns.push(Turn {
+            broke_off: broke_off(&story.session, &prompt, &of_turn, is_last),
+            steps: of_turn.into_iter().filter(|event| event.tool.is_some()).collect(),
+            observations: observations.extract_if(.., |row| row.prompt_number == number).collect(),
+            given: Vec::new(),
+            prompt,
+        });
+    }
+    give(store, &mut story)?;
+    Ok(Some(story))
+}
+
+/// A session without its turns.
+fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
+    let id = session.id;
+    let rows = store.retrievals(WhichRetrievals::OfSession(id), MOST_INJECTIONS)?;
+    Ok(Story {
+        summary: store.last_summary(id)?,
+        spent: store.spent(Time(0), Some(id))?,
+        turns: Vec::new(),
+        given_at_start: Vec::new(),
+        injections: rows.len(),
+        injected_tokens: rows.iter().map(|row| row.retrieval.tokens).sum(),
+        earlier: None,
+        next: None,
+        session,
+    })
+}
+
+/// Puts every injection to the turn it came with.
+fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
+    let request = WhyRequest::Session(story.session.content_session_id.clone());
+    let mut given = why::why(store, &request, MOST_INJECTIONS)?;
+    given.reverse();
+    let end = match story.next {
+        Some(next) => store.turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at),
+        None => None,
+    };
+    for one in given {
+        let retrieval = &one.row.retrieval;
+        let (at, text) = (retrieval.at, retrieval.prompt.trim_end_matches('…'));
+        // The log has the prompt's beginning in one line, and may be written a moment before or after the prompt is.
+        let is_of = |turn: &Turn| {
+            retrieval.moment == Moment::Prompt
+                && !text.is_empty()
+                && remora_core::text::one_line(&turn.prompt.text, text.len().max(1)).starts_with(text)
+        };
+        let place = story.turns.iter().rposition(is_of);
+        let place = place.or_else(|| story.turns.iter().rposition(|turn| turn.prompt.created_at <= at));
+        let is_later = end.is_some_and(|end| at >= end);
+        match place {
+            Some(place) if !is_later => story.turns[place].given.push(one),
+            None if story.earlier.is_none() => story.given_at_start.push(one),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn broke_off(
+    session: &SessionRow,
+    prompt: &PromptRow,
+    events: &[EventRow],
+    is_last: bool,
+) -> Option<&'static str> {
+    let end = events.iter().rev().find(|event| event.kind == "turn_ended");
+    match end {
+        Some(end) if end.outcome.as_deref() == Some("failed") => Some("failed"),
+        Some(_) => None,
+        // Traces of old turns may be gone; a closing message proves an end. The last turn may still go on.
+        None if prompt.closing_message.is_some() => None,
+        None if is_last && session.status == "active" => None,
+        None => Some("interrupted"),
+    }
+}

@@ -1,0 +1,202 @@
+//! The use cases behind the pages.
+
+use std::time::Duration;
+
+use remora_app::feed::{self, FeedRow, NEWEST};
+use remora_app::files::{FilesRequest, files};
+use remora_app::pause::{self, Where};
+use remora_app::privacy::erase_everything;
+use remora_app::story::{Part, story};
+use remora_app::timeline::{Around, TimelineRequest, timeline, year};
+use remora_app::{AppError, Whose, edit};
+use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
+use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::time::Time;
+use remora_store::{DataDir, SavedBy, Store};
+
+use crate::memory::{World, observation};
+
+fn edit_of(path: &str, outcome: Outcome) -> Body {
+    let change = Change { path: path.to_owned(), how: How::Edited, patch: String::new() };
+    let call = ToolCall::Edit { changes: vec![change] };
+    Body::ToolUsed(ToolUse { tool: "Edit".into(), call, outcome, duration_ms: None })
+}
+
+fn about(title: &str, file: &str) -> Memory {
+    let observation =
+        Observation { files_modified: vec![file.to_owned()], ..observation(title, "Because it was so.") };
+    Memory { observations: vec![observation], ..Memory::default() }
+}
+
+#[test]
+fn the_feed_goes_back_page_by_page_and_shows_every_row_once() {
+    let mut world = World::new();
+    let now = Time::now();
+    for number in 0..25 {
+        let summary = Summary { request: format!("Ask {number}"), ..Summary::default() };
+        let memory = Memory { summary: Some(summary), ..about(&format!("Found {number}"), "a.rs") };
+        let project = if number % 2 == 0 { "even" } else { "odd" };
+        let at = now.before(Duration::from_mins(100 - number));
+        world.turn(project, &format!("Question {number}"), "done", &memory, at);
+    }
+    let even = world.project("even");
+    for (project, all) in [(None, 75), (Some(even), 39)] {
+        let (mut cursor, mut seen, mut pages) = (Some(NEWEST), Vec::new(), 0);
+        while let Some(from) = cursor {
+            let stretch = feed::before(&world.store, project, from, 10).unwrap();
+            assert!(stretch.rows.len() <= 10);
+            seen.extend(stretch.rows.iter().map(|row| match row {
+                FeedRow::Observation(row) => format!("{}", row.id),
+                FeedRow::Summary(row) => format!("s{}", row.id),
+                FeedRow::Prompt(row) => format!("t{}", row.id),
+            }));
+            (cursor, pages) = (stretch.next, pages + 1);
+        }
+        let once: std::collections::BTreeSet<&String> = seen.iter().collect();
+        assert_eq!(seen.len(), once.len(), "a row came twice");
+        assert!(pages > 3 && seen.len() <= all && seen.len() >= all / 3 * 2, "{} of {all}", seen.len());
+    }
+}
+
+#[test]
+fn a_story_says_what_failed_what_was_learned_and_what_broke_off() {
+    let mut world = World::new();
+    let now = Time::now();
+    let ask = |world: &mut World, text: &str| {
+        world.hook("app", "one", Body::PromptSubmitted { text: text.into() }, now);
+    };
+    ask(&mut world, "Mend the lock");
+    world.hook("app", "one", edit_of("/nowhere/app/src/lock.rs", Outcome::Ok), now);
+    let failed = Outcome::Failed { error: "Exit code 1".into() };
+    world.hook("app", "one", edit_of("/nowhere/app/src/key.rs", failed), now);
+    world.hook("app", "one", Body::TurnEnded { message: "It is mended.".into(), error: None }, now);
+    world.remember(&about("The lock is mended", "src/lock.rs"), now);
+    ask(&mut world, "And the door?");
+    ask(&mut world, "Never mind");
+    let session = world.store.sessions_named("one").unwrap()[0].id;
+
+    let told = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
+    let [first, second] = told.turns.as_slice() else { panic!("{:?}", told.turns) };
+    assert_eq!((first.steps.len(), first.observations.len(), first.broke_off), (2, 1, None));
+    assert_eq!(first.steps[0].files, ["src/lock.rs"], "named from the project's root");
+    assert_eq!(first.steps[1].outcome.as_deref(), Some("failed"));
+    assert_eq!(second.broke_off, Some("interrupted"));
+    assert_eq!((told.earlier, told.next, told.spent.calls), (None, Some(3), 0));
+    let rest = story(&world.store, session, Part { from: 3, most: 2 }).unwrap().unwrap();
+    assert_eq!((rest.turns.len(), rest.earlier, rest.next), (1, Some(1), None));
+    assert_eq!(rest.turns[0].broke_off, None, "the last turn of an active session goes on");
+    assert!(
+        story(&world.store, remora_core::ids::SessionId(99), Part { from: 1, most: 2 }).unwrap().is_none()
+    );
+
+    let running = feed::running(&world.store, None, now).unwrap();
+    assert_eq!((running.len(), running[0].prompt.as_str(), running[0].tools), (1, "Never mind", 0));
+    assert!(feed::running(&world.store, None, now.after(Duration::from_hours(1))).unwrap().is_empty());
+}
+
+#[test]
+fn files_days_and_moments_are_those_of_live_observations() {
+    let mut world = World::new();
+    let now = Time::now();
+    let days = |count: u32| now.before(Duration::from_hours(24) * count);
+    world.turn("app", "one", "x", &about("First", "src/lock.rs"), days(40));
+    world.turn("app", "two", "x", &about("Second", "src/lock.rs"), days(2));
+    world.turn("web", "three", "x", &about("Third", "src/door.ts"), days(1));
+    let ask = |part: &str| FilesRequest { part: part.into(), limit: 10, ..FilesRequest::default() };
+    let all = files(&world.store, &ask("")).unwrap();
+    let found: Vec<_> = all.items.iter().map(|one| (one.file.path.as_str(), one.file.observations)).collect();
+    assert_eq!((found, all.total), (vec![("src/door.ts", 1), ("src/lock.rs", 2)], 2));
+    let locks = files(&world.store, &ask("LOCK")).unwrap();
+    assert_eq!(
+        locks.items[0].lines.iter().map(|line| line.title.as_str()).collect::<Vec<_>>(),
+        ["Second", "First"]
+    );
+    assert_eq!(files(&world.store, &ask("nothing")).unwrap().total, 0);
+
+    let project = world.project("app");
+    let chart = year(&world.store, Some(project), now).unwrap();
+    assert_eq!((chart.days.len(), chart.total), (371, 2));
+    let busy: Vec<&str> =
+        chart.days.iter().filter(|(.., count)| *count > 0).map(|(day, ..)| day.as_str()).collect();
+    assert_eq!(busy, [days(40).date(), days(2).date()]);
+    let request = TimelineRequest {
+        whose: Some(Whose::Project("app".into())),
+        around: Around::Time(days(10)),
+        before: 10,
+        after: 0,
+    };
+    let before = timeline(&world.store, &request).unwrap();
+    assert_eq!(before.items.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["First"]);
+}
+
+#[test]
+fn what_is_not_edited_stays_as_it_is() {
+    let mut world = World::new();
+    let now = Time::now();
+    let long = "A title that is much longer than what a person may type into the form, because a model wrote all of it";
+    let memory = Memory {
+        observations: vec![Observation { narrative: String::new(), ..observation(long, "") }],
+        ..Memory::default()
+    };
+    world.turn("app", "one", "x", &memory, now);
+    let facts = edit::Edit { facts: Some(vec!["It holds".into()]), ..edit::Edit::default() };
+    let row = edit::edit(&mut world.store, "1", &facts, SavedBy::Person, now).unwrap();
+    let o = row.observation;
+    assert_eq!((o.title.as_str(), o.narrative.as_str(), o.facts), (long, "", vec!["It holds".to_owned()]));
+}
+
+#[test]
+fn capture_is_paused_for_a_project_and_goes_on() {
+    let mut world = World::new();
+    let now = Time::now();
+    world.turn("app", "one", "x", &Memory::default(), now);
+    let dir = world.store.dir().clone();
+    let app = Where::Project("app".into());
+    let paused = pause::pause(&dir, Some(&world.store), &app, now).unwrap();
+    assert_eq!((paused.project.as_deref(), paused.pause.projects.len()), (Some("app"), 1));
+    let on = pause::resume(&dir, Some(&mut world.store), &app).unwrap();
+    assert!(on.pause.is_empty());
+    assert!(matches!(pause::resume(&dir, Some(&mut world.store), &app), Err(AppError::NotPaused(_))));
+    let unknown = Where::Project("nobody".into());
+    assert!(matches!(
+        pause::pause(&dir, Some(&world.store), &unknown, now),
+        Err(AppError::UnknownProject(_))
+    ));
+}
+
+#[test]
+fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(temp.path().join("data"));
+    let mut world = World::at(&dir);
+    let now = Time::now();
+    world.turn(
+        "app",
+        "Where is the zebra?",
+        "In the barn.",
+        &about("The zebra is in the barn", "zebra.rs"),
+        now,
+    );
+    world.index();
+    remora_app::backup::make(&dir, &remora_core::settings::Backup::default(), now).unwrap();
+    assert!(matches!(erase_everything(&mut world.store, "yes"), Err(AppError::NotTheWord)));
+    assert_eq!(world.store.counts().unwrap().observations, 1, "without the word nothing goes");
+
+    let erased = erase_everything(&mut world.store, "erase").unwrap();
+    assert_eq!(erased.files.len(), 1, "the backup: {erased:?}");
+    let counts = world.store.counts().unwrap();
+    assert_eq!((counts.observations, counts.prompts, counts.sessions), (0, 0, 0));
+    assert!(world.store.projects().unwrap().is_empty());
+    assert!(world.store.integrity_problems().unwrap().is_empty());
+    for entry in walk(temp.path()) {
+        let bytes = std::fs::read(&entry).unwrap();
+        assert!(!bytes.windows(5).any(|part| part.eq_ignore_ascii_case(b"zebra")), "{}", entry.display());
+    }
+    world.turn("app", "What now?", "We begin again.", &about("A beginning", "new.rs"), now);
+    assert_eq!(Store::open(&dir).unwrap().counts().unwrap().observations, 1);
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}

@@ -1,0 +1,168 @@
+// What is new, as it comes. The browser reconnects with the last id, and the server sends what was missed.
+
+import { $, tell } from "./app.js";
+import { lists, update } from "./list.js";
+
+const live = $("#live");
+const feed = $("[data-feed]");
+const fresh = $("#new");
+const pause = $("#pause");
+const now = $("#now");
+const project = new URLSearchParams(location.search).get("project");
+// Entries of one group before another begins.
+const mostInGroup = 10;
+// Steps of a running turn that are shown.
+const mostSteps = 6;
+const held = [];
+let paused = false;
+
+function say(state, text) {
+  live.dataset.state = state;
+  live.textContent = text;
+}
+
+// An entry goes to those of its session, if they are on top.
+function put(entry) {
+  const top = feed.firstElementChild;
+  const { session } = entry.dataset;
+  if (top?.matches(".group") && top.dataset.session === session && top.querySelectorAll(".entry").length < mostInGroup) {
+    top.querySelector(".session").after(entry);
+    return;
+  }
+  const group = document.createElement("div");
+  group.className = "group";
+  group.setAttribute("role", "group");
+  group.dataset.session = session;
+  group.setAttribute("aria-label", `Session ${session}`);
+  const head = document.createElement("p");
+  head.className = "session";
+  const link = document.createElement("a");
+  link.href = `/sessions/${encodeURIComponent(session)}`;
+  link.textContent = entry.dataset.project || `Session ${session}`;
+  head.append(link);
+  group.append(head, entry);
+  lists.get(feed)?.prepend(group);
+}
+
+async function insert(id) {
+  if (document.getElementById(`e-${id}`)) return;
+  const answer = await fetch(`/feed/${id}`, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const holder = document.createElement("template");
+  holder.innerHTML = await answer.text();
+  const entry = holder.content.querySelector(".entry");
+  if (!entry || document.getElementById(entry.id)) return;
+  entry.classList.add("fresh");
+  $(".empty", feed)?.remove();
+  put(entry);
+  tell(entry);
+  update();
+}
+
+// One after the other, in order. What a lost connection interrupts is tried again.
+let working = false;
+async function work() {
+  if (working) return;
+  working = true;
+  while (held.length > 0 && !paused) {
+    try {
+      await insert(held[0]);
+      held.shift();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+  working = false;
+  fresh.hidden = held.length === 0 || !paused;
+  fresh.textContent = `${held.length} new`;
+}
+
+function arrive(id) {
+  if (!feed || !fresh) return;
+  held.push(id);
+  work();
+}
+
+function go(on) {
+  paused = !on;
+  pause.setAttribute("aria-pressed", String(paused));
+  pause.textContent = paused ? "Go on" : "Pause";
+  work();
+}
+fresh?.addEventListener("click", () => go(true));
+pause?.addEventListener("click", () => go(paused));
+
+// The turn that is under way.
+function turnOf(row) {
+  return document.querySelector(`[data-turn="${row.session_id}-${row.prompt_number}"]`);
+}
+
+function begin(row) {
+  end(row.session_id);
+  const article = document.createElement("article");
+  article.className = "running";
+  article.dataset.turn = `${row.session_id}-${row.prompt_number}`;
+  const asked = document.createElement("p");
+  asked.className = "asked";
+  const link = document.createElement("a");
+  link.href = `/sessions/${row.session_id}?turn=${row.prompt_number}`;
+  link.textContent = (row.text ?? "A turn").replace(/\s+/g, " ").slice(0, 200);
+  asked.append(link);
+  const meta = document.createElement("p");
+  meta.className = "meta";
+  const count = document.createElement("span");
+  count.dataset.count = "";
+  count.textContent = "0";
+  meta.append(count, " steps");
+  const tools = document.createElement("ol");
+  tools.className = "plain tools";
+  article.append(asked, meta, tools);
+  $("#running").prepend(article);
+  now.hidden = false;
+  return article;
+}
+
+function end(session) {
+  for (const other of document.querySelectorAll("[data-turn]")) if (other.dataset.turn.startsWith(`${session}-`)) other.remove();
+  now.hidden = !$("[data-turn]");
+}
+
+function step(row) {
+  const article = turnOf(row) ?? begin(row);
+  const line = document.createElement("li");
+  const tool = document.createElement("strong");
+  tool.textContent = row.tool;
+  const what = document.createElement("span");
+  what.textContent = ` ${(row.subject ?? (row.files ?? []).join(", ")).slice(0, 120)}`;
+  line.append(tool, what);
+  if (row.outcome && row.outcome !== "ok") line.className = "bad";
+  const tools = $(".tools", article);
+  tools.append(line);
+  while (tools.children.length > mostSteps) tools.firstElementChild.remove();
+  const count = $("[data-count]", article);
+  count.textContent = String(Number(count.textContent) + 1);
+}
+
+if (live) {
+  const stream = new EventSource("/stream");
+  stream.onopen = () => say("on", "live");
+  stream.onerror = () => say("off", "reconnecting");
+  const isHere = (row) => !project || !row.project_id || String(row.project_id) === project;
+  const names = { observation: (row) => row.id, summary: (row) => `s${row.id}`, prompt: (row) => `t${row.id}` };
+  for (const [kind, name] of Object.entries(names)) {
+    stream.addEventListener(kind, (event) => {
+      const row = JSON.parse(event.data);
+      if (!isHere(row)) return;
+      arrive(name(row));
+      if (!now) return;
+      if (kind === "prompt") begin(row);
+      else if (turnOf(row)) end(row.session_id);
+    });
+  }
+  if (now) {
+    stream.addEventListener("tool", (event) => {
+      const row = JSON.parse(event.data);
+      if (isHere(row)) step(row);
+    });
+  }
+}

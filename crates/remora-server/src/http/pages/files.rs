@@ -1,0 +1,101 @@
+//! What is known of each file.
+
+use askama::Template;
+use askama::filters::Safe;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use remora_app::files::{self, FileKnowledge, FilesRequest};
+use remora_core::ids::ProjectId;
+use serde::Deserialize;
+
+use super::look::{When, count, line, title};
+use super::search::encoded;
+use super::{Frame, Seen, show};
+use crate::http::error::ApiError;
+use crate::http::routes::Routes;
+
+const EACH: u32 = 30;
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/files", page)
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    project: Option<i64>,
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    offset: u32,
+}
+
+#[derive(Template)]
+#[template(path = "files.html")]
+struct Page {
+    frame: Frame,
+    part: String,
+    total: String,
+    files: Vec<Known>,
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+struct Known {
+    path: String,
+    project: String,
+    says: String,
+    when: When,
+    lines: Vec<(i64, &'static str, Safe<String>, bool)>,
+    /// Further observations, and where to find them.
+    more: i64,
+    all: String,
+}
+
+async fn page(
+    (State(http), axum::Extension(visitor)): Seen,
+    Query(asked): Query<Asked>,
+) -> Result<Response, ApiError> {
+    let frame = Frame::new(&http, &visitor, "Files", "files", asked.project).await?;
+    let request = FilesRequest {
+        project: frame.project.map(ProjectId),
+        part: asked.q.clone(),
+        limit: EACH,
+        offset: asked.offset,
+    };
+    let found = http.read(move |store| files::files(store, &request)).await?;
+    let at = |offset: u32| {
+        let part = if asked.q.is_empty() { String::new() } else { format!("&q={}", encoded(&asked.q)) };
+        frame.link(&format!("/files?offset={offset}{part}"))
+    };
+    let is_more = found.total > i64::from(asked.offset) + i64::from(EACH);
+    show(&Page {
+        newer: (asked.offset > 0).then(|| at(asked.offset.saturating_sub(EACH))),
+        older: is_more.then(|| at(asked.offset + EACH)),
+        total: count(found.total, "file"),
+        files: found.items.iter().map(known).collect(),
+        part: asked.q,
+        frame,
+    })
+}
+
+fn known(one: &FileKnowledge) -> Known {
+    let file = &one.file;
+    let shown = i64::try_from(one.lines.len()).unwrap_or_default();
+    Known {
+        path: line(&file.path, 300),
+        project: file.project.clone(),
+        says: match file.changed {
+            0 => format!("{}, read only", count(file.observations, "observation")),
+            changed if changed == file.observations => count(changed, "observation"),
+            changed => format!("{}, {changed} of them of a change", count(file.observations, "observation")),
+        },
+        when: When::new(file.last_at),
+        lines: one
+            .lines
+            .iter()
+            .map(|about| (about.id.0, about.kind.name(), title(&about.title, 160), about.superseded))
+            .collect(),
+        more: (file.observations - shown).max(0),
+        all: format!("/search?file={}&project={}", encoded(&file.path), file.project_id.0),
+    }
+}

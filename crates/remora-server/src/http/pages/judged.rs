@@ -1,0 +1,266 @@
+//! What can be said of an observation wherever it is shown: useful, wrong, pin, edit, forget, why.
+
+use askama::Template;
+use askama::filters::Safe;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use remora_app::AppError;
+use remora_app::edit::history;
+use remora_app::judge::observation;
+use remora_app::records::record_id;
+use remora_app::why::{self, Why, WhyRequest};
+use remora_core::document::{RecordId, RecordKind};
+use remora_core::feedback::{Feedback, Verdict};
+use remora_core::memory::ObservationType;
+use remora_store::retrievals::{Item, Moment};
+use remora_store::{ObservationRow, Revision, Store};
+
+use super::look::{When, excerpt, line, title};
+use super::{Seen, show};
+use crate::http::error::ApiError;
+use crate::http::routes::Routes;
+
+/// Earlier versions shown in the form.
+const VERSIONS: usize = 10;
+/// Injections listed as reasons.
+const REASONS: u32 = 8;
+
+pub(super) fn router() -> Routes {
+    Routes::default().get("/observations/{id}/edit", edit).get("/observations/{id}/why", reasons)
+}
+
+/// The buttons below an observation or an injected line.
+#[derive(Debug, Clone, Template)]
+#[template(path = "judge.html")]
+pub(super) struct Judge {
+    id: String,
+    verdict: Option<Verdict>,
+    pinned: bool,
+    /// A fact is right or wrong; it is changed on the page of facts.
+    is_fact: bool,
+}
+
+impl Judge {
+    pub(super) fn of(row: &ObservationRow) -> Self {
+        Self::new(row.id.0.to_string(), &row.feedback, row.pinned_at.is_some())
+    }
+
+    pub(super) fn new(id: String, feedback: &Feedback, pinned: bool) -> Self {
+        let verdict = if feedback.is_wrong() {
+            Some(Verdict::Wrong)
+        } else {
+            (feedback.useful > 0).then_some(Verdict::Useful)
+        };
+        Self { id, verdict, pinned, is_fact: false }
+    }
+
+    fn is(&self, verdict: &str) -> bool {
+        self.verdict.is_some_and(|given| given.name() == verdict)
+    }
+
+    /// Of a record that a verdict is given on; `None` where none can be.
+    pub(super) fn by(record: RecordId, row: Option<&ObservationRow>) -> Option<Self> {
+        match (record.kind, row) {
+            (RecordKind::Observation, Some(row)) => Some(Self::of(row)),
+            (RecordKind::Fact, _) => {
+                Some(Self { id: record.to_string(), verdict: None, pinned: false, is_fact: true })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The buttons for a record that was injected; `None` where no verdict can be given.
+pub(super) fn judge_of(store: &Store, record: Option<RecordId>) -> Result<Option<Judge>, AppError> {
+    let Some(record) = record else { return Ok(None) };
+    let row = match record.kind {
+        RecordKind::Observation => match observation(store, &record.to_string()) {
+            Ok(row) => Some(row),
+            Err(AppError::UnknownRecord(_)) => None,
+            Err(error) => return Err(error),
+        },
+        _ => None,
+    };
+    Ok(Judge::by(record, row.as_ref()))
+}
+
+#[derive(Template)]
+#[template(path = "edit.html")]
+struct Form {
+    id: i64,
+    title: String,
+    types: Vec<(&'static str, bool)>,
+    narrative: String,
+    facts: String,
+    revisions: Vec<Version>,
+}
+
+struct Version {
+    action: String,
+    by: &'static str,
+    when: When,
+    title: String,
+    text: String,
+}
+
+async fn edit((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let read = http.read(move |store| Ok((observation(store, &id)?, history(store, &id)?)));
+    let (row, revisions) = read.await?;
+    let o = &row.observation;
+    show(&Form {
+        id: row.id.0,
+        title: o.title.clone(),
+        types: ObservationType::ALL.map(|kind| (kind.name(), kind == o.kind)).to_vec(),
+        narrative: o.narrative.clone(),
+        facts: o.facts.iter().map(|fact| line(fact, usize::MAX)).collect::<Vec<_>>().join("\n"),
+        revisions: revisions.iter().take(VERSIONS).map(version).collect(),
+    })
+}
+
+fn version(revision: &Revision) -> Version {
+    let before = &revision.before.observation;
+    Version {
+        action: match revision.action.as_str() {
+            "edit" => "before an edit".to_owned(),
+            "merge" => "before a merge".to_owned(),
+            "supersede" => "before it was replaced".to_owned(),
+            other => other.to_owned(),
+        },
+        by: if revision.source == "user" { "by you" } else { "by a program" },
+        when: When::new(revision.created_at_epoch),
+        title: line(&before.title, 200),
+        text: line(&excerpt(&before.narrative, 300), 300),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "why.html")]
+struct Reasons {
+    given: Vec<Given>,
+}
+
+pub(super) struct Given {
+    pub(super) moment: &'static str,
+    pub(super) prompt: String,
+    pub(super) reason: String,
+    pub(super) score: String,
+    pub(super) when: When,
+}
+
+async fn reasons((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
+    let Some(record) = record_id(&id) else {
+        return Err(ApiError::NotFound(format!("nothing is known as `{id}`")));
+    };
+    let found = http.read(move |store| why::why(store, &WhyRequest::Record(record), REASONS)).await?;
+    show(&Reasons { given: given(&found, record) })
+}
+
+/// One injection with its lines, as home and sessions show it.
+pub(super) struct Injection {
+    pub(super) moment: &'static str,
+    pub(super) prompt: String,
+    pub(super) tokens: u64,
+    pub(super) when: When,
+    pub(super) lines: Vec<Line>,
+    /// Lines that are not shown.
+    pub(super) more: usize,
+}
+
+pub(super) struct Line {
+    pub(super) id: String,
+    pub(super) link: Option<String>,
+    pub(super) says: Safe<String>,
+    pub(super) reason: String,
+    pub(super) judge: Option<Judge>,
+}
+
+/// What was injected, with at most `most` lines. Records that are gone since then have none.
+pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injection, AppError> {
+    let retrieval = &given.row.retrieval;
+    let known: Vec<_> = given.lines.iter().filter(|said| said.says.is_some()).collect();
+    let mut lines = Vec::new();
+    for said in known.iter().take(most) {
+        let reason = reason(retrieval.moment, &said.item);
+        let is_observation = said.item.id.starts_with(|c: char| c.is_ascii_digit());
+        lines.push(Line {
+            link: is_observation.then(|| format!("/observations/{}", said.item.id)),
+            id: said.item.id.clone(),
+            says: title(said.says.as_deref().unwrap_or_default(), 200),
+            reason: match said.item.score {
+                Some(score) => format!("{reason} Score {score:.2}."),
+                None => reason,
+            },
+            judge: judge_of(store, said.judged_by)?,
+        });
+    }
+    Ok(Injection {
+        moment: moment(retrieval.moment),
+        prompt: line(&retrieval.prompt, 120),
+        tokens: retrieval.tokens,
+        when: When::new(retrieval.at),
+        more: known.len().saturating_sub(most),
+        lines,
+    })
+}
+
+/// Why a record was part of each injection.
+pub(super) fn given(found: &[Why], record: RecordId) -> Vec<Given> {
+    let own = record.to_string();
+    let one = |why: &Why| {
+        let retrieval = &why.row.retrieval;
+        let item = retrieval.items.iter().find(|item| item.id == own)?;
+        Some(Given {
+            moment: moment(retrieval.moment),
+            prompt: line(&retrieval.prompt, 160),
+            reason: reason(retrieval.moment, item),
+            score: item.score.map(|score| format!("{score:.2}")).unwrap_or_default(),
+            when: When::new(retrieval.at),
+        })
+    };
+    found.iter().filter_map(one).collect()
+}
+
+pub(super) fn moment(moment: Moment) -> &'static str {
+    match moment {
+        Moment::Start => "At the start of a session",
+        Moment::Prompt => "With a prompt",
+        Moment::File => "Before a file",
+    }
+}
+
+/// The reason in the log, in words.
+pub(super) fn reason(moment: Moment, item: &Item) -> String {
+    let mut words = item.why.split_whitespace();
+    match (moment, item.why.as_str()) {
+        (_, "timeline") => "It was among the latest of its project.".to_owned(),
+        (_, "laid down") => "You laid it down, or pinned it.".to_owned(),
+        (_, "note") => "It is one of your notes for every session.".to_owned(),
+        (Moment::File, _) => "It is about this file.".to_owned(),
+        (_, "") => String::new(),
+        (Moment::Prompt, _) => {
+            let part = part(words.next().unwrap_or_default());
+            let matched: Vec<&str> = words.collect();
+            let by = if matched.is_empty() {
+                "by meaning".to_owned()
+            } else {
+                format!("by the word{} {}", if matched.len() == 1 { "" } else { "s" }, matched.join(", "))
+            };
+            format!("{part} answers the prompt, {by}.")
+        }
+        (_, other) => other.to_owned(),
+    }
+}
+
+/// A part of a record, in words.
+fn part(name: &str) -> String {
+    match name {
+        "narrative" | "title" => "Its text".to_owned(),
+        "turn" => "What was said in this turn".to_owned(),
+        "text" | "note" => "It".to_owned(),
+        "request" | "investigated" | "learned" | "completed" | "next_steps" | "notes" => {
+            "The summary of its session".to_owned()
+        }
+        fact if fact.starts_with("fact") => "One of its facts".to_owned(),
+        other => format!("Its {}", other.replace('_', " ")),
+    }
+}

@@ -1,0 +1,139 @@
+//! Decisions about one's own data: pause, try the redaction, see what was changed, erase everything.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use remora_app::AppError;
+use remora_app::pause::{self, Paused, Where};
+use remora_app::privacy::{self, ErasedEverything, Redaction};
+use remora_core::time::Time;
+use remora_store::pause::Pause;
+use remora_store::{AuditRow, DataDir, Store, StoreError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::asked::{Body, Sent};
+use super::error::ApiError;
+use super::routes::Api;
+use super::{Http, project};
+
+/// Entries of the audit log in one answer.
+const MOST: u32 = 500;
+
+pub(super) fn router() -> Api {
+    Api::default()
+        .post("/api/v1/pause", stop)
+        .post("/api/v1/resume", resume)
+        .post("/api/v1/redact", redact)
+        .get("/api/v1/audit", audit)
+        .post("/api/v1/erase", erase)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    project: Option<String>,
+}
+
+impl Place {
+    fn place(self) -> Result<Where, ApiError> {
+        let Some(name) = self.project else { return Ok(Where::Everywhere) };
+        // The rules for names are the same everywhere.
+        project::named(name.clone())?;
+        Ok(Where::Project(name))
+    }
+}
+
+impl Body for Place {
+    const HINT: &'static str = r#"send {} for everywhere, or {"project": "NAME"}"#;
+}
+
+/// Where capture is off.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Off {
+    /// Since when, in milliseconds; `null` if it is on.
+    everywhere_since: Option<i64>,
+    /// Names of projects.
+    projects: Vec<String>,
+}
+
+impl From<Pause> for Off {
+    fn from(pause: Pause) -> Self {
+        let projects = pause.projects.into_iter().map(|project| project.name).collect();
+        Self { everywhere_since: pause.everywhere_since.map(|since| since.0), projects }
+    }
+}
+
+async fn stop(State(http): State<Arc<Http>>, Sent(place): Sent<Place>) -> Result<Json<Off>, ApiError> {
+    let place = place.place()?;
+    let dir = http.shared.dir.clone();
+    change(&http, move |store| pause::pause(&dir, Some(store), &place, Time::now())).await
+}
+
+async fn resume(State(http): State<Arc<Http>>, Sent(place): Sent<Place>) -> Result<Json<Off>, ApiError> {
+    let place = place.place()?;
+    let dir = http.shared.dir.clone();
+    change(&http, move |store| pause::resume(&dir, Some(store), &place)).await
+}
+
+async fn change(
+    http: &Http,
+    work: impl FnOnce(&mut Store) -> Result<Paused, AppError> + Send + 'static,
+) -> Result<Json<Off>, ApiError> {
+    let paused = http.shared.writer.call(move |store| Ok(work(store))).await??;
+    http.shared.announce_news();
+    Ok(Json(paused.pause.into()))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    text: String,
+}
+
+impl Body for Text {
+    const HINT: &'static str = r#"send {"text": …}"#;
+}
+
+/// Nothing of the text is stored or logged.
+async fn redact(Sent(Text { text }): Sent<Text>) -> Result<Json<Redaction>, ApiError> {
+    Ok(Json(privacy::try_redaction(&text)))
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Audit {
+    entries: Vec<AuditRow>,
+}
+
+async fn audit(State(http): State<Arc<Http>>) -> Result<Json<Audit>, ApiError> {
+    let entries = http.read(|store| privacy::audit_log(store, MOST)).await?;
+    Ok(Json(Audit { entries }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Confirmed {
+    word: String,
+}
+
+impl Body for Confirmed {
+    const HINT: &'static str = r#"send {"word": "erase"}"#;
+}
+
+async fn erase(
+    State(http): State<Arc<Http>>,
+    Sent(Confirmed { word }): Sent<Confirmed>,
+) -> Result<Json<ErasedEverything>, ApiError> {
+    let dir = http.shared.dir.clone();
+    // Not on a store thread: those answer hooks and pages meanwhile.
+    let erased = tokio::task::spawn_blocking(move || everything(&dir, &word)).await;
+    let erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
+    http.shared.finder.unload().await?;
+    http.shared.announce();
+    Ok(Json(erased))
+}
+
+fn everything(dir: &DataDir, word: &str) -> Result<ErasedEverything, AppError> {
+    privacy::erase_everything(&mut Store::open(dir)?, word)
+}

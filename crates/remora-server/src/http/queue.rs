@@ -1,0 +1,94 @@
+//! Events that wait or failed.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use remora_app::AppError;
+use remora_app::queue::{self, Failed, Queue};
+use remora_store::Store;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Http;
+use super::asked::{Body, Sent};
+use super::error::ApiError;
+use super::routes::Api;
+
+const MOST: u32 = 200;
+const HINT: &str = r#"send {"ids": ["e12"]}, or {"all": true} for every failed event"#;
+
+pub(super) fn router() -> Api {
+    Api::default()
+        .get("/api/v1/queue", list)
+        .post("/api/v1/queue/retry", retry)
+        .post("/api/v1/queue/drop", give_up)
+}
+
+/// What waits, with the events that were asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Waiting {
+    pending: i64,
+    processing: i64,
+    awaiting_model: i64,
+    failed: i64,
+    total: i64,
+    /// Failed ones first, each as `remora queue list --json` has it.
+    events: Vec<Value>,
+}
+
+async fn list(State(http): State<Arc<Http>>) -> Result<Json<Waiting>, ApiError> {
+    let Queue { pending, processing, awaiting_model, failed, total, events } =
+        http.read(|store| queue::overview(store, MOST)).await?;
+    let events = events.iter().map(serde_json::to_value).collect::<Result<_, _>>();
+    let events = events.map_err(|error| ApiError::Internal(error.to_string()))?;
+    Ok(Json(Waiting { pending, processing, awaiting_model, failed, total, events }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    #[serde(default)]
+    ids: Vec<String>,
+    #[serde(default)]
+    all: bool,
+}
+
+impl Body for Which {
+    const HINT: &'static str = HINT;
+}
+
+impl Which {
+    fn failed(self) -> Result<Failed, ApiError> {
+        match (self.all, self.ids.is_empty()) {
+            (true, true) => Ok(Failed::All),
+            (false, false) => Ok(Failed::Named(self.ids)),
+            _ => Err(ApiError::invalid("nothing says which events are meant", HINT)),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer {
+    events: usize,
+}
+
+async fn retry(State(http): State<Arc<Http>>, Sent(which): Sent<Which>) -> Result<Json<Answer>, ApiError> {
+    let failed = which.failed()?;
+    change(&http, move |store| queue::retry(store, &failed)).await
+}
+
+async fn give_up(State(http): State<Arc<Http>>, Sent(which): Sent<Which>) -> Result<Json<Answer>, ApiError> {
+    let failed = which.failed()?;
+    change(&http, move |store| queue::give_up(store, &failed)).await
+}
+
+async fn change(
+    http: &Http,
+    work: impl FnOnce(&mut Store) -> Result<usize, AppError> + Send + 'static,
+) -> Result<Json<Answer>, ApiError> {
+    let events = http.shared.writer.call(move |store| Ok(work(store))).await??;
+    http.shared.announce();
+    Ok(Json(Answer { events }))
+}

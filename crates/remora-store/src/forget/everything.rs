@@ -1,0 +1,87 @@
+//! Forgetting everything: every row, every backup, every copy and the log. Nothing is kept to undo it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use remora_sys::file::is_absent;
+use remora_sys::lock;
+use rusqlite::TransactionBehavior;
+
+use super::erase::{beside, copies, remove_copy, remove_loose_logs};
+use crate::{Store, StoreError, retention};
+
+/// Tables whose rows go. Those that refer to others come first.
+const TABLES: [&str; 21] = [
+    "vectors",
+    "documents",
+    "injections",
+    "memory_retrievals",
+    "observation_feedback",
+    "observation_concepts",
+    "observation_files",
+    "observations",
+    "session_summaries",
+    "facts",
+    "notes",
+    "pending_messages",
+    "event_traces",
+    "user_prompts",
+    "llm_usage",
+    "audit_log",
+    "tombstones",
+    "forgettings",
+    "revisions",
+    "project_aliases",
+    "sessions",
+];
+
+impl Store {
+    /// Deletes all memory from the database, and every file that holds any: backups, databases that were set aside, the spool,
+    /// the log. Settings, the token and the schema stay. Returns the files that were removed.
+    pub fn erase_everything(&mut self) -> Result<Vec<PathBuf>, StoreError> {
+        let dir = self.dir().clone();
+        // No backup is made meanwhile, which would keep what goes.
+        let path = dir.backup_lock();
+        let lock = lock::open(&path).map_err(StoreError::file(&path))?;
+        lock.lock().map_err(StoreError::file(&path))?;
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for table in TABLES {
+            transaction.execute(&format!("DELETE FROM {table}"), [])?;
+        }
+        transaction.execute_batch(
+            "DELETE FROM projects;
+             DELETE FROM meta WHERE key NOT IN ('hash_key', 'vectors_epoch');
+             UPDATE meta SET value = randomblob(16) WHERE key = 'hash_key';
+             UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
+             INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+             INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
+        )?;
+        retention::audit(&transaction, "erase everything", "")?;
+        transaction.commit()?;
+        let mut removed = Vec::new();
+        for copy in copies(&dir)? {
+            remove_copy(&copy)?;
+            removed.push(copy);
+        }
+        removed.extend(remove_loose_logs(&dir)?);
+        let spool = dir.spool();
+        let files = [
+            dir.log(),
+            beside(&dir.log(), ".1"),
+            spool.with_file_name("spool.ingesting"),
+            spool,
+            dir.forgotten(),
+            dir.last_check(),
+        ];
+        for path in files {
+            match fs::remove_file(&path) {
+                Ok(()) => removed.push(path),
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(StoreError::file(path)(error)),
+            }
+        }
+        self.rewrite_pages()?;
+        self.empty_wal()?;
+        Ok(removed)
+    }
+}

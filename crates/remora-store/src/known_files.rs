@@ -1,0 +1,102 @@
+//! Which files memory is about.
+
+use remora_core::ids::{ObservationId, ProjectId};
+use remora_core::memory::ObservationType;
+use remora_core::time::Time;
+
+use crate::{Page, Store, StoreError};
+
+/// A file that observations name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownFile {
+    pub project: String,
+    pub project_id: ProjectId,
+    /// From the project's root, or whole where the file lies elsewhere.
+    pub path: String,
+    pub observations: i64,
+    /// How many of them changed it.
+    pub changed: i64,
+    /// When the latest was made.
+    pub last_at: Time,
+}
+
+/// An observation about a file, in a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AboutLine {
+    pub id: ObservationId,
+    pub kind: ObservationType,
+    pub title: String,
+    pub created_at: Time,
+    pub superseded: bool,
+}
+
+impl Store {
+    /// Files whose path contains `part`, the one with the latest observation first.
+    pub fn known_files(
+        &self,
+        project: Option<ProjectId>,
+        part: &str,
+        most: u32,
+        offset: u32,
+    ) -> Result<Page<KnownFile>, StoreError> {
+        let project = project.map(|project| project.0);
+        // Observations come from their index alone: without `INDEXED BY`, long rows would be read.
+        let sql = "SELECT p.name, o.project_id, f.path, count(DISTINCT f.observation_id),
+                       count(*) FILTER (WHERE f.how = 'modified'), max(o.created_at) AS last_at, count(*) OVER ()
+                   FROM observations AS o INDEXED BY observations_by_project
+                   CROSS JOIN observation_files AS f ON f.observation_id = o.id
+                   CROSS JOIN projects AS p ON p.id = o.project_id
+                   WHERE o.deleted_at IS NULL AND (?1 IS NULL OR o.project_id = ?1)
+                   AND (?2 = '' OR instr(lower(f.path), lower(?2)) > 0)
+                   GROUP BY o.project_id, f.path ORDER BY last_at DESC, f.path LIMIT ?3 OFFSET ?4";
+        let mut total = 0;
+        let items = self.rows(sql, &[&project, &part, &most, &offset], |row| {
+            total = row.get(6)?;
+            Ok(KnownFile {
+                project: row.get(0)?,
+                project_id: ProjectId(row.get(1)?),
+                path: row.get(2)?,
+                observations: row.get(3)?,
+                changed: row.get(4)?,
+                last_at: Time(row.get(5)?),
+            })
+        })?;
+        Ok(Page { items, total })
+    }
+
+    /// Observations that name exactly this path, the latest first.
+    pub fn lines_about(
+        &self,
+        project: ProjectId,
+        path: &str,
+        most: u32,
+    ) -> Result<Vec<AboutLine>, StoreError> {
+        let sql = "SELECT DISTINCT o.id, o.type, o.title, o.created_at, o.superseded_by IS NOT NULL
+                   FROM observation_files AS f JOIN observations AS o ON o.id = f.observation_id
+                   WHERE f.path = ?1 AND o.project_id = ?2 AND o.deleted_at IS NULL
+                   ORDER BY f.observation_id DESC LIMIT ?3";
+        self.rows(sql, &[&path, &project.0, &most], |row| {
+            Ok(AboutLine {
+                id: ObservationId(row.get(0)?),
+                kind: row.get::<_, String>(1)?.into(),
+                title: row.get(2)?,
+                created_at: Time(row.get(3)?),
+                superseded: row.get(4)?,
+            })
+        })
+    }
+
+    /// How many observations were made in each quarter of an hour since then. Every time zone begins its days with one.
+    pub fn observations_by_quarter_hour(
+        &self,
+        project: Option<ProjectId>,
+        since: Time,
+    ) -> Result<Vec<(Time, i64)>, StoreError> {
+        let sql = "SELECT created_at / 900000, count(*) FROM observations INDEXED BY observations_by_project
+                   WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1) AND created_at >= ?2
+                   GROUP BY 1";
+        self.rows(sql, &[&project.map(|project| project.0), &since.0], |row| {
+            Ok((Time(row.get::<_, i64>(0)? * 900_000), row.get(1)?))
+        })
+    }
+}

@@ -1,0 +1,56 @@
+// A data directory of its own, a daemon, and hooks as a host sends them.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+export class World {
+  constructor(name = "project") {
+    this.home = fs.mkdtempSync(path.join(os.tmpdir(), "remora-browser-"));
+    this.data = path.join(this.home, "data");
+    this.project = this.directory(name);
+    this.env = { PATH: process.env.PATH, HOME: this.home, REMORA_DATA_DIR: this.data, REMORA_DAEMON_PORT: "0" };
+  }
+
+  directory(name) {
+    const directory = path.join(this.home, name);
+    fs.mkdirSync(directory, { recursive: true });
+    return directory;
+  }
+
+  remora(...words) {
+    return execFileSync(process.env.REMORA, words, { env: this.env, cwd: this.project, encoding: "utf8" });
+  }
+
+  hook(event, more) {
+    const message = { session_id: "one", cwd: this.project, hook_event_name: event, ...more };
+    const ran = spawnSync(process.env.REMORA, ["hook", "claude-code"], { env: this.env, input: JSON.stringify(message) });
+    assert.equal(ran.status, 0);
+    return ran.stdout.toString();
+  }
+
+  /** Starts the daemon; the link lets a browser in. */
+  start() {
+    this.remora("daemon", "start");
+    // A daemon that a hook has just started may not listen yet.
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return this.remora("ui", "--print").trim();
+      } catch (error) {
+        if (tries >= 50) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      }
+    }
+  }
+
+  stop() {
+    spawnSync(process.env.REMORA, ["daemon", "stop"], { env: this.env });
+  }
+
+  end() {
+    this.stop();
+    fs.rmSync(this.home, { recursive: true, force: true });
+  }
+}
