@@ -172,11 +172,14 @@ export async function handleMemory({ test, page, context, browser, axe, origin, 
   });
 
   await test("the log of injections has scores, tokens and milliseconds", async () => {
+    // Earlier tests have judged what is known of the others. A program built for debugging needs more time.
+    turn(77, "compiler");
+    remora("config", "set", "memory.auto_retrieve_ms", "200");
     await until("an injection with a prompt", async () => {
       const session_id = `logged${Date.now()}`;
-      hook("UserPromptSubmit", { session_id, prompt: "Why does the lexer fail?", prompt_id: session_id });
+      hook("UserPromptSubmit", { session_id, prompt: "Why does the compiler fail?", prompt_id: session_id });
       await page.goto(`${origin}/memory?project=1`);
-      return /prompt[^]*Why does the lexer fail\?[^]*#\d+\s+0\.\d\d[^]*\d+\s+\d+/.test(await page.locator(".log").innerText());
+      return /prompt[^]*Why does the compiler fail\?[^]*#\d+\s+0\.\d\d[^]*\d+\s+\d+/.test(await page.locator(".log").innerText());
     });
   });
 
