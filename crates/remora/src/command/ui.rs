@@ -1,9 +1,11 @@
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use remora_app::records;
 use remora_client::{Daemon, launch, presence};
+use remora_store::DataDir;
 use serde_json::json;
 
 use crate::app::App;
@@ -28,16 +30,20 @@ pub(crate) struct Ui {
     print: bool,
 }
 
+/// How long a daemon may take to open its port.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
     let to = arguments.id.as_deref().map(|id| page_of(app, id)).transpose()?.unwrap_or_default();
     if presence::find(&app.dir)?.is_none() {
         app.dir.create()?;
         launch::start(&app.dir)?;
-        super::daemon::wait_until(&app.dir, true)?;
     }
+    // Also if a hook has just started it.
+    super::daemon::wait_until(&app.dir, true)?;
     let no_port =
         || CliError::internal("the daemon has no port, so there are no pages").hint("see why: `remora logs`");
-    let port = presence::find(&app.dir)?.and_then(|daemon| daemon.port).ok_or_else(no_port)?;
+    let port = port(&app.dir)?.ok_or_else(no_port)?;
     let path = Daemon::of(&app.dir).ui_link().ok_or_else(no_port)?;
     let to = if to.is_empty() { to } else { format!("&to={to}") };
     let link = format!("http://127.0.0.1:{port}{path}{to}");
@@ -50,6 +56,18 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
         say("Opened in your browser. For another one: `remora ui --print`");
     }
     Ok(())
+}
+
+/// The port of the daemon. It is written down a moment after the daemon listens for hooks.
+fn port(dir: &DataDir) -> Result<Option<u16>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let port = presence::find(dir)?.and_then(|daemon| daemon.port);
+        if port.is_some() || Instant::now() >= deadline {
+            return Ok(port);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Where a record is shown.
