@@ -43,8 +43,10 @@ impl Moment {
 
 /// Two hooks for one event start together, and each ends within a second.
 const MOMENTS_MS: i64 = 2_000;
-const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals
-    WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4 AND abs(created_at - ?5) < ?6";
+/// What was injected before the context was emptied is not there any more, however short ago that was.
+const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals AS r
+    WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4 AND abs(created_at - ?5) < ?6
+    AND created_at >= (SELECT ifnull(emptied_at, 0) FROM sessions WHERE id = r.session_id)";
 
 /// Why a record stands in the timeline of a session's start: with its title alone.
 const TIMELINE: &str = "timeline";

@@ -326,7 +326,7 @@ mod tests {
             let lines = table.lines(Some(columns));
             lines.iter().map(|line| strip_str(line).to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(plain(72)[1], "1   observation  2026-03-10 09:15  A title that is longer than a narro…");
+        assert_eq!(plain(72)[1], "1   observation  2026-03-10 09:15  A title that is longer than a narrow…");
         assert_eq!(plain(50)[1], "1   observation  2026-03-10 09:15");
         assert_eq!(plain(50)[2], "    A title that is longer than a narrow terminal");
     }
@@ -339,8 +339,8 @@ mod tests {
             lines,
             [
                 "hint: Install it again:",
-                "      `remora install --host claude-code`,",
-                "      then look once more"
+                "      `remora install --host claude-code`, then",
+                "      look once more"
             ]
         );
         assert_eq!(hanging("hint: ", text, None), [format!("hint: {text}")]);

@@ -200,5 +200,7 @@ fn update(
     for parts in ["observation_files", "observation_concepts"] {
         db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;
     }
-    insert_parts(db, number, observation)
+    insert_parts(db, number, observation)?;
+    documents::write(db, RecordId { kind: RecordKind::Observation, number })?;
+    Ok(())
 }

@@ -146,8 +146,8 @@ fn every_route_answers_its_friends() {
                 (true, "GET") => &[200],
                 // Its own protocol refuses those who accept neither of its two formats.
                 (true, _) if path == "/mcp" => &[406],
-                // Nothing was forgotten.
-                (true, _) if path.ends_with("/undo") => &[404],
+                // Nothing was forgotten, and no fact is named.
+                (true, _) if path.ends_with("/undo") => &[404, 422],
                 // So is no fact of this key there.
                 (true, "DELETE") => &[404],
                 (true, _) => &[200, 422],
