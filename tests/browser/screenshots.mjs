@@ -28,8 +28,8 @@ try {
   const story = list.items.find((session) => session.content_session_id === "work-harbor-0") ?? list.items[0];
   const pages = {
     home: "/", search: "/search?q=why+did+bookings+land+on+the+wrong+day", timeline: `/timeline?project=${story.project_id}`, sessions: "/sessions",
-    session: `/sessions/${story.id}`, observation: "/observations/41", files: "/files", queue: "/queue", health: "/health", privacy: "/privacy",
-    ...Object.fromEntries((process.env.MORE ?? "").split(",").filter(Boolean).map((address) => [address.replace(/\W+/g, ""), address])),
+    session: `/sessions/${story.id}`, observation: "/observations/41", files: "/files", memory: `/memory?project=${story.project_id}`,
+    playground: `/playground?project=${story.project_id}&prompt=why+did+bookings+land+on+the+wrong+day`, costs: "/costs", settings: "/settings", queue: "/queue", health: "/health", privacy: "/privacy",
   };
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 375]) {

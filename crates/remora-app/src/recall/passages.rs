@@ -265,7 +265,8 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
             let summary = row.summary;
             // What is open may be a question.
             open = summary.next_steps.lines().map(|line| (line.to_owned(), Role::Next)).collect();
-            (summary.request, vec![summary.learned, summary.completed])
+            // It speaks of several turns, and each of its sentences answers only one request.
+            (String::new(), vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
             let Some(row) = store.prompt(PromptId(number))? else { return Ok(Texts::default()) };
