@@ -66,8 +66,9 @@ pub(super) struct Passage {
     pub(super) text: String,
     pub(super) score: f64,
     role: Role,
-    /// What its record's line costs beside its passages.
+    /// What its record's line costs beside its passages, its title included.
     tokens_of_line: u64,
+    is_title: bool,
     /// Terms of the prompt it has, with its title.
     terms: Vec<usize>,
     pairs: HashSet<u64>,
@@ -81,6 +82,11 @@ pub(super) fn of_place(chosen: &[Passage], place: usize) -> Vec<&Passage> {
 }
 
 impl Passage {
+    /// A title is counted with its line.
+    fn tokens(&self) -> u64 {
+        if self.is_title { 0 } else { tokens(&self.text) + 1 }
+    }
+
     /// Names what it says, for the ledger of what was injected.
     pub(super) fn hash(&self) -> u64 {
         fingerprint(&self.text)
@@ -140,8 +146,14 @@ impl Choice {
     fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
         if injected.contains(&passage.hash()) {
             self.injected_before.insert(passage.place);
-        } else if let Some(same) = self.passages.iter().find(|other| says_the_same(other, passage)) {
-            if same.position != passage.position || same.record != passage.record {
+        } else if let Some(same) = self.passages.iter_mut().find(|other| says_the_same(other, passage)) {
+            let is_another = same.position != passage.position || same.record != passage.record;
+            // What a summary or a turn only repeats is injected as the observation that it is from.
+            if passage.is_title && !same.is_title {
+                self.duplicates.insert(same.place);
+                *same = passage.clone();
+                return true;
+            } else if is_another {
                 self.duplicates.insert(passage.place);
             }
         } else if self.passages.len() < most && self.tokens() + self.cost(passage) <= MOST_TOKENS {
@@ -153,11 +165,11 @@ impl Choice {
 
     fn cost(&self, passage: &Passage) -> u64 {
         let has_line = self.passages.iter().any(|other| other.record == passage.record);
-        tokens(&passage.text) + 1 + if has_line { 0 } else { passage.tokens_of_line }
+        passage.tokens() + if has_line { 0 } else { passage.tokens_of_line }
     }
 
     fn tokens(&self) -> u64 {
-        let texts = self.passages.iter().map(|passage| tokens(&passage.text) + 1).sum::<u64>();
+        let texts = self.passages.iter().map(Passage::tokens).sum::<u64>();
         let mut records = HashSet::new();
         let lines = self.passages.iter().filter(|passage| records.insert(passage.record));
         texts + lines.map(|passage| passage.tokens_of_line).sum::<u64>()
@@ -230,6 +242,7 @@ fn of_record(
             record: hit.id,
             place,
             position,
+            is_title: has_title && text == hit.title,
             text,
             score,
             role,
@@ -258,7 +271,9 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
                 return Ok(Texts::default());
             };
             let asked = store.asked(ObservationId(number))?;
-            (asked, facts.into_iter().chain([narrative]).collect())
+            // A title is mostly the sentence that matters. One that was cut is not whole.
+            let title = Some(hit.title.clone()).filter(|title| !title.ends_with('…'));
+            (asked, title.into_iter().chain(facts).chain([narrative]).collect())
         }
         RecordKind::Summary => {
             let Some(row) = store.summary(SummaryId(number))? else { return Ok(Texts::default()) };

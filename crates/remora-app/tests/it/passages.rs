@@ -148,3 +148,16 @@ fn another_record_is_worth_more_than_a_further_sentence_of_the_same_one() {
     let text = world.first_prompt(PROJECT, prompt, &settings, true, NOW).injection.unwrap().text;
     assert!(text.contains("float switch"), "{text}");
 }
+
+#[test]
+fn a_sentence_comes_once_and_as_the_observation_that_it_is_from() {
+    let mut world = World::new();
+    let cause = "The tax of invoices was wrong because `round_tax` rounded each line";
+    let learned = observation(cause, "Watch out: exported files must keep the old rounding of the tax.");
+    let memory = Memory { provider: "test".into(), observations: vec![learned], ..Memory::default() };
+    world.turn(PROJECT, "why is the tax wrong?", &format!("{cause}."), &memory, Time(1_750_000_000_000));
+    world.index();
+    let text = injected(&mut world, "invoices show a wrong tax again, what was the cause?").unwrap();
+    assert_eq!(text.matches("rounded each line").count(), 1, "{text}");
+    assert!(text.contains(&format!("#1 (claude-code, 3 weeks ago) {cause}. Watch out")), "{text}");
+}
