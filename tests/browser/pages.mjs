@@ -30,6 +30,30 @@ const link = world.start();
 const { origin } = new URL(link);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+// A page that has just been changed may load itself again, which cuts off the address a test goes to next: go there again.
+function steady(page) {
+  const go = page.goto.bind(page);
+  page.goto = async (...words) => {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await go(...words);
+      } catch (error) {
+        if (tries === 5 || !/interrupted by another navigation/.test(error.message)) throw error;
+      }
+    }
+  };
+  return page;
+}
+
+const open = browser.newContext.bind(browser);
+browser.newContext = async (...words) => {
+  const context = await open(...words);
+  const add = context.newPage.bind(context);
+  context.newPage = async () => steady(await add());
+  return context;
+};
+
 const failing = new Failing();
 let tests = 0;
 async function test(name, run) {
