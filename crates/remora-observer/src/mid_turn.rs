@@ -41,7 +41,7 @@ pub(crate) enum Transcripts {
 
 /// What was found of one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct MidTurn {
     pub(crate) said: Vec<Said>,
     /// The host's own digest of the session, if it made one.
     pub(crate) digest: Option<String>,
@@ -54,8 +54,8 @@ pub(crate) struct Found {
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     /// Of the turn before it: what its host wrote after it was observed.
-    pub(crate) late: Option<(i64, Found)>,
-    pub(crate) own: Option<Found>,
+    pub(crate) late: Option<(i64, MidTurn)>,
+    pub(crate) own: Option<MidTurn>,
 }
 
 impl Transcripts {
@@ -75,7 +75,7 @@ impl Transcripts {
     }
 
     /// Reads what a transcript has got since, of the turn that was read last.
-    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, Found)> {
+    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, MidTurn)> {
         let number = transcript.turn?;
         self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
     }
@@ -204,7 +204,7 @@ impl Stretches {
         Heard { late, own }
     }
 
-    fn before_the_next_prompt(&self, transcript: &Transcript, number: i64) -> Option<Found> {
+    fn before_the_next_prompt(&self, transcript: &Transcript, number: i64) -> Option<MidTurn> {
         self.found(0, transcript, number)
     }
 
@@ -230,7 +230,7 @@ impl Stretches {
         found.or_else(|| is_last.then_some(last))
     }
 
-    fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<Found> {
+    fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<MidTurn> {
         let stretch = self.all.get(position)?;
         let next = self.all.get(position + 1);
         // Without a prompt behind it, a stretch may reach into a later turn; and that one may be private.
@@ -245,7 +245,7 @@ impl Stretches {
         // A digest of the whole session tells of its private turns, too.
         let digest = stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.is_empty());
         let running = stretch.running.as_ref().map(|(_, command)| command.clone());
-        Some(Found { said: stretch.said.clone(), digest, running, read })
+        Some(MidTurn { said: stretch.said.clone(), digest, running, read })
     }
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn limit(said: &mut Vec<Said>) {
     said.drain(..surplus);
 }
 
-impl Found {
+impl MidTurn {
     pub(crate) fn is_empty(&self) -> bool {
         self.said.is_empty() && self.digest.is_none()
     }
@@ -348,8 +348,8 @@ mod tests {
             }
         }
 
-        fn go_on(&mut self, number: i64, found: Option<Found>) -> Vec<String> {
-            let Some(Found { said, read, .. }) = found else { return Vec::new() };
+        fn go_on(&mut self, number: i64, found: Option<MidTurn>) -> Vec<String> {
+            let Some(MidTurn { said, read, .. }) = found else { return Vec::new() };
             assert_eq!(read.from, self.transcript.offset);
             (self.transcript.offset, self.transcript.turn) = (read.to, Some(number));
             said.into_iter().map(|said| said.text).collect()
@@ -436,7 +436,7 @@ mod tests {
         world.append(&[said("Later."), asked("two"), said("Two.")]);
         world.transcript.latest_turn = 2;
         let heard = world.transcripts.hear(&world.dir, &world.transcript, 2, "two");
-        let texts = |found: &Found| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
+        let texts = |found: &MidTurn| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
         let (before, late) = heard.late.unwrap();
         assert_eq!((before, texts(&late)), (1, vec!["Later.".to_owned()]));
         assert_eq!(texts(&heard.own.unwrap()), ["Two."]);

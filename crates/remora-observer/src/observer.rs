@@ -21,7 +21,7 @@ use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Queued, ReadTo, S
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::builtin;
-use crate::mid_turn::{self, Found, Transcripts};
+use crate::mid_turn::{self, MidTurn, Transcripts};
 use crate::prompts::{self, Mode, Scene};
 use crate::provider::{self, Provider, ProviderError, Reply, Request, Usage};
 use crate::transcript::{self, Piece};
@@ -338,7 +338,7 @@ impl Observer {
                 begin = end;
             }
         }
-        let Some(Found { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let Some(MidTurn { said, digest, running, read }) = heard.own else { return Ok(()) };
         let closing = store.closing_message(batch.session, batch.prompt_number)?;
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
@@ -377,7 +377,7 @@ impl Observer {
         store: &mut Store,
         session: SessionId,
         prompt_number: i64,
-        Found { said, digest, read, .. }: Found,
+        MidTurn { said, digest, read, .. }: MidTurn,
     ) -> Result<Option<Settled>, StoreError> {
         let closing = store.closing_message(session, prompt_number)?;
         let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use remora_core::document::RecordId;
 use remora_core::ids::DocumentId;
-use remora_store::search::{Filters, Found, Weights};
+use remora_store::search::{Filters, Match, Weights};
 use remora_store::{Store, StoreError};
 
 use crate::language::has_joint;
@@ -49,7 +49,7 @@ impl Weighed {
 #[derive(Debug, Default)]
 pub(crate) struct Lexical {
     /// Best first.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<Match>,
     pub(crate) weighed: Vec<Weighed>,
     /// Whether the question's operators were followed; then only what they allow may be an answer.
     pub(crate) strict: bool,
@@ -189,7 +189,7 @@ impl Pairs {
     }
 
     /// Adds the documents to those that were found by words, on about the same scale.
-    fn add(&self, weighed: &[Weighed], found: &mut Vec<Found>) {
+    fn add(&self, weighed: &[Weighed], found: &mut Vec<Match>) {
         if self.documents.is_empty() {
             return;
         }
@@ -207,7 +207,7 @@ impl Pairs {
             if let Some(place) = places.get(&document) {
                 found[*place].score += score;
             } else {
-                found.push(Found { document, score });
+                found.push(Match { document, score });
             }
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
@@ -277,7 +277,7 @@ fn in_parts(
     filters: &Filters,
     few: Option<&HashSet<DocumentId>>,
     most: usize,
-) -> Result<Vec<Found>, StoreError> {
+) -> Result<Vec<Match>, StoreError> {
     let mut found =
         store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MOST_MATCHES)?;
     let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
@@ -297,10 +297,10 @@ fn remove_records(
     store: &Store,
     unwanted: &str,
     filters: &Filters,
-    found: &mut Vec<Found>,
+    found: &mut Vec<Match>,
 ) -> Result<(), StoreError> {
     let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MOST_UNWANTED)?;
-    let records_of = |found: &[Found]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
+    let records_of = |found: &[Match]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
         let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
         Ok(store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())
     };
@@ -340,7 +340,7 @@ fn add_pieces(
     store: &Store,
     question: &Question,
     filters: &Filters,
-    found: &mut Vec<Found>,
+    found: &mut Vec<Match>,
 ) -> Result<(), StoreError> {
     let best = found.first().map_or(1.0, |best| best.score.abs().max(f64::MIN_POSITIVE));
     let mut bonus: HashMap<DocumentId, f64> = HashMap::new();
@@ -361,7 +361,7 @@ fn add_pieces(
     for one in found.iter_mut() {
         one.score += bonus.remove(&one.document).unwrap_or_default();
     }
-    found.extend(bonus.into_iter().map(|(document, score)| Found { document, score }));
+    found.extend(bonus.into_iter().map(|(document, score)| Match { document, score }));
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
     Ok(())
 }

@@ -58,7 +58,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         match tokio::task::spawn_blocking(move || look_after(&dir, &due)).await {
             Ok(Ok(found)) => {
                 checked = true;
-                if found == Found::Damaged && can_recover(&shared).await {
+                if found == Condition::Damaged && can_recover(&shared).await {
                     shared.damage.notify_one();
                     return;
                 }
@@ -105,26 +105,26 @@ struct Due {
 }
 
 #[derive(PartialEq)]
-enum Found {
+enum Condition {
     Sound,
     Damaged,
 }
 
 /// Does what is due: a check, then a backup.
-fn look_after(dir: &DataDir, due: &Due) -> Result<Found, StoreError> {
+fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
     let now = Time::now();
     let is_old = || last_check(dir).is_none_or(|last| now.since(last.checked_at) >= BETWEEN_CHECKS);
     if (due.check || is_old()) && found_damage(dir, now)? {
-        return Ok(Found::Damaged);
+        return Ok(Condition::Damaged);
     }
     if due.settings.enabled && backup::is_due(dir, now)? {
         match backup::make(dir, &due.settings, now) {
             Ok(made) => log::info(dir, "daemon", &describe(&made)),
-            Err(StoreError::Damaged { .. }) if found_damage(dir, now)? => return Ok(Found::Damaged),
+            Err(StoreError::Damaged { .. }) if found_damage(dir, now)? => return Ok(Condition::Damaged),
             Err(error) => return Err(error),
         }
     }
-    Ok(Found::Sound)
+    Ok(Condition::Sound)
 }
 
 fn found_damage(dir: &DataDir, now: Time) -> Result<bool, StoreError> {

@@ -147,7 +147,7 @@ impl Store {
     pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
         let mut notes = self.always_injected()?;
         if !notes.is_empty() {
-            let before = self.told(session)?.notes;
+            let before = self.injected_before(session)?.notes;
             notes.retain(|note| !before.contains(&(note.id, note.version.clone())));
         }
         Ok(notes)

@@ -127,7 +127,7 @@ pub enum WhichRetrievals {
 
 /// What was injected into a session before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct InjectedBefore {
     pub records: HashSet<RecordId>,
     /// The sessions whose observations those are.
     pub sessions: HashSet<SessionId>,
@@ -199,29 +199,29 @@ impl Store {
     }
 
     /// What was injected into a session before.
-    pub fn told(&self, session: SessionId) -> Result<Told, StoreError> {
+    pub fn injected_before(&self, session: SessionId) -> Result<InjectedBefore, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
         let rows = statement.query_map([session.0], |row| row.get::<_, String>(0))?;
-        let mut told = Told::default();
+        let mut before = InjectedBefore::default();
         for items in rows {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
             // A title is an offer. It must not keep the substance from being injected later.
             for item in items.into_iter().filter(|item| item.why != TIMELINE) {
                 let Ok(record) = item.id.parse::<RecordId>() else { continue };
                 if item.version.is_empty() {
-                    told.records.insert(record);
+                    before.records.insert(record);
                 } else {
-                    told.notes.insert((record.number, item.version));
+                    before.notes.insert((record.number, item.version));
                 }
             }
         }
         let mut session_of = self.db.prepare_cached("SELECT session_id FROM observations WHERE id = ?1")?;
-        for record in told.records.iter().filter(|record| record.kind == RecordKind::Observation) {
+        for record in before.records.iter().filter(|record| record.kind == RecordKind::Observation) {
             let found = session_of.query_row([record.number], |row| row.get(0)).optional()?;
-            told.sessions.extend(found.map(SessionId));
+            before.sessions.extend(found.map(SessionId));
         }
-        Ok(told)
+        Ok(before)
     }
 
     /// Whether an agent of a session was given a note about this file in the session's current epoch.

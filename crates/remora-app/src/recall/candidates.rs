@@ -7,7 +7,7 @@ use remora_core::settings::Memory;
 use remora_core::time::Time;
 use remora_core::vault;
 use remora_search::{Hit, Terms};
-use remora_store::retrievals::{Item, Told};
+use remora_store::retrievals::{InjectedBefore, Item};
 use remora_store::{Ledger, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub(super) struct Judge<'a> {
     memory: &'a Memory,
     /// Notes that are about to be injected.
     notes: &'a [Noted],
-    told: Told,
+    before: InjectedBefore,
     ledger: Ledger,
     /// When the host last emptied the session's context.
     emptied_at: Option<Time>,
@@ -97,9 +97,9 @@ impl<'a> Judge<'a> {
         memory: &'a Memory,
         notes: &'a [Noted],
     ) -> Result<Self, StoreError> {
-        let (told, ledger) = (store.told(request.session)?, store.ledger(request.session, "")?);
+        let (before, ledger) = (store.injected_before(request.session)?, store.ledger(request.session, "")?);
         let emptied_at = store.emptied_at(request.session)?;
-        Ok(Self { request, memory, notes, told, ledger, emptied_at })
+        Ok(Self { request, memory, notes, before, ledger, emptied_at })
     }
 
     /// Which candidates may be injected: of the others, why not.
@@ -169,7 +169,9 @@ impl<'a> Judge<'a> {
             (Fate::Wrong, &|| hit.feedback.is_wrong()),
             (Fate::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
             (Fate::InjectedAsNote, &|| self.is_begun(hit)),
-            (Fate::AlreadyInjected, &|| hit.kind == RecordKind::Note && self.told.records.contains(&hit.id)),
+            (Fate::AlreadyInjected, &|| {
+                hit.kind == RecordKind::Note && self.before.records.contains(&hit.id)
+            }),
         ];
         reasons.into_iter().find(|(_, holds)| holds()).map(|(fate, _)| fate)
     }
@@ -185,7 +187,7 @@ impl<'a> Judge<'a> {
         hit.kind == RecordKind::Note
             && hit.part == BEGINNING
             && (self.notes.iter().any(|note| note.id == hit.id.number)
-                || self.told.notes.iter().any(|(note, _)| *note == hit.id.number))
+                || self.before.notes.iter().any(|(note, _)| *note == hit.id.number))
     }
 }
 
@@ -311,7 +313,7 @@ mod tests {
             request: &request,
             memory: &memory,
             notes: &[note],
-            told: Told::default(),
+            before: InjectedBefore::default(),
             ledger: Ledger::default(),
             emptied_at: None,
         };
@@ -338,7 +340,7 @@ mod tests {
             request: &request,
             memory: &without,
             notes: &[],
-            told: Told::default(),
+            before: InjectedBefore::default(),
             ledger: Ledger::default(),
             emptied_at: None,
         };

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use candidates::{Candidate, Fate};
-pub use passages::{Answer, Evidence, Gate};
+pub use passages::{Evidence, Gate, ScoredPassage};
 
 /// How much of a prompt is logged beside what was injected with it.
 const PREVIEW: usize = 120;

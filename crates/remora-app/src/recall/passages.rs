@@ -348,12 +348,12 @@ pub struct Evidence {
     /// How near in meaning the nearest record is, from 0 to 1.
     pub meaning: f64,
     /// The passages with their records, injected or not, the best first.
-    pub passages: Vec<Answer>,
+    pub passages: Vec<ScoredPassage>,
 }
 
 /// A sentence that answers a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct ScoredPassage {
     pub record: RecordId,
     pub text: String,
     /// How well it answers: 1 has every word of the prompt, and its record adds to that.
@@ -370,7 +370,7 @@ impl Evidence {
                 terms.weight(passage.terms.iter().copied()) / terms.weight(terms.all()).max(f64::EPSILON);
             if is_more_than_a_word { share } else { 0.0 }
         };
-        let answer = |passage: &Passage| Answer {
+        let answer = |passage: &Passage| ScoredPassage {
             record: passage.record,
             text: passage.text.clone(),
             score: passage.score,

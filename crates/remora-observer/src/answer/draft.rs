@@ -5,7 +5,7 @@ use remora_core::memory::{Observation, ObservationType, Summary};
 
 use super::tag::Tag;
 use super::text::{Cleaned, Commas, Markup, clean, items, one_line};
-use super::{Found, Problem};
+use super::{Gathered, Problem};
 
 const MOST_TITLE_WORDS: usize = 9;
 const MOST_ITEMS: usize = 50;
@@ -90,7 +90,7 @@ impl Draft {
     }
 
     /// Sets a text; of several, the last that is not empty stays.
-    pub(super) fn set(&mut self, tag: Tag, raw: &str, markup: Markup, found: &mut Found) {
+    pub(super) fn set(&mut self, tag: Tag, raw: &str, markup: Markup, found: &mut Gathered) {
         let Cleaned { mut text, cut } = clean(raw, markup, longest(tag));
         let is_line =
             matches!(tag, Tag::Type | Tag::Title | Tag::Subtitle | Tag::Kind | Tag::Key | Tag::Value);
@@ -108,7 +108,7 @@ impl Draft {
     }
 
     /// Adds one item to a list.
-    pub(super) fn add(&mut self, list: Tag, raw: &str, markup: Markup, found: &mut Found) {
+    pub(super) fn add(&mut self, list: Tag, raw: &str, markup: Markup, found: &mut Gathered) {
         let Cleaned { text, cut } = clean(raw, markup, longest(list));
         let mut item = one_line(&text);
         if list != Tag::Facts {
@@ -134,7 +134,7 @@ impl Draft {
     }
 
     /// Adds the items of a list that is one text.
-    pub(super) fn add_all(&mut self, list: Tag, raw: &str, markup: Markup, found: &mut Found) {
+    pub(super) fn add_all(&mut self, list: Tag, raw: &str, markup: Markup, found: &mut Gathered) {
         let commas = if list == Tag::Facts { Commas::Belong } else { Commas::Divide };
         let items = items(raw, markup, commas);
         if items.malformed {
@@ -146,7 +146,7 @@ impl Draft {
     }
 
     /// Keeps the observation when there is enough of it: a title or a narrative.
-    pub(super) fn finish_observation(mut self, found: &mut Found) {
+    pub(super) fn finish_observation(mut self, found: &mut Gathered) {
         let observation = &mut self.observation;
         if observation.title.split(' ').count() > MOST_TITLE_WORDS {
             found.note(Problem::LongTitle);
@@ -166,7 +166,7 @@ impl Draft {
 
     /// Keeps the statement when it has a key and a value. A model is no user: it is trusted less, and an unknown kind is a
     /// plain fact.
-    pub(super) fn finish_statement(self, found: &mut Found) {
+    pub(super) fn finish_statement(self, found: &mut Gathered) {
         let Statement { kind, key, value } = self.statement;
         if key.is_empty() || value.is_empty() {
             found.note(Problem::Empty(Tag::Statement.name()));
@@ -183,7 +183,7 @@ impl Draft {
     }
 
     /// Keeps the summary when there is any of it.
-    pub(super) fn finish_summary(self, found: &mut Found) {
+    pub(super) fn finish_summary(self, found: &mut Gathered) {
         if self.summary == Summary::default() {
             found.note(Problem::Empty(Tag::Summary.name()));
         } else {
@@ -208,7 +208,7 @@ fn longest(tag: Tag) -> usize {
 }
 
 /// `Bug fix` and `bug-fix` are a bugfix; a word we do not know is a discovery.
-fn kind(word: &str, found: &mut Found) -> ObservationType {
+fn kind(word: &str, found: &mut Gathered) -> ObservationType {
     if word.is_empty() {
         found.note(Problem::MissingType);
         return ObservationType::Discovery;
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn types_are_recognised_however_they_are_spelled() {
-        let mut found = Found::default();
+        let mut found = Gathered::default();
         for word in ["bugfix", "Bug fix", "BUG-FIX", "bug_fix", "🔴 bugfix", "\"bugfix\""] {
             assert_eq!(kind(word, &mut found), ObservationType::Bugfix, "{word}");
         }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn lists_are_bounded_free_of_repeats_and_of_words_for_nothing() {
-        let (mut draft, mut found) = (Draft::new(), Found::default());
+        let (mut draft, mut found) = (Draft::new(), Gathered::default());
         draft.add_all(Tag::FilesRead, "`a.rs`, b.rs, none, a.rs", Markup::Plain, &mut found);
         draft.add(Tag::FilesRead, &"x".repeat(501), Markup::Plain, &mut found);
         assert_eq!(draft.observation.files_read, ["a.rs", "b.rs"]);

@@ -5,7 +5,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::draft::Draft;
 use super::tag::Tag;
 use super::text::{Markup, strings};
-use super::{Found, Problem};
+use super::{Gathered, Problem};
 
 /// No answer of use is longer; a longer one is read piece by piece as far as it goes.
 const WINDOW: usize = 512 * 1024;
@@ -15,8 +15,8 @@ const BUDGET: usize = 32 * WINDOW;
 const DEEPEST: usize = 4;
 
 /// All memory in the JSON values that stand anywhere in the text.
-pub(super) fn find(text: &str) -> Option<Found> {
-    let mut found = Found::default();
+pub(super) fn find(text: &str) -> Option<Gathered> {
+    let mut found = Gathered::default();
     let (mut at, mut budget) = (0, BUDGET);
     while let Some(offset) = text[at..].find(['{', '[']) {
         let start = at + offset;
@@ -40,7 +40,7 @@ pub(super) fn find(text: &str) -> Option<Found> {
     })
 }
 
-fn take(value: &Value, depth: usize, found: &mut Found) {
+fn take(value: &Value, depth: usize, found: &mut Gathered) {
     match value {
         Value::Array(values) if depth < DEEPEST => {
             for value in values {
@@ -52,7 +52,7 @@ fn take(value: &Value, depth: usize, found: &mut Found) {
     }
 }
 
-fn take_object(map: &Map<String, Value>, depth: usize, found: &mut Found) {
+fn take_object(map: &Map<String, Value>, depth: usize, found: &mut Gathered) {
     let mut wrapper = false;
     let (mut observation_fields, mut summary_fields) = (0, 0);
     for (key, value) in map {
@@ -102,25 +102,25 @@ fn take_object(map: &Map<String, Value>, depth: usize, found: &mut Found) {
     }
 }
 
-fn take_observation(map: &Map<String, Value>, found: &mut Found) {
+fn take_observation(map: &Map<String, Value>, found: &mut Gathered) {
     let mut draft = Draft::new();
     fill(&mut draft, map, Tag::Observation, found);
     draft.finish_observation(found);
 }
 
-fn take_summary(map: &Map<String, Value>, found: &mut Found) {
+fn take_summary(map: &Map<String, Value>, found: &mut Gathered) {
     let mut draft = Draft::new();
     fill(&mut draft, map, Tag::Summary, found);
     draft.finish_summary(found);
 }
 
-fn take_statement(map: &Map<String, Value>, found: &mut Found) {
+fn take_statement(map: &Map<String, Value>, found: &mut Gathered) {
     let mut draft = Draft::new();
     fill(&mut draft, map, Tag::Statement, found);
     draft.finish_statement(found);
 }
 
-fn fill(draft: &mut Draft, map: &Map<String, Value>, container: Tag, found: &mut Found) {
+fn fill(draft: &mut Draft, map: &Map<String, Value>, container: Tag, found: &mut Gathered) {
     for (key, value) in map {
         let Some(tag) = Tag::from_name(key).filter(|tag| tag.container() == Some(container)) else {
             continue;

@@ -24,7 +24,7 @@ const BEGINNING: usize = 500;
 
 /// An answer, understood as far as possible.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct ParsedAnswer {
     pub outcome: Outcome,
     /// What was odd about it, for the log.
     pub problems: Vec<Problem>,
@@ -111,7 +111,7 @@ impl fmt::Display for Problem {
 
 /// What was found so far.
 #[derive(Debug, Default)]
-struct Found {
+struct Gathered {
     observations: Vec<Observation>,
     facts: Vec<LearnedFact>,
     summary: Option<Summary>,
@@ -121,7 +121,7 @@ struct Found {
     problems: Vec<Problem>,
 }
 
-impl Found {
+impl Gathered {
     /// Each oddity is noted once, and only so many: ten thousand of them say no more.
     fn note(&mut self, problem: Problem) {
         if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
@@ -162,7 +162,7 @@ impl Found {
         self.has_memory() || self.skip || self.empty_list
     }
 
-    fn outcome(mut self, otherwise: Outcome) -> Answer {
+    fn outcome(mut self, otherwise: Outcome) -> ParsedAnswer {
         let outcome = if self.has_memory() {
             if self.skip {
                 self.note(Problem::SkipWithMemory);
@@ -176,18 +176,18 @@ impl Found {
         } else {
             otherwise
         };
-        Answer { outcome, problems: self.problems }
+        ParsedAnswer { outcome, problems: self.problems }
     }
 }
 
 /// Reads an observer's answer. Never fails and never panics, whatever the answer is.
-pub fn parse(answer: &str) -> Answer {
+pub fn parse(answer: &str) -> ParsedAnswer {
     let unparseable = || Outcome::Unparseable { beginning: text::plain(answer, BEGINNING) };
     let Some(body) = tag::after_thoughts(answer) else {
-        return Answer { outcome: unparseable(), problems: vec![Problem::UnfinishedThought] };
+        return ParsedAnswer { outcome: unparseable(), problems: vec![Problem::UnfinishedThought] };
     };
     if text::is_blank(body) {
-        return Answer { outcome: Outcome::Nothing, problems: Vec::new() };
+        return ParsedAnswer { outcome: Outcome::Nothing, problems: Vec::new() };
     }
     // JSON first where the answer starts with it: its strings may well speak of tags.
     let body = text::unfenced(body);

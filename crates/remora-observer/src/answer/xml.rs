@@ -7,7 +7,7 @@
 use super::draft::Draft;
 use super::tag::{Form, Tag, Token, in_code, tokens};
 use super::text::Markup;
-use super::{Found, Problem};
+use super::{Gathered, Problem};
 
 /// How many tags a field's closing tag is looked for.
 const LOOKAHEAD: usize = 256;
@@ -15,9 +15,9 @@ const LOOKAHEAD: usize = 256;
 const NEAR: usize = 200;
 
 /// What was found, and the text behind the last thought, in case there is an answer of another kind.
-pub(super) fn read(text: &str) -> (Found, &str) {
+pub(super) fn read(text: &str) -> (Gathered, &str) {
     let (tokens, complete) = tokens(text);
-    let mut reader = Reader { text, tokens, at: 0, plain_from: 0, body: 0, found: Found::default() };
+    let mut reader = Reader { text, tokens, at: 0, plain_from: 0, body: 0, found: Gathered::default() };
     if !complete {
         reader.found.note(Problem::TooManyTags);
     }
@@ -34,7 +34,7 @@ struct Reader<'a> {
     plain_from: usize,
     /// Where the last thought ended.
     body: usize,
-    found: Found,
+    found: Gathered,
 }
 
 /// How far a field reaches.
@@ -93,7 +93,7 @@ impl Reader<'_> {
             Form::Close if self.text[token.end..].trim_start().is_empty() => {}
             Form::Close => {
                 self.body = token.end;
-                self.found = Found::default();
+                self.found = Gathered::default();
             }
             Form::Open => {
                 let end = self.tokens[self.at..].iter().position(|token| token.closes(Tag::Think));

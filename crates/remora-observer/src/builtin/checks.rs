@@ -9,7 +9,7 @@ use crate::turn::{Run, Turn};
 
 /// What became of the tests, builds and other commands whose outcome matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CheckResult {
     /// It failed before anything was changed and passes now.
     Fixed { command: String, result: Option<String> },
     /// It passes now; the same command may have failed on the way.
@@ -55,7 +55,7 @@ struct Check<'a> {
 
 /// The verdict of what was checked last: of a test if there was one, else of a build. `changes` counts the changes
 /// that matter; those after it only touched documents.
-pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<Verdict> {
+pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<CheckResult> {
     let checks: Vec<Check<'_>> = turn.runs.iter().filter_map(Check::of).collect();
     [Kind::Test, Kind::Build].into_iter().find_map(|kind| {
         let checks: Vec<&Check<'_>> = checks.iter().filter(|check| check.kind == kind).collect();
@@ -63,7 +63,7 @@ pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<Verdict> {
     })
 }
 
-fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<Verdict> {
+fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<CheckResult> {
     let is_known = |check: &Check<'_>| matches!(check.ended, Ended::Passed { .. } | Ended::Failed);
     let at = checks.iter().rposition(|check| is_known(check))?;
     let last = checks[at];
@@ -74,9 +74,9 @@ fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<Verdict> {
         Ended::Failed if is_current => {
             let result =
                 Evidence::read(&last.run.output).tests_failed().map(|count| format!("{count} failed"));
-            Some(Verdict::StillFails { command, result, reason: first_error(&last.run.output) })
+            Some(CheckResult::StillFails { command, result, reason: first_error(&last.run.output) })
         }
-        Ended::Failed if !looked_again => Some(Verdict::NotRunAgain { command }),
+        Ended::Failed if !looked_again => Some(CheckResult::NotRunAgain { command }),
         Ended::Passed { tests } if is_current => {
             let result = tests.map(|count| format!("{count} passed"));
             let mut earlier = checks[..at]
@@ -84,8 +84,8 @@ fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<Verdict> {
                 .filter(|check| check.is_the_same_as(last) && check.ended == Ended::Failed)
                 .map(|check| check.run.after_changes);
             match earlier.next() {
-                Some(0) if last.run.after_changes > 0 => Some(Verdict::Fixed { command, result }),
-                failed => Some(Verdict::Passes { command, result, failed_before: failed.is_some() }),
+                Some(0) if last.run.after_changes > 0 => Some(CheckResult::Fixed { command, result }),
+                failed => Some(CheckResult::Passes { command, result, failed_before: failed.is_some() }),
             }
         }
         _ => None,
@@ -275,7 +275,7 @@ pub(super) mod tests {
         }
     }
 
-    fn verdict_of(runs: Vec<Run>) -> Option<Verdict> {
+    fn verdict_of(runs: Vec<Run>) -> Option<CheckResult> {
         let changes = runs.iter().map(|run| run.after_changes).max().unwrap_or(0);
         verdict(&Turn { runs, ..Turn::default() }, changes)
     }
@@ -294,17 +294,17 @@ pub(super) mod tests {
         ]);
         assert_eq!(
             fixed,
-            Some(Verdict::Fixed { command: "cargo test".into(), result: Some("7 passed".into()) })
+            Some(CheckResult::Fixed { command: "cargo test".into(), result: Some("7 passed".into()) })
         );
         let on_the_way = verdict_of(vec![run("npm test", 1, 1, ""), run("npm test", 0, 2, "")]);
-        let expected = Verdict::Passes { command: "npm test".into(), result: None, failed_before: true };
+        let expected = CheckResult::Passes { command: "npm test".into(), result: None, failed_before: true };
         assert_eq!(on_the_way, Some(expected));
     }
 
     #[test]
     fn another_command_that_failed_says_nothing_about_this_one() {
         let passes = |runs| match verdict_of(runs) {
-            Some(Verdict::Passes { failed_before, .. }) => failed_before,
+            Some(CheckResult::Passes { failed_before, .. }) => failed_before,
             other => panic!("{other:?}"),
         };
         let failed = "test result: FAILED. 6 passed; 1 failed";
@@ -324,14 +324,14 @@ pub(super) mod tests {
         let failing = verdict_of(vec![run("make test", 2, 3, output)]);
         let reason = Some("assertion `left == right` failed".to_owned());
         let result = Some("1 failed".to_owned());
-        assert_eq!(failing, Some(Verdict::StillFails { command: "make test".into(), result, reason }));
+        assert_eq!(failing, Some(CheckResult::StillFails { command: "make test".into(), result, reason }));
     }
 
     #[test]
     fn a_check_before_the_last_change_proves_nothing_about_it() {
         let turn = |run: Run| Turn { runs: vec![run], ..Turn::default() };
         assert_eq!(verdict(&turn(run("npm test", 0, 1, "3 passing")), 2), None);
-        let not_again = Verdict::NotRunAgain { command: "npm test".into() };
+        let not_again = CheckResult::NotRunAgain { command: "npm test".into() };
         assert_eq!(verdict(&turn(run("npm test", 1, 1, "1 failing")), 2), Some(not_again));
         let looked_again = vec![run("npm test", 1, 1, "1 failing"), run("npm test | grep failing", 0, 2, "")];
         assert_eq!(verdict_of(looked_again), None);

@@ -6,7 +6,7 @@ use remora_core::event::How;
 use remora_core::memory::ObservationType;
 use remora_core::prose::{Normal, Role, Sentence, plan_heading};
 
-use super::checks::Verdict;
+use super::checks::CheckResult;
 use super::commit::Commit;
 use crate::turn::Turn;
 
@@ -14,7 +14,7 @@ use crate::turn::Turn;
 pub(super) fn kind(
     turn: &Turn,
     closing: &[Sentence],
-    verdict: Option<&Verdict>,
+    verdict: Option<&CheckResult>,
     commits: &[Commit],
 ) -> ObservationType {
     let asked = asked(&turn.prompt);
@@ -24,7 +24,7 @@ pub(super) fn kind(
         return ObservationType::Decision;
     }
     let gave_up = closing.iter().any(is_given_up);
-    if turn.changes.is_empty() || gave_up || matches!(verdict, Some(Verdict::StillFails { .. })) {
+    if turn.changes.is_empty() || gave_up || matches!(verdict, Some(CheckResult::StillFails { .. })) {
         let committed = commits.iter().find_map(|commit| commit.kind).filter(|_| !gave_up);
         return committed.unwrap_or(ObservationType::Discovery);
     }
@@ -39,7 +39,7 @@ pub(super) fn kind(
         return ObservationType::Refactor;
     }
     let mended = closing.iter().any(|sentence| Normal::new(&sentence.text).has(MENDED));
-    if matches!(verdict, Some(Verdict::Fixed { .. })) || asked.has(FIX) || mended {
+    if matches!(verdict, Some(CheckResult::Fixed { .. })) || asked.has(FIX) || mended {
         return ObservationType::Bugfix;
     }
     let created =

@@ -19,7 +19,7 @@ use remora_core::prose::{Normal, Role, Sentence, heading, plan_heading, sentence
 use remora_core::text::one_line;
 
 use crate::turn::Turn;
-use checks::Verdict;
+use checks::CheckResult;
 use commit::{Commit, commits};
 use kind::{is_document, kind};
 use substance::Substance;
@@ -53,7 +53,7 @@ struct Account<'a> {
     /// What was said on the way or in a commit, reported by subagents, or stands in the host's digest.
     aside: Vec<Sentence>,
     commits: Vec<Commit>,
-    verdict: Option<Verdict>,
+    verdict: Option<CheckResult>,
     traps: Vec<Trap>,
     rules: Vec<Rule>,
     kind: ObservationType,
@@ -190,18 +190,18 @@ impl<'a> Account<'a> {
         let count =
             |result: &Option<String>| result.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
         Some(match self.verdict.as_ref()? {
-            Verdict::Fixed { command, result } => {
+            CheckResult::Fixed { command, result } => {
                 format!("`{command}` failed before the change and passes after it{}.", count(result))
             }
-            Verdict::Passes { command, result, failed_before: true } => {
+            CheckResult::Passes { command, result, failed_before: true } => {
                 format!("`{command}` failed on the way and passes now{}.", count(result))
             }
-            Verdict::Passes { .. } if self.turn.changes.is_empty() => return None,
-            Verdict::Passes { command, result, .. } => format!("`{command}` passes{}.", count(result)),
-            Verdict::NotRunAgain { command } => {
+            CheckResult::Passes { .. } if self.turn.changes.is_empty() => return None,
+            CheckResult::Passes { command, result, .. } => format!("`{command}` passes{}.", count(result)),
+            CheckResult::NotRunAgain { command } => {
                 format!("`{command}` failed before the last change and was not run again.")
             }
-            Verdict::StillFails { command, result, reason } => match reason {
+            CheckResult::StillFails { command, result, reason } => match reason {
                 Some(reason) => format!("`{command}` still fails{}: {}", count(result), ended(reason)),
                 None => format!("`{command}` still fails{}.", count(result)),
             },

@@ -5,7 +5,7 @@ use remora_core::prose::{Role, Sentence};
 use remora_core::text::one_line;
 
 use super::Account;
-use super::checks::Verdict;
+use super::checks::CheckResult;
 use super::kind::is_given_up;
 use super::substance::worth;
 use super::text::{bounded, ended, list};
@@ -90,7 +90,7 @@ impl Account<'_> {
         let said = self.closing.iter().chain(digest);
         let is_open = |sentence: &&Sentence| sentence.role == Role::Next || is_given_up(sentence);
         let mut steps: Vec<String> = said.filter(is_open).map(|sentence| ended(&sentence.text)).collect();
-        if matches!(self.verdict, Some(Verdict::StillFails { .. } | Verdict::NotRunAgain { .. })) {
+        if matches!(self.verdict, Some(CheckResult::StillFails { .. } | CheckResult::NotRunAgain { .. })) {
             steps.extend(self.proof());
         }
         steps.extend(self.question());

@@ -3,7 +3,7 @@
 use remora_net::{HeaderValue, Http};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::raw_reply::RawReply;
 use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
@@ -36,12 +36,12 @@ fn body(model: &str, request: &Request<'_>) -> Value {
     body
 }
 
-fn answer(json: &Value) -> Answer {
+fn answer(json: &Value) -> RawReply {
     let blocks = json["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts =
         blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());
     let finish = json["stop_reason"].as_str().unwrap_or_default();
-    Answer {
+    RawReply {
         text: texts.collect(),
         model: json["model"].as_str().map(str::to_owned),
         usage: usage(&json["usage"]),

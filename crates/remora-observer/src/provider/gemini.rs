@@ -3,7 +3,7 @@
 use remora_net::Http;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::raw_reply::RawReply;
 use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
@@ -31,13 +31,13 @@ fn body(request: &Request<'_>) -> Value {
     })
 }
 
-fn answer(json: &Value) -> Answer {
+fn answer(json: &Value) -> RawReply {
     let candidate = &json["candidates"][0];
     let parts = candidate["content"]["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = parts.iter().filter(|part| part["thought"] != true).filter_map(|part| part["text"].as_str());
     let blocked = json["promptFeedback"]["blockReason"].as_str();
     let finish = blocked.or(candidate["finishReason"].as_str()).unwrap_or_default();
-    Answer {
+    RawReply {
         text: texts.collect(),
         model: json["modelVersion"].as_str().map(str::to_owned),
         usage: usage(&json["usageMetadata"]),

@@ -4,12 +4,12 @@
 //! model. When to ask again, and whether the budget allows it, is for the caller, who gets a typed
 //! [`ProviderError`] to decide by.
 
-mod answer;
 mod anthropic;
 mod claude_cli;
 mod error;
 mod gemini;
 mod openai;
+mod raw_reply;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use remora_net::Http;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::raw_reply::RawReply;
 use super::{ProviderError, Reply, Request, Usage};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
@@ -39,12 +39,12 @@ fn body(host: &str, model: &str, request: &Request<'_>) -> Value {
     body
 }
 
-fn answer(json: &Value) -> Answer {
+fn answer(json: &Value) -> RawReply {
     let choice = &json["choices"][0];
     let message = &choice["message"];
     let finish = choice["finish_reason"].as_str().unwrap_or_default();
     let refusal = message["refusal"].as_str().filter(|refusal| !refusal.is_empty());
-    Answer {
+    RawReply {
         text: text(&message["content"]),
         model: json["model"].as_str().filter(|model| !model.is_empty()).map(str::to_owned),
         usage: usage(&json["usage"]),

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use remora_core::fact::{FactSource, LearnedFact};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
-use remora_observer::answer::{Answer, Outcome, Problem, parse};
+use remora_observer::answer::{Outcome, ParsedAnswer, Problem, parse};
 
 /// An answer on a few lines: what is kept, then the problems behind `!`.
-fn told(answer: &Answer) -> String {
+fn told(answer: &ParsedAnswer) -> String {
     let mut lines = Vec::new();
     match &answer.outcome {
         Outcome::Nothing => lines.push("nothing".to_owned()),
@@ -178,7 +178,9 @@ fn text_is_unescaped_once_and_cleaned() {
             "<observation><type>change</type><title>A</title><narrative>{raw}</narrative></observation>"
         );
         match parse(&answer) {
-            Answer { outcome: Outcome::Memory { observations, .. }, problems } if problems.is_empty() => {
+            ParsedAnswer { outcome: Outcome::Memory { observations, .. }, problems }
+                if problems.is_empty() =>
+            {
                 observations[0].narrative.clone()
             }
             other => panic!("{other:?}"),
@@ -824,7 +826,7 @@ proptest! {
     fn memory_rendered_by_the_contract_comes_back(memory in memory(), between in "|\n|\n  ", fenced in any::<bool>()) {
         let text = rendered(&memory, &between);
         let text = if fenced { format!("```xml\n{text}\n```") } else { text };
-        prop_assert_eq!(parse(&text), Answer { outcome: expected(&memory), problems: Vec::new() }, "{}", text);
+        prop_assert_eq!(parse(&text), ParsedAnswer { outcome: expected(&memory), problems: Vec::new() }, "{}", text);
     }
 
     #[test]

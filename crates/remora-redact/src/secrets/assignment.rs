@@ -172,7 +172,7 @@ enum Sign {
 
 /// Where a value stands, seen from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum Position {
     Behind,
     OnNextLine,
     /// Somebody was asked for it.
@@ -188,7 +188,7 @@ struct Operator {
     gap_before: bool,
     /// Whether there is white space behind it.
     gap_after: bool,
-    answer: Answer,
+    position: Position,
     name_quoted: bool,
 }
 
@@ -260,14 +260,14 @@ impl Operator {
         if sign == Sign::Colon {
             at += anchor_length(&bytes[at..]);
         }
-        let mut answer = if remark > 0 { Answer::AtPrompt } else { Answer::Behind };
+        let mut position = if remark > 0 { Position::AtPrompt } else { Position::Behind };
         if matches!(sign, Sign::Equals | Sign::Colon) {
             // A backslash continues a line of a shell.
             let continued =
                 usize::from(bytes[at..].starts_with(b"\\\n") || bytes[at..].starts_with(b"\\\\n"));
             let line_break = break_length(&bytes[at + continued..]);
             if line_break > 0 {
-                answer = Answer::OnNextLine;
+                position = Position::OnNextLine;
                 at += continued + line_break;
                 let margin = bytes[at..].iter().take(64).take_while(|byte| b" \t+".contains(byte)).count();
                 at += margin;
@@ -277,8 +277,14 @@ impl Operator {
                 }
             }
         }
-        let operator =
-            Operator { sign, value: at, gap_before: gap > 0, gap_after: gap_after > 0, answer, name_quoted };
+        let operator = Operator {
+            sign,
+            value: at,
+            gap_before: gap > 0,
+            gap_after: gap_after > 0,
+            position,
+            name_quoted,
+        };
         (at < bytes.len()).then_some(operator)
     }
 }
@@ -405,7 +411,7 @@ fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usi
     let is_chosen = matches!(class, Class::Password | Class::Secret);
     match operator.sign {
         Sign::Equals | Sign::Colon => {
-            if operator.answer == Answer::OnNextLine && quote_length(&text.as_bytes()[at..]) == 0 {
+            if operator.position == Position::OnNextLine && quote_length(&text.as_bytes()[at..]) == 0 {
                 let value = bare(text, at, Ends::Line);
                 return ends_line(&text.as_bytes()[value.end..]).then_some((value, Place::Loose));
             }
@@ -547,7 +553,7 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
     let lead = name.lead();
     let before = lead.bytes().next_back();
     let equals = operator.sign == Sign::Equals;
-    if operator.answer == Answer::AtPrompt {
+    if operator.position == Position::AtPrompt {
         return (
             bare(text, at, Ends::Line),
             if class == Class::Password { Place::Loose } else { Place::Bare },

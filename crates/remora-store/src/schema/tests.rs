@@ -136,7 +136,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
     assert_eq!(vault, "/home/dev/vault");
     assert_eq!(store.always_injected().unwrap()[0].text, "The harbour");
-    assert!(store.told(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
+    assert!(store.injected_before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
     assert_eq!(store.summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
     assert_eq!(store.context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
     for uuid in ["SELECT uuid FROM user_prompts", "SELECT uuid FROM notes"] {

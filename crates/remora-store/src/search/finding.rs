@@ -31,7 +31,7 @@ impl Weights {
 
 /// A document that matches, with SQLite's BM25, less for a long one: more is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct Match {
     pub document: DocumentId,
     pub score: f64,
 }
@@ -99,7 +99,7 @@ impl Store {
         few: Option<&HashSet<DocumentId>>,
         after: DocumentId,
         most: usize,
-    ) -> Result<Vec<Found>, StoreError> {
+    ) -> Result<Vec<Match>, StoreError> {
         let columns = [weights.title, weights.body, weights.prompt, weights.before, weights.after];
         let mut values: Vec<Value> = columns.into_iter().map(Value::from).collect();
         values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
@@ -116,8 +116,8 @@ impl Store {
         for look in matches.chunks(LOOK.max(most)) {
             let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
             let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
-            best.extend(look.iter().filter_map(|&Found { document, score }| {
-                Some(Found { document, score: score * weights.of_length(*bytes.get(&document)?) })
+            best.extend(look.iter().filter_map(|&Match { document, score }| {
+                Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
             }));
             if best.len() >= most.min(ENOUGH) {
                 break;
@@ -321,17 +321,17 @@ impl Store {
         Ok(all)
     }
 
-    fn found(&self, sql: &str, values: &[impl ToSql]) -> Result<Vec<Found>, StoreError> {
+    fn found(&self, sql: &str, values: &[impl ToSql]) -> Result<Vec<Match>, StoreError> {
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map(params_from_iter(values), |row| {
-            Ok(Found { document: DocumentId(row.get(0)?), score: row.get(1)? })
+            Ok(Match { document: DocumentId(row.get(0)?), score: row.get(1)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
 /// Best first.
-fn sort(found: &mut [Found]) {
+fn sort(found: &mut [Match]) {
     found.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
 }
 

@@ -11,7 +11,7 @@ mod vectors;
 mod waiting;
 
 pub use filters::Filters;
-pub use finding::{Found, Weights};
+pub use finding::{Match, Weights};
 pub use rows::{Counted, DocumentRow, DocumentText, Outline, RecordText};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};

@@ -5,7 +5,7 @@ use remora_net::Http;
 use super::{ProviderError, Reply, Request, Usage};
 
 /// An answer in the API's own fields, before anybody judged it.
-pub(super) struct Answer {
+pub(super) struct RawReply {
     pub(super) text: String,
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub(super) is_refusal: bool,
 }
 
-impl Answer {
+impl RawReply {
     pub(super) fn into_reply(
         self,
         http: &Http,
