@@ -180,3 +180,23 @@ fn open_with(path: &Path, flags: OpenFlags, system: Option<&CStr>) -> Result<Con
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_waits_for_the_disk_only_if_it_is_asked_to() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("remora.db");
+        drop(open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE).unwrap());
+        let level = |sync| {
+            let connection = open_for_hook(&path, sync).unwrap();
+            connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let (normal, full) = (1, 2);
+        assert_eq!(level(Sync::Full), full);
+        // A SQLite built without our flags waits at every event as well.
+        assert!([normal, full].contains(&level(Sync::Normal)));
+    }
+}

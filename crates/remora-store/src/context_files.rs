@@ -156,3 +156,35 @@ impl Store {
 fn parse(json: &str) -> Result<Vec<FilesAt>, StoreError> {
     Ok(serde_json::from_str(json)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use remora_core::memory::ObservationType;
+    use remora_core::privacy::{Draft, SavedText};
+
+    use super::*;
+    use crate::{DataDir, SaveFor, SavedBy, locate};
+
+    #[test]
+    fn the_mark_of_a_memory_changes_if_one_observation_comes_as_another_goes() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let project = store.adopt_project(&locate(temp.path()), Time(1)).unwrap();
+        let save = |store: &mut Store, text: &str| {
+            let draft = Draft {
+                text: text.to_owned(),
+                title: None,
+                kind: ObservationType::Decision,
+                facts: Vec::new(),
+                files: Vec::new(),
+            };
+            let text = SavedText::new(&draft).unwrap();
+            store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap();
+        };
+        save(&mut store, "Totals are cents.");
+        let mark = store.memory_mark(project).unwrap();
+        store.db.execute("UPDATE observations SET deleted_at = 1", []).unwrap();
+        save(&mut store, "Amounts are whole cents.");
+        assert_ne!(store.memory_mark(project).unwrap(), mark);
+    }
+}

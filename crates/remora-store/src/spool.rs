@@ -49,7 +49,7 @@ fn append_to_reserve(dir: &DataDir, line: &[u8], sync: Sync) -> io::Result<()> {
     loop {
         // Without blocks of its own there is no sense in a new one.
         fs::symlink_metadata(&path)?;
-        if write_unless_moved(open_to_append(&path)?, &path, line, sync)? {
+        if write_unless_moved(open_to_append(&path)?, &path, |file| write(file, line, sync))? {
             return Ok(());
         }
     }
@@ -99,11 +99,15 @@ pub fn reserved(dir: &DataDir) -> u64 {
 
 fn append_line(path: &Path, line: &[u8], sync: Sync) -> io::Result<()> {
     loop {
-        let file = open_to_append(path)?;
-        if write_unless_moved(file, path, line, sync)? {
+        if write_unless_moved(open_to_append(path)?, path, |file| write(file, line, sync))? {
             return Ok(());
         }
     }
+}
+
+fn write(file: &mut File, line: &[u8], sync: Sync) -> io::Result<()> {
+    file.write_all(line)?;
+    if sync == Sync::Full { file.sync_data() } else { Ok(()) }
 }
 
 /// `false` if the file was moved aside before the line was certainly in it.
@@ -111,7 +115,11 @@ fn append_line(path: &Path, line: &[u8], sync: Sync) -> io::Result<()> {
 /// No lock is needed, so nobody waits. A line is one write at the end of the file. If the file is still in its place after
 /// that, it is moved later, and read after it was moved. If not, nobody knows whether the line was read, so the caller writes
 /// it again; its uuid makes it one.
-fn write_unless_moved(mut file: File, path: &Path, line: &[u8], sync: Sync) -> io::Result<bool> {
+fn write_unless_moved(
+    mut file: File,
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<bool> {
     let own = file.metadata()?;
     let is_in_place = || fs::metadata(path).is_ok_and(|now| (own.dev(), own.ino()) == (now.dev(), now.ino()));
     if !is_in_place() {
@@ -120,10 +128,7 @@ fn write_unless_moved(mut file: File, path: &Path, line: &[u8], sync: Sync) -> i
     if own.len() > LARGEST_SPOOL {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
     }
-    file.write_all(line)?;
-    if sync == Sync::Full {
-        file.sync_data()?;
-    }
+    write(&mut file)?;
     Ok(is_in_place())
 }
 
@@ -242,7 +247,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
         let open = || open_to_append(&path).unwrap();
-        let write = |file| write_unless_moved(file, &path, b"line", Sync::Full).unwrap();
+        let write =
+            |file| write_unless_moved(file, &path, |file: &mut File| file.write_all(b"line")).unwrap();
         let opened = [open(), open()];
         fs::rename(&path, &aside).unwrap();
         let [first, second] = opened;
@@ -251,5 +257,16 @@ mod tests {
         assert!(!write(second), "there is another one");
         assert!(write(new));
         assert_eq!((fs::read(&aside).unwrap(), fs::read(&path).unwrap()), (b"".to_vec(), b"line".to_vec()));
+    }
+
+    #[test]
+    fn a_spool_that_is_moved_aside_during_a_write_is_written_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
+        let written = write_unless_moved(open_to_append(&path).unwrap(), &path, |file: &mut File| {
+            file.write_all(b"line")?;
+            fs::rename(&path, &aside)
+        });
+        assert!(!written.unwrap());
     }
 }
