@@ -100,7 +100,7 @@ impl Bench {
         Ok(())
     }
 
-    /// PreToolUse hooks: a read of a known file, a read of an unknown file, and a call without a file.
+    /// `PreToolUse` hooks: a read of a known file, a read of an unknown file, and a call without a file.
     fn before_tools(&self, report: &mut Report, data: &Path, observations: u64) -> Result<()> {
         // Uses another session than the observations have: a session does not get its own observations.
         for number in 0..2 {

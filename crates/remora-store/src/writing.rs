@@ -176,7 +176,7 @@ pub(crate) fn index_turn(db: &Connection, session: SessionId, prompt_number: i64
     Ok(())
 }
 
-/// Replaces the content of an observation, whoever made it.
+/// Replaces the content of an observation of any provider.
 pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time) -> Result<(), StoreError> {
     let sql =
         "SELECT s.uuid FROM observations AS o JOIN sessions AS s ON s.id = o.session_id WHERE o.id = ?1";

@@ -1,11 +1,12 @@
 //! Forgetting: records first become invisible, and are then removed from every file.
 //!
-//! 1. [`Store::doomed`] and [`Store::doomed_records`] find what would go. Nothing changes. 2. [`Store::forget`] hides
-//! it in one transaction. Records are marked with `deleted_at`; rows without such a column are moved into
-//! `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
-//! [`Store::undo_forgetting`] restores everything. 3. [`Store::purge`] deletes the rows. 4. [`Store::erase`] removes
-//! the remains from files: backups, databases set aside, the log, the write-ahead log and free pages. This ends a
-//! forgetting.
+//! 1. [`Store::doomed`] and [`Store::doomed_records`] find what would go. Nothing changes.
+//! 2. [`Store::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
+//!    are moved into `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
+//!    [`Store::undo_forgetting`] restores everything.
+//! 3. [`Store::purge`] deletes the rows.
+//! 4. [`Store::erase`] removes the remains from files: backups, databases set aside, the log, the write-ahead log and
+//!    free pages. This ends a forgetting.
 //!
 //! Tombstones are written in step 2 and stay forever. They are keyed hashes, in the database and in the file
 //! `forgotten`, so that no replay, restored backup or repeated observation of a turn brings anything back.

@@ -177,7 +177,7 @@ CREATE TABLE observations (
     source_event_ids TEXT NOT NULL,
     -- Hash of the session's uuid, title and narrative.
     content_hash     TEXT NOT NULL,
-    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer.
+    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer and by merges.
     superseded_by    BLOB,
     -- Written by `remora feedback`. A pinned observation comes first at the start of every session.
     pinned_at        INTEGER,
