@@ -91,7 +91,7 @@ struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // A failure is harmless: the copy is in the data directory.
+        // If this fails, the copy stays in the data directory, which is private.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
