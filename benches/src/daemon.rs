@@ -1,4 +1,4 @@
-//! A daemon, and a connection to it that stays open.
+//! A daemon, and a persistent connection to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::Result;
 use crate::process::{programs, signal};
 
-/// A daemon that ends with the benchmark.
+/// A daemon that is killed at the end of the benchmark.
 #[derive(Debug)]
 pub struct Daemon {
     pub pid: i32,
@@ -44,7 +44,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have been killed before.
+        // It may be dead already.
         let _ = self.kill();
     }
 }
@@ -53,7 +53,7 @@ pub fn remora() -> Result<PathBuf> {
     Ok(programs()?.join("remora"))
 }
 
-/// What a command says as JSON.
+/// Runs a command with `--json` and parses its output.
 pub fn remora_json(data: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Value> {
     let output = Command::new(remora()?)
         .args(arguments)
@@ -82,7 +82,7 @@ impl Client {
         self.ask("POST", path, &body.to_string())
     }
 
-    /// A page as a browser gets it.
+    /// A page, as a browser requests it.
     pub fn page(&mut self, path: &str) -> Result<String> {
         Ok(String::from_utf8(self.exchange("GET", path, "Accept: text/html\r\n", "")?)?)
     }

@@ -1,6 +1,6 @@
-//! A memory of any size: words as frequent as words are, and vectors in all directions.
+//! A memory of any size, with natural word frequencies and random vectors.
 
-#![allow(clippy::disallowed_methods, reason = "it fills the store faster than events could")]
+#![allow(clippy::disallowed_methods, reason = "fills the store faster than events could")]
 
 use std::sync::LazyLock;
 
@@ -13,11 +13,11 @@ use crate::Result;
 
 const TYPES: [&str; 6] = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
-/// Turns the store has of its own come before these.
+/// Ids below this belong to turns that the store already had.
 const FIRST_TURN: i64 = 1_000_000;
 
-/// Fills a project with what confirming turns would have left behind: the project of the store's first session, or one
-/// of its own. Four documents and vectors an observation: its narrative, two facts, and the turn it was made of.
+/// Inserts the rows that confirmed turns would have left, into the project of the store's first session or a new one.
+/// An observation gets four documents with vectors: its narrative, two facts, and its turn.
 pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
     Store::open(dir)?.use_embedding_model(MODEL)?;
     let db = Connection::open(dir.database())?;
@@ -37,14 +37,14 @@ pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
         }
         db.execute_batch("COMMIT")?;
     }
-    // The store's own connections keep the full text as the documents are; this one does it once.
+    // Connections of the store update the full-text index by triggers; this one rebuilds it once.
     db.execute_batch(
         "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
          INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');
          INSERT INTO documents_text (documents_text) VALUES ('optimize');
          PRAGMA wal_checkpoint(TRUNCATE);",
     )?;
-    // Or the disk is busy while something else is measured.
+    // Otherwise the disk would still be busy during the measurements.
     std::fs::File::open(dir.database())?.sync_all()?;
     Ok(())
 }
@@ -52,7 +52,7 @@ pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
 fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Result<()> {
     let id = i64::try_from(number)? + 1;
     let turn = FIRST_TURN + id;
-    // A year of them, up to now.
+    // Spread over a year, up to now.
     let year = 365 * 86_400_000;
     let at = Time::now().0 - year + year / i64::try_from(all)? * id;
     let (title, narrative) = (random.words(7), random.words(40));
@@ -74,7 +74,7 @@ fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Resu
         "INSERT INTO observation_concepts (observation_id, position, concept) VALUES (?1, 0, ?2)",
     )?
     .execute(params![id, concept])?;
-    // A narrative knows what was asked and what stood beside it.
+    // The narrative document also holds words of the prompt and of the text around it.
     let beside = [10, 40, 40].map(|count| random.words(count));
     let [prompt, closing] = [20, 40].map(|count| random.words(count));
     db.prepare_cached(
@@ -121,7 +121,7 @@ fn fill_one(db: &Connection, random: &mut Random, number: u64, all: u64) -> Resu
     Ok(())
 }
 
-/// A small generator, the same numbers in every run.
+/// A small pseudorandom generator that yields the same numbers in every run.
 #[derive(Debug)]
 pub struct Random(pub u64);
 
@@ -141,7 +141,7 @@ impl Random {
         self.next() as f64 / (1_u64 << 31) as f64
     }
 
-    /// Words as frequent as words are: the second half as often as the first, and so on.
+    /// Random words with a Zipf distribution: the second most frequent half as often as the first, and so on.
     pub fn words(&mut self, count: usize) -> String {
         let words: Vec<&str> = (0..count).map(|_| self.word()).collect();
         words.join(" ")
@@ -169,7 +169,7 @@ impl Random {
     }
 }
 
-/// The model's own whole words, about as they are used: the most frequent first, and each a single token.
+/// The whole words of the model's vocabulary, most frequent first. Each is a single token.
 static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let all = include_str!("../../crates/remora-embed/model/vocab.txt").lines();
     all.filter(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())).collect()

@@ -1,4 +1,4 @@
-//! What processes cost.
+//! Measures the cost of processes.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use wait4::Wait4;
 
 use crate::Result;
 
-/// The directory of the programs that are measured: this one lies beside them.
+/// The directory of the measured programs, which is also that of this one.
 pub fn programs() -> Result<PathBuf> {
     Ok(std::env::current_exe()?.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// What a process used from start to end.
+/// Resources that a process used from start to end.
 #[derive(Debug)]
 pub struct Cost {
     pub wall: Duration,
@@ -31,7 +31,7 @@ pub fn run(command: &mut Command, send: impl FnOnce(&mut ChildStdin) -> std::io:
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // The empty process does not read.
+        // The empty process does not read its input.
         let _ = send(&mut stdin);
     }
     let used = child.wait4()?;
@@ -50,7 +50,7 @@ pub fn megabytes(pid: i32, figure: &str) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// The processor time a process has used so far, in the hundredths of a second in which Linux tells it.
+/// The processor time that a process has used so far. Linux reports it in hundredths of a second.
 pub fn processor_time(pid: i32) -> Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

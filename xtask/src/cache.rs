@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 type Key = [u8; 16];
 const ENTRY: usize = 16 + 4 * DIMENSIONS;
 
-/// An embedder that remembers, in a file of the target directory.
+/// An embedder with a cache in a file of the target directory.
 pub(crate) struct Cached {
     embedder: Embedder,
     known: HashMap<Key, Vec<f32>>,

@@ -1,4 +1,4 @@
-//! How well search finds what a retrieval set asks for, through the real store.
+//! Measures how well search answers a retrieval set, through the real store.
 
 use std::error::Error;
 use std::fs;
@@ -42,7 +42,7 @@ fn evaluate(set: &Set, embedder: &mut Cached) -> Result<()> {
     }
     embedder.save()?;
     let searcher = Searcher::new();
-    // To see whether a change helps everywhere or in one place only.
+    // Shows whether a change helps everywhere or in one collection only.
     let by_collection = std::env::var_os("EVAL_BY_COLLECTION").is_some();
     for mode in MODES {
         let mut total = Figures::default();

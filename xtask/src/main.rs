@@ -1,6 +1,6 @@
 //! Programs for developers.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod cache;
 mod eval;

@@ -42,14 +42,14 @@ pub(crate) struct Question {
     pub(crate) gold: Vec<String>,
 }
 
-/// A collection in the store: its project, and which turn a document became.
+/// A collection in the store: its project, and the document behind each turn.
 pub(crate) struct Loaded {
     pub(crate) project: ProjectId,
     pub(crate) turns: HashMap<RecordId, String>,
 }
 
 impl Collection {
-    /// Plays the documents as prompts of sessions, each of which becomes a turn without an observation.
+    /// Enqueues the documents as prompts of sessions. Each becomes a turn without an observation.
     pub(crate) fn load(&self, store: &mut Store, set: &str) -> Result<Loaded, Box<dyn Error>> {
         let directory = format!("/nowhere/eval/{set}/{}", self.id.replace('/', "-"));
         let mut places: HashMap<(String, i64), &str> = HashMap::new();
@@ -87,7 +87,7 @@ impl Collection {
 }
 
 impl Doc {
-    /// A speaker's name is part of what was said; that a user or an assistant spoke is true of every turn.
+    /// The text with the speaker's name in front. Generic roles are left out: they add nothing to a turn.
     fn spoken(&self) -> String {
         match self.role.as_str() {
             "" | "user" | "assistant" | "session" | "system" => self.text.clone(),

@@ -1,9 +1,9 @@
-//! What the daemon costs while nothing happens, how soon it is back after a kill, and how many tokens a model is sent
-//! for each observation of the recorded story.
+//! Measures the idle cost of the daemon, its restart time after a kill, and the tokens sent to a model for each
+//! observation of the recorded story.
 //!
-//! Run by `scripts/bench`. The model is a program on loopback that answers every question with one observation.
+//! Run by `scripts/bench`. The model is a server on loopback that answers every request with one observation.
 
-#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+#![allow(clippy::cast_precision_loss, reason = "figures for display")]
 
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What claude-mem says of itself: tokens for each stored observation.
+/// Tokens for each stored observation, as claude-mem reports them.
 const INCUMBENT: f64 = 55_960.0;
 const STORY: &str = include_str!("../../../crates/remora/src/demo/story.jsonl");
 
@@ -83,7 +83,7 @@ impl Bench {
         Ok(format!("Idle daemon: {:.1} MB resident, {used} ticks of CPU in 5 s", memory as f64 / 1e6))
     }
 
-    /// From the start of a new daemon, after the old one was killed, until it answers.
+    /// Time from the start of a new daemon, after the old one was killed, until it answers.
     fn back_after_a_kill(&self) -> Result<String> {
         let mut times = Vec::new();
         for _ in 0..20 {
@@ -131,7 +131,7 @@ impl Bench {
     }
 }
 
-/// A model that answers every question with one observation, and counts the characters it was sent.
+/// A model that answers every request with one observation, and counts the characters of the prompts.
 fn model() -> Result<(String, Arc<AtomicU64>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -139,7 +139,7 @@ fn model() -> Result<(String, Arc<AtomicU64>)> {
     let counter = Arc::clone(&sent);
     thread::spawn(move || {
         for (number, stream) in listener.incoming().flatten().enumerate() {
-            // A client that goes away is noticed by what is missing in the end.
+            // A lost request shows up in the final counts.
             let _ = answer(stream, number, &counter);
         }
     });
@@ -163,12 +163,12 @@ fn answer(mut stream: TcpStream, number: usize, sent: &AtomicU64) -> Result<()> 
     reader.read_exact(&mut body)?;
     let request: Value = serde_json::from_slice(&body)?;
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
-    let told: usize = messages
+    let count: usize = messages
         .iter()
         .filter_map(|message| message["content"].as_str())
         .map(|text| text.chars().count())
         .sum();
-    sent.fetch_add(told as u64, Ordering::Relaxed);
+    sent.fetch_add(count as u64, Ordering::Relaxed);
     let text = format!(
         "<observation><type>discovery</type><title>Finding {number}</title><narrative>What was found in turn {number}.\
          </narrative></observation>"

@@ -1,4 +1,5 @@
-//! How many events a second become memory, with few events waiting and with many. Run by `scripts/bench`.
+//! Measures how many events a second become observations, with a short queue and with long ones. Run by
+//! `scripts/bench`.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::{DataDir, Record, Store};
 
-/// As many as an ordinary turn has.
+/// The size of a typical turn.
 const EVENTS_A_TURN: u32 = 20;
 
 fn main() -> Result<()> {
@@ -25,7 +26,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Every session has one turn, which has ended.
+/// Fills the queue with sessions of one finished turn each, and measures the drain in events a second.
 fn measure(waiting: u32) -> Result<f64> {
     let temp = tempfile::tempdir()?;
     let dir = DataDir::new(temp.path().join("data"));

@@ -1,6 +1,7 @@
-//! What embedding a text costs, how near it is to the original model, and what finding among 100,000 vectors costs.
+//! Measures the cost of embedding a text, the distance to the original model, and the cost of a scan over 100,000
+//! vectors.
 //!
-//! Run by `scripts/bench`. Times are those of one thread unless it says otherwise.
+//! Run by `scripts/bench`. Times are for one thread unless stated otherwise.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -26,7 +27,7 @@ struct Case {
     embedding: Vec<f32>,
 }
 
-/// The matrix products of the model's six layers, as anybody would write them down.
+/// The matrix products of the model's six layers in straightforward code, as a baseline.
 struct Product {
     tokens: usize,
     input: Vec<f32>,
@@ -120,7 +121,7 @@ fn main() -> Result<()> {
     writeln!(out, "  common among the {NEIGHBOURS} nearest {:.3}", agreement(&ours, &theirs))?;
 
     writeln!(out, "\nthe 50 nearest of {STORED} vectors")?;
-    // 1,024 are those of a model over the network.
+    // 1,024 is typical for a model over the network.
     for dimensions in [DIMENSIONS, 1_024] {
         let (values, scales) = many(dimensions);
         let vector: Vec<f32> = ours[0].iter().copied().cycle().take(dimensions).collect();
@@ -138,7 +139,7 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-/// The median, and the least: what others do on the machine shows in the difference.
+/// Median and minimum. The difference shows how much other processes interfere.
 fn time<T>(runs: usize, mut work: impl FnMut() -> T) -> String {
     let mut times: Vec<_> = (0..runs)
         .map(|_| {
@@ -151,7 +152,7 @@ fn time<T>(runs: usize, mut work: impl FnMut() -> T) -> String {
     format!("{:>8}, at best {}", milliseconds(times[runs / 2]), milliseconds(times[0]))
 }
 
-/// Texts a second.
+/// Throughput in texts a second.
 fn rate(texts: &[&str], threads: usize, batch: usize) -> f64 {
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -172,7 +173,7 @@ fn cosine(a: &Vector, b: &Vector) -> f32 {
     product(a, b) / (product(a, a) * product(b, b)).sqrt()
 }
 
-/// The share of the nearest texts that both have in common.
+/// The share of nearest texts that both models agree on.
 fn agreement(ours: &[Vector], theirs: &[Vector]) -> f64 {
     let common: usize = (0..ours.len())
         .map(|of| {
@@ -191,7 +192,7 @@ fn nearest(vectors: &[Vector], of: usize) -> Vec<usize> {
     others
 }
 
-/// Vectors in all directions.
+/// Random vectors.
 fn many(dimensions: usize) -> (Vec<i8>, Vec<f32>) {
     let mut state = 1_u64;
     let mut next = || {
@@ -208,7 +209,7 @@ fn many(dimensions: usize) -> (Vec<i8>, Vec<f32>) {
     (values, scales)
 }
 
-/// What the process holds in memory, in kB; 0 where nobody says.
+/// Resident memory of this process in kB; 0 if unknown.
 fn resident() -> Result<u64> {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return Ok(0) };
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");

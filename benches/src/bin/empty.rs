@@ -1,2 +1,2 @@
-//! The yardstick: what any Rust process costs on this machine.
+//! The baseline: the cost of any Rust process on this machine.
 fn main() {}

@@ -1,7 +1,7 @@
-//! `fill DIRECTORY OBSERVATIONS` makes a data directory with a memory of that size, to try things out with.
+//! `fill DIRECTORY OBSERVATIONS` creates a data directory with a memory of that size, for experiments.
 //!
-//! Benchmarks that measure the memory of processes they start use it too: a child's peak begins with what its parent
-//! had.
+//! Benchmarks that measure the memory of child processes also use it: a child's peak starts with the memory of its
+//! parent, so the parent must not fill the store itself.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
-//! What a hook costs, beside an empty process in the same run: machines are noisy, ratios are not.
+//! Measures the cost of a hook relative to an empty process in the same run. Times are noisy on a shared machine,
+//! ratios are not.
 //!
-//! Run by `scripts/bench`. Every figure is a median; the empty process and the hook take turns.
+//! Run by `scripts/bench`. Every figure is a median; runs of the empty process and of the hook alternate.
 
-#![allow(clippy::disallowed_methods, reason = "it plays another program that holds the database")]
+#![allow(clippy::disallowed_methods, reason = "acts as another program that holds the database")]
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -81,7 +82,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A session begins, and is told what is known.
+    /// Session starts with injection.
     fn session_start(&self, report: &mut Report, data: &Path) -> Result<()> {
         run_with_input(&mut self.hook(data), message(0).to_string().as_bytes())?;
         for observations in [0, 1_000, 100_000] {
@@ -99,14 +100,14 @@ impl Bench {
         Ok(())
     }
 
-    /// A file is about to be read of which something is known, one of which nothing is, and no file at all.
+    /// `PreToolUse` hooks: a read of a known file, a read of an unknown file, and a call without a file.
     fn before_tools(&self, report: &mut Report, data: &Path, observations: u64) -> Result<()> {
-        // In another session than the observations are of: what a session learned itself it is not told.
+        // Uses another session than the observations have: a session does not get its own observations.
         for number in 0..2 {
             run_with_input(&mut self.hook(data), message(number).to_string().as_bytes())?;
         }
         if observations > 0 {
-            // Not here: see `fill`.
+            // In another process, see `fill`.
             let status = Command::new(&self.fill).arg(data).arg(observations.to_string()).status()?;
             if !status.success() {
                 return Err(format!("fill: {status}").into());
@@ -121,7 +122,7 @@ impl Bench {
             let (mut empty, mut hook) = (Vec::new(), Vec::new());
             for run in 0..200 {
                 empty.push(run_with_input(&mut Command::new(&self.empty), b"")?);
-                // A file is told of once a session, so each run is about another one.
+                // A file's observations are injected once a session, so each run uses another file.
                 let input = json!({"file_path": format!("/tmp/src/{file}{run}.rs"), "command": "make"});
                 let before = json!({"session_id": "bench-1", "cwd": "/tmp", "hook_event_name": "PreToolUse",
                     "prompt_id": "p", "tool_name": tool, "tool_use_id": format!("t{run}"), "tool_input": input});
@@ -141,7 +142,7 @@ impl Bench {
         if status.success() { Ok(()) } else { Err(format!("daemon {action}: {status}").into()) }
     }
 
-    /// From the start of the Stop hook to the observation in the database.
+    /// Time from the start of the Stop hook until the observation is in the database.
     fn until_observed(&self, report: &mut Report, data: &Path) -> Result<()> {
         let connection = hold(data)?;
         let count = || -> Result<i64> {
@@ -202,7 +203,7 @@ impl Bench {
 
     fn large_output(&self, report: &mut Report, data: &Path) -> Result<()> {
         let begin = r#"{"session_id":"large","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cat"},"tool_response":{"stdout":""#;
-        // Made as it is sent: a child's peak RSS begins with what its parent had when it forked.
+        // Generated while it is sent: a child's peak RSS starts with the memory its parent had at the fork.
         let line = "0123456789 the quick brown fox jumps over the lazy dog <tag> &amp; \\n";
         let block = line.repeat(1000);
         let mut costs = Vec::new();
@@ -235,7 +236,7 @@ impl Bench {
     }
 }
 
-/// An ordinary tool call: a command with some thirty lines of output.
+/// A typical tool call: a command with about thirty lines of output.
 fn message(number: usize) -> Value {
     let mut output = String::new();
     for line in 0..30 {
@@ -256,7 +257,7 @@ fn message(number: usize) -> Value {
     })
 }
 
-/// A turn that is worth an observation.
+/// A turn that yields an observation.
 fn turn(number: usize) -> [Value; 3] {
     let message = |event: &str, more: &Value| {
         let mut message = json!({"session_id": "observed", "cwd": "/tmp", "hook_event_name": event,
@@ -281,7 +282,7 @@ fn turn(number: usize) -> [Value; 3] {
     ]
 }
 
-/// A connection like a daemon's: open, and it has read.
+/// A connection like that of a daemon: open, after a read.
 fn hold(data: &Path) -> Result<Connection> {
     let connection = Connection::open(data.join("remora.db"))?;
     connection.query_row("SELECT count(*) FROM sessions", [], |_| Ok(()))?;
@@ -308,7 +309,7 @@ fn fill(data: &Path, rows: u32) -> Result<()> {
     Ok(())
 }
 
-/// So many observations of one project, a year long.
+/// Inserts `count` observations of one project, five minutes apart.
 fn remember(data: &Path, count: u32) -> Result<()> {
     let connection = Connection::open(data.join("remora.db"))?;
     connection.execute(
@@ -373,7 +374,7 @@ fn median(values: impl Iterator<Item = Duration>) -> Duration {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Linux reports the peak in KiB and `wait4` hands it on in bytes.
+/// Linux reports the peak in KiB; `wait4` converts it to bytes.
 fn megabytes(bytes: u64) -> f64 {
     let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
     f64::from(kib) / 1024.0

@@ -1,6 +1,7 @@
-//! How many events a second the daemon takes in over HTTP, each on the disk before it is acknowledged.
+//! Measures how many events a second the daemon accepts over HTTP. Each is on disk before it is acknowledged.
 //!
-//! Run by `scripts/bench`. In the end the daemon is killed, and what was acknowledged is counted in its database.
+//! Run by `scripts/bench`. At the end the daemon is killed, and the stored events are compared with the acknowledged
+//! ones.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,7 +18,7 @@ const SESSIONS: usize = 20;
 fn main() -> Result<()> {
     let mut out = std::io::stdout().lock();
     for connections in [1, 16, 64, 256] {
-        // One connection shows what a single event waits for.
+        // With one connection, the figure is the latency of a single event.
         let events = if connections == 1 { EVENTS / 30 } else { EVENTS };
         writeln!(out, "{}", measure(connections, events)?)?;
     }
@@ -55,7 +56,7 @@ fn measure(connections: usize, events: usize) -> Result<String> {
     ))
 }
 
-/// Sends `events` over so many connections at once; how long each was waited for.
+/// Sends `events` over this many connections in parallel. Returns the latency of each.
 fn send_all(daemon: &Daemon, connections: usize, events: usize) -> Result<Vec<Duration>> {
     let share = |number: usize| events / connections + usize::from(number < events % connections);
     std::thread::scope(|scope| {
@@ -82,13 +83,13 @@ fn send_all(daemon: &Daemon, connections: usize, events: usize) -> Result<Vec<Du
     })
 }
 
-/// Sends one event and waits until it is said to be stored.
+/// Sends one event and waits until it is acknowledged as stored.
 fn send(client: &mut Client, kind: &str, body: &Value) -> Result<()> {
     let answer = client.post(&format!("/api/sessions/{kind}"), body)?;
     if answer["stored"] == true { Ok(()) } else { Err(format!("not stored: {answer}").into()) }
 }
 
-/// An ordinary tool call: a command with some thirty lines of output.
+/// A typical tool call: a command with about thirty lines of output.
 fn event(connection: usize, number: usize) -> Value {
     let mut output = String::new();
     for line in 0..30 {
@@ -105,7 +106,7 @@ fn event(connection: usize, number: usize) -> Value {
     })
 }
 
-/// Each session has a project of its own: the next session of a project would end the turn of the last.
+/// Each session has its own project: a new session in the same project would end the previous session's turn.
 fn directory(session: usize) -> String {
     format!("/nowhere/project-{session}")
 }

@@ -1,5 +1,5 @@
-//! What `remora mcp` costs a host: the time to its first answer beside an empty process, its memory, and what an agent
-//! reads that goes from the index to single records, beside all there is.
+//! Measures what `remora mcp` costs a host: the time to its first answer relative to an empty process, its memory,
+//! and the tokens an agent reads if it goes from the index to single records, relative to reading everything.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -32,13 +32,13 @@ fn main() -> Result<()> {
     layers("a project with 500 observations", &small)
 }
 
-/// In another process: a child's peak begins with what its parent had.
+/// Fills the store in another process: a child's peak memory starts with the memory of its parent.
 fn fill(data: &Path, observations: u64) -> Result<()> {
     let filled = Command::new(programs()?.join("fill")).arg(data).arg(observations.to_string()).status()?;
     if filled.success() { Ok(()) } else { Err(format!("fill: {filled}").into()) }
 }
 
-/// From the start of the process to the answer to `initialize`.
+/// Time from the start of the process to the answer to `initialize`.
 fn first_answer(data: &Path) -> Result<()> {
     let empty = programs()?.join("empty");
     let (mut idle, mut answered) = (Vec::new(), Vec::new());
@@ -70,7 +70,7 @@ fn memory(data: &Path) -> Result<()> {
     host.end()
 }
 
-/// An agent that searches and then reads the best two, beside one that reads everything.
+/// Compares an agent that searches and reads the best two records with one that reads everything.
 fn layers(name: &str, data: &Path) -> Result<()> {
     let mut host = Host::start(data, Path::new("/"))?;
     host.initialize()?;
@@ -99,7 +99,7 @@ fn say(line: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
-/// What a model reads of an answer.
+/// Tokens of an answer.
 fn cost(result: &Value) -> u64 {
     tokens(result["content"][0]["text"].as_str().unwrap_or_default())
 }
@@ -110,7 +110,7 @@ fn median(times: &[Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A host with its server.
+/// An MCP host with its server process.
 struct Host {
     child: Child,
     input: ChildStdin,

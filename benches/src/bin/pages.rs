@@ -1,7 +1,7 @@
-//! What the pages cost the server: the time to the whole text of each page, and of search as somebody types.
+//! Measures the pages: the time to the complete text of each page, and of search as you type.
 //!
-//! `pages [OBSERVATIONS…]` fills a store with as many observations (100,000 unless told) and asks a daemon for each page, and
-//! for the part with the results after every letter of 40 questions.
+//! `pages [OBSERVATIONS…]` fills a store with this many observations (100,000 by default), requests each page from a
+//! daemon, and requests search results after every second letter of 40 queries.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use remora_bench::{Result, load, ms, percentiles};
 use remora_store::DataDir;
 
 const TIMES: usize = 20;
-/// Questions that are typed, and words of each.
+/// Number of typed queries, and words in each.
 const QUESTIONS: usize = 40;
 const WORDS: usize = 3;
 
@@ -55,7 +55,7 @@ fn measure(observations: u64) -> Result<()> {
     let mut times = Vec::new();
     for _ in 0..QUESTIONS {
         let question = random.words(WORDS);
-        // The script waits a moment between letters, so that about every second one is asked for.
+        // The script in the page debounces input, so about every second letter causes a request.
         for end in (2..=question.len()).step_by(2) {
             let text = question.get(..end).unwrap_or(&question).replace(' ', "%20");
             times.push(ask(&mut client, &format!("/search?q={text}&part=results"))?.0);

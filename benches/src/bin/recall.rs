@@ -1,8 +1,8 @@
-//! What a hook costs that injects something: at the start of a session and with a prompt, process start included, with
-//! the daemon, without it, and with one that hangs.
+//! Measures hooks that inject memory, at the start of a session and with a prompt, process start included: with a
+//! daemon, without one, and with one that hangs.
 //!
-//! `recall [OBSERVATIONS…]` fills a store with this many observations (1,000 and 100,000 by default). Each prompt asks
-//! about one of them in its own words, so that something is injected with most prompts.
+//! `recall [OBSERVATIONS…]` fills a store with this many observations (1,000 and 100,000 by default). Each prompt
+//! quotes words of one observation, so that most prompts cause an injection.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -19,9 +19,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const RUNS: usize = 200;
-/// Pause between two prompts of a person.
+/// Pause between two prompts, as of a person.
 const TYPING: Duration = Duration::from_millis(200);
-/// Words of an observation that a question has.
+/// Words that a question takes from its observation.
 const WORDS: usize = 12;
 
 fn main() -> Result<()> {
@@ -49,9 +49,9 @@ fn measure(observations: u64) -> Result<()> {
     let mut questions = || questions(&store, &mut random, observations);
     let at_once = Duration::ZERO;
     writeln!(out, "  prompt, no daemon: {}", prompts(&data, "none", &questions()?, at_once)?)?;
-    // Each of those was a session of its own, and the daemon takes all of them in now.
+    // Each of those prompts was a session of its own; the daemon now processes all of them.
     let daemon = Daemon::start(&data, &[])?;
-    // The first question loads the model and the vectors.
+    // The first query loads the model and the vectors.
     let words = Random(12).words(12).replace(' ', "%20");
     daemon.connect()?.get(&format!("/api/search?project=all&mode=hybrid&q={words}"))?;
     writeln!(out, "  prompt, the daemon is at work: {}", prompts(&data, "works", &questions()?, at_once)?)?;
@@ -69,7 +69,7 @@ fn starts(data: &Path) -> Result<String> {
     })
 }
 
-/// One question a run, each about an observation.
+/// One question for each run, each about a random observation.
 fn questions(store: &Store, random: &mut Random, observations: u64) -> Result<Vec<String>> {
     let mut questions = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
@@ -88,7 +88,7 @@ fn prompts(data: &Path, name: &str, questions: &[String], pause: Duration) -> Re
     })
 }
 
-/// Hooks and empty processes in turns: on a machine that others use, an empty process takes its time, too.
+/// Alternates hooks and empty processes: on a busy machine an empty process is slow, too.
 fn measured(data: &Path, pause: Duration, mut message: impl FnMut(usize) -> Value) -> Result<String> {
     let empty = programs()?.join("empty");
     let (mut times, mut empties) = (Vec::with_capacity(RUNS), Vec::with_capacity(RUNS));
@@ -112,7 +112,7 @@ fn message(session: &str, event: &str, more: &Value) -> Value {
     message
 }
 
-/// How long a hook takes, and what it answers.
+/// Runs a hook. Returns its duration and its answer.
 fn ask(data: &Path, message: &Value) -> Result<(Duration, Vec<u8>)> {
     let mut command = Command::new(remora()?);
     command

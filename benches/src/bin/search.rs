@@ -1,8 +1,8 @@
-//! What a search costs over HTTP: by words and meaning together, with filters and without, and by date alone; and what
-//! memory the daemon takes for it.
+//! Measures search over HTTP: by words and meaning together, with and without filters, and by date alone; and the
+//! memory that the daemon needs for it.
 //!
-//! `search [OBSERVATIONS…]` fills a store with as many observations (10,000 and 100,000 unless told), four documents and
-//! vectors each, of words as frequent as words are, and asks a daemon questions of 14 tokens.
+//! `search [OBSERVATIONS…]` fills a store with this many observations (10,000 and 100,000 by default), four documents
+//! and vectors each, with a natural distribution of word frequencies, and sends queries of 14 tokens to a daemon.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use remora_embed::Embedder;
 use remora_store::DataDir;
 
 const QUESTIONS: usize = 200;
-/// Longer than any pause between questions here.
+/// Idle time before the daemon unloads the model. Longer than any pause between queries here.
 const IDLE: Duration = Duration::from_secs(10);
-/// With the marks of start and end, 14 tokens.
+/// Words of a query. With the start and end marks, it has 14 tokens.
 const WORDS: usize = 12;
 
-/// What is asked, beside the text.
+/// Name and parameters of each case, without the text.
 const CASES: [(&str, &str); 8] = [
     ("hybrid", "mode=hybrid"),
     ("hybrid, one type of six", "mode=hybrid&type=bugfix"),
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The daemon's memory after all questions.
+/// The daemon's memory after all queries.
 struct Used {
     vectors: u64,
     megabytes: f64,
@@ -122,7 +122,7 @@ fn ask(client: &mut Client, text: &str, filter: &str) -> Result<Duration> {
     let started = Instant::now();
     let answer = client.get(&format!("/api/search?project=all&q={query}&{filter}"))?;
     let took = started.elapsed();
-    // Of a small memory a narrow filter may leave nothing.
+    // In a small memory, a narrow filter may match nothing.
     if filter == "mode=hybrid" && answer["hits"].as_array().is_none_or(Vec::is_empty) {
         return Err(format!("nothing found: {query} {filter}").into());
     }

@@ -1,7 +1,7 @@
-//! How the daemon is spoken to: datagrams to a Unix socket in the data directory, which only the user can enter.
+//! Messages to the daemon: datagrams to a Unix socket in the data directory, which only the user can enter.
 //!
-//! A hook says that something came in, with its version, and does not wait: a datagram costs microseconds and never
-//! blocks. A daemon that hears of a newer version finishes and makes room for it.
+//! A hook reports that an event came in, with its version, and does not wait: a datagram costs microseconds and never
+//! blocks. A daemon that receives a newer version finishes and exits.
 
 use std::fs::File;
 use std::io;
@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 use remora_store::DataDir;
 
-/// Longer paths do not fit into a socket's address.
+/// Upper limit in bytes. Longer paths do not fit into a socket address.
 const LONGEST_PATH: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// Something came in; the version is the sender's.
+    /// An event came in; the version is the sender's.
     Poke(String),
     Stop,
 }
@@ -29,7 +29,7 @@ impl Message {
         }
     }
 
-    /// A message that is not understood is a reason to look, and no more.
+    /// An unknown message counts as a poke: the daemon checks the queue and does nothing else.
     pub fn from_text(text: &str) -> Self {
         match text.split_once(' ') {
             Some(("poke", version)) => Self::Poke(version.to_owned()),
@@ -39,23 +39,23 @@ impl Message {
     }
 }
 
-/// Tells the daemon. An error means that none listens.
+/// Sends a message to the daemon. An error means that no daemon is listening.
 pub fn send(dir: &DataDir, message: &Message) -> io::Result<()> {
     let address = Address::of(dir)?;
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;
     match socket.send_to(message.to_text().as_bytes(), &address.path) {
         Ok(_) => Ok(()),
-        // Its queue is full: it knows that there is work.
+        // The daemon's receive queue is full, so it already knows that there is work.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The socket in the data directory.
+/// File name of the socket in the data directory.
 pub const NAME: &str = "daemon.sock";
 
-/// The socket's path, by way of the open directory where the full one is too long.
+/// The path of the socket. If the full path is too long, it goes through the descriptor of the open directory.
 #[derive(Debug)]
 pub struct Address {
     pub path: PathBuf,

@@ -9,10 +9,10 @@ use remora_core::{environment, settings};
 use remora_store::DataDir;
 use remora_sys::process::start_detached;
 
-/// A daemon that does not come up is not tried again at every hook.
+/// Minimum pause between two attempts. Without it, a daemon that fails to start would be started by every hook.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(10);
 
-/// Starts a daemon that outlives this process and has nothing of it but a reduced environment.
+/// Starts a daemon that outlives this process and inherits only a reduced environment.
 pub fn start(dir: &DataDir) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["daemon", "run", "--detached"]).current_dir(dir.path()).env_clear();
@@ -25,14 +25,14 @@ pub fn start(dir: &DataDir) -> io::Result<()> {
     start_detached(&mut command)
 }
 
-/// The daemon also needs our own variables, and the keys that settings may come from.
+/// Besides harmless variables, the daemon needs our own, and those that settings read keys from.
 fn is_passed_on(name: &str) -> bool {
     environment::is_harmless(name)
         || name.starts_with("REMORA_")
         || settings::all().iter().any(|setting| setting.usual_variables.contains(&name))
 }
 
-/// Starts one unless that was tried a moment ago.
+/// Starts a daemon unless that was tried a moment ago.
 pub fn start_if_due(dir: &DataDir) -> io::Result<()> {
     let marker = dir.path().join("daemon.start");
     let age = fs::metadata(&marker).and_then(|marker| marker.modified()).ok();

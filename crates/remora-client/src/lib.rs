@@ -1,10 +1,11 @@
-//! The way to the daemon, for hooks and commands: whether one runs, how to start one, how to wake it, how to ask it.
+//! The client side of the daemon, for hooks and commands: find it, start it, wake it, send requests to it.
 //!
-//! [`presence`] says whether a daemon runs and where. [`control`] wakes it by datagram, without waiting. [`launch`]
-//! starts one in the background. [`Daemon`] asks it over HTTP on the loopback address, with the [`token`] of the data
-//! directory. The daemon itself is `remora-server`, which shares the file formats of this crate.
+//! [`presence`] finds out whether a daemon runs, and its port. [`control`] wakes it by datagram, without waiting.
+//! [`launch`] starts one in the background. [`Daemon`] sends requests over HTTP on the loopback address, with the
+//! [`token`] of the data directory. The daemon itself is `remora-server`, which shares the file formats of this
+//! crate.
 //!
-//! It never knows what a use case does, only how its request travels.
+//! This crate transports requests; it does not know what a use case does.
 
 pub mod control;
 pub mod launch;
@@ -24,14 +25,14 @@ use remora_store::DataDir;
 pub const SEARCH: &str = "/api/v1/search";
 pub const RECALL: &str = "/api/v1/recall";
 pub const EXPLAIN: &str = "/api/v1/recall/explain";
-/// Where a link to the pages is made that works once.
+/// Creates a link to the pages that works once.
 pub const UI_LINK: &str = "/api/v1/ui-link";
 
-/// How long a command waits for an answer. Hooks name their own limit.
+/// How long a command waits for an answer. Hooks pass their own limit.
 const DEADLINE: Duration = Duration::from_secs(3);
 
-/// The daemon of a data directory, seen from outside. Every question has the answer `None` where no daemon runs, or
-/// where it did not answer well and in time: callers can do without.
+/// A client of the data directory's daemon. Every request returns `None` if no daemon runs or if it fails to answer
+/// in time: callers can do without it.
 #[derive(Debug, Clone)]
 pub struct Daemon {
     dir: DataDir,
@@ -46,7 +47,7 @@ impl Daemon {
         request::post(&self.dir, SEARCH, request, DEADLINE)
     }
 
-    /// The path of a new link to the pages, which works once.
+    /// The path of a new link to the pages. The link works once.
     pub fn ui_link(&self) -> Option<String> {
         #[derive(serde::Deserialize)]
         struct Link {

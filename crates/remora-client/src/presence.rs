@@ -1,5 +1,5 @@
-//! Who the daemon is. The kernel lock on `daemon.lock` is the truth: it ends with the process that holds it,
-//! however that ends. `daemon.json` only says more about the holder.
+//! The identity of the running daemon. The kernel lock on `daemon.lock` decides: it ends with the process that holds
+//! it, even if that is killed. `daemon.json` only describes the holder.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -12,27 +12,27 @@ use remora_store::DataDir;
 use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};
 
-/// A look at the lock takes it for a moment; a daemon that wants to keep it tries a little longer than that.
+/// How long a starting daemon tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What the running daemon says of itself.
+/// The content of `daemon.json`, written by the running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presence {
     pub pid: u32,
     pub version: String,
     pub started_at: Time,
-    /// Where it is spoken to by HTTP, if anywhere.
+    /// Its HTTP port; `None` if it does not serve HTTP.
     #[serde(default)]
     pub port: Option<u16>,
-    /// How the model is doing, where one is asked.
+    /// Health of the model; `None` if no model is in use.
     #[serde(default)]
     pub observer: Option<Health>,
-    /// How the embedder is doing, where one over the network is asked.
+    /// Health of the embedder; `None` if no embedder over the network is in use.
     #[serde(default)]
     pub embedder: Option<Health>,
 }
 
-/// Proof of being the one daemon of a data directory.
+/// Proof that this process is the only daemon of a data directory.
 #[derive(Debug)]
 pub struct Hold {
     dir: DataDir,
@@ -41,7 +41,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// `None` when another process is the daemon.
+    /// `None` if another process is the daemon.
     pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
         let lock = open(dir)?;
         match lock::take_before(&lock, Instant::now() + PATIENCE) {
@@ -58,7 +58,7 @@ impl Hold {
         self.started_at
     }
 
-    /// Says who and where the daemon is and how those do whom it asks, in one step.
+    /// Writes `daemon.json` atomically: process, port, version, and the health of observer and embedder.
     pub fn introduce(
         &self,
         port: Option<u16>,
@@ -79,7 +79,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // The next daemon writes its own; one that stays behind is not believed without the lock.
+        // The next daemon writes its own. A file that is left over counts for nothing without the lock.
         let _ = fs::remove_file(card(&self.dir));
     }
 }
@@ -94,7 +94,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => {
             let text = file::read_small(&card(dir)).unwrap_or_default();
-            // It holds the lock and is about to introduce itself.
+            // The daemon has the lock but has not written `daemon.json` yet.
             let newcomer = Presence {
                 pid: 0,
                 version: String::new(),

@@ -1,4 +1,5 @@
-//! One request to the running daemon over HTTP, by plain sockets: a hook has no time for a library, and asks once.
+//! One request to the running daemon over HTTP, on a plain socket. A hook sends one request; an HTTP library would
+//! cost more than that.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -10,12 +11,12 @@ use serde::de::DeserializeOwned;
 
 use crate::{presence, token};
 
-/// It is on this machine: either it is there at once or something is wrong with it.
+/// Connection timeout. The daemon is on this machine, so a slower one is hanging.
 const CONNECT: Duration = Duration::from_millis(250);
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// The answer to a POST request, in no more time than `patience`. `None` when no daemon runs, or when it did not answer
-/// well and in time.
+/// Sends a POST request and returns the answer. `None` if no daemon runs, or if no complete answer with status 200
+/// arrives within `patience`.
 pub(crate) fn post<Q: Serialize, A: DeserializeOwned>(
     dir: &DataDir,
     path: &str,
@@ -56,7 +57,7 @@ fn exchange(port: u16, request: &[u8], patience: Duration) -> std::io::Result<Ve
     }
 }
 
-/// What follows the head of an answer that says 200 and came whole.
+/// The body of a complete answer with status 200.
 fn body(answer: &[u8]) -> Option<&[u8]> {
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;

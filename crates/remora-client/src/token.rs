@@ -1,4 +1,4 @@
-//! What a client shows to be let in: a secret in a file that only the user can read.
+//! The token that authenticates a client: a secret in a file that only the user can read.
 
 use std::fmt;
 use std::fs;
@@ -24,7 +24,7 @@ impl Token {
         &self.0
     }
 
-    /// Compares in a time that does not tell how much was right.
+    /// Compares in constant time, so that timing reveals nothing about the token.
     pub fn is(&self, offered: &str) -> bool {
         let (own, offered) = (self.0.as_bytes(), offered.as_bytes());
         let differences = own.iter().zip(offered).fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));
@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// The token of this data directory, for a client; `None` when no daemon has run here.
+/// Reads the token of this data directory, for a client. `None` if no daemon has run here.
 pub fn read(dir: &DataDir) -> io::Result<Option<Token>> {
     match read_small(&dir.token()) {
         Ok(text) => Ok(parse(&text)),
@@ -41,10 +41,10 @@ pub fn read(dir: &DataDir) -> io::Result<Option<Token>> {
     }
 }
 
-/// The token there is, or a new one. For the daemon, whose lock makes it the only one that makes any.
+/// Returns the existing token, or creates one. Only the daemon calls this; its lock makes it the only writer.
 pub fn read_or_make(dir: &DataDir) -> io::Result<Token> {
     let path = dir.token();
-    // What others could have read is a secret no more.
+    // A token that others could have read is replaced.
     let private =
         fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.mode() & 0o777 == 0o600);
     if private && let Some(token) = read(dir)? {

@@ -1,6 +1,6 @@
-//! Files below a directory, reached step by step: a symbolic link on the way is never followed.
+//! Files below a directory, opened step by step. No symbolic link on the way is followed.
 //!
-//! Every step is taken from an open folder, so nobody can put a link into the way between a look and a write.
+//! Every step starts at an open folder, so nobody can swap in a link between a check and a write.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,9 +11,9 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// More than anybody writes for an agent to read.
+/// Size limit for a file. Files written for agents are far smaller.
 const LARGEST_FILE: i64 = 4 << 20;
-/// A new file before it takes its place.
+/// Temporary name of a new file, before it is renamed into place.
 const UNFINISHED: &str = ".remora-context.new";
 
 /// Why a file or folder is left alone.
@@ -78,7 +78,7 @@ impl From<io::Error> for Refusal {
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
-/// A file as it was read.
+/// A file's text, with its metadata at the time it was read.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
@@ -88,7 +88,7 @@ pub(crate) struct Text {
 const OPEN_FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Folder {
-    /// Opens a folder by a path that leads there without a link.
+    /// Opens a folder. Fails if any component of the path is a link.
     pub(crate) fn open(path: &Path) -> Result<Self, Refusal> {
         let real = fs::canonicalize(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Refusal::Missing,
@@ -100,7 +100,7 @@ impl Folder {
         Ok(Self(rustix::fs::open(path, OPEN_FOLDER, Mode::empty())?))
     }
 
-    /// The folder at `relative`; `look` may refuse any folder on the way.
+    /// Opens the folder at `relative`. `look` can refuse any folder on the way.
     pub(crate) fn walk(
         &self,
         relative: &Path,
@@ -118,7 +118,7 @@ impl Folder {
     fn child(&self, name: &OsStr) -> Result<Self, Refusal> {
         match rustix::fs::openat(&self.0, name, OPEN_FOLDER, Mode::empty()) {
             Ok(folder) => Ok(Self(folder)),
-            // Linux says of a link only that it is no folder.
+            // Linux reports a link as NOTDIR here.
             Err(Errno::NOTDIR) if self.is_link(name) => Err(Refusal::Link),
             Err(error) => Err(error.into()),
         }
@@ -140,7 +140,7 @@ impl Folder {
         }
     }
 
-    /// Makes a folder in this one; `false` when it is there already.
+    /// Creates a folder in this one. `false` if it already exists.
     pub(crate) fn make(&self, name: &str) -> Result<bool, Refusal> {
         match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => Ok(true),
@@ -157,7 +157,7 @@ impl Folder {
         }
     }
 
-    /// The text of a file, `None` when it is not there.
+    /// Reads a text file. `None` if it does not exist.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Text>, Refusal> {
         // Opening a pipe must not wait for the process at its other end.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -179,7 +179,8 @@ impl Folder {
         Ok(Some(Text { text, stat }))
     }
 
-    /// Whether what was read may be replaced: written to, it would be; renamed over, anything would.
+    /// Refuses read-only, hard-linked and foreign files. A rename would replace them without asking, so they are
+    /// checked here.
     pub(crate) fn may_replace(old: &Text) -> Result<(), Refusal> {
         if old.stat.st_mode & 0o222 == 0 {
             return Err(Refusal::ReadOnly);
@@ -193,14 +194,13 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts a file in the place of what was read, whole or not at all. `remora_sys::file::replace` is not enough for files
-    /// of a repository: a folder on the way may be exchanged for a link, the old mode must stay, and a change since the
-    /// file was read must win.
+    /// Replaces a file atomically. `remora_sys::file::replace` is not enough for files of a repository: a folder on
+    /// the way may be swapped for a link, the old mode must stay, and a change made since the file was read must win.
     pub(crate) fn write(&self, name: &str, text: &str, old: Option<&Text>) -> Result<(), Refusal> {
         if let Some(old) = old {
             Self::may_replace(old)?;
         }
-        // One that a killed process left behind.
+        // Left over from a killed process.
         self.unlink(UNFINISHED)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.0, UNFINISHED, flags, Mode::from_raw_mode(0o666))?;
@@ -223,7 +223,7 @@ impl Folder {
         Ok(file.sync_all()?)
     }
 
-    /// Somebody may have saved the file since it was read: theirs wins.
+    /// Fails if the file was saved by another program since it was read: that version wins.
     fn is_unchanged(&self, name: &str, old: Option<&Text>) -> Result<(), Refusal> {
         let now = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW);
         let same = match (now, old) {

@@ -1,9 +1,8 @@
 //! Context files: a project's memory as a marked section in files of its repository, for hosts that read files.
 //!
-//! Off unless somebody asks for it. Nothing outside the marks is ever changed, nothing is written outside the project,
-//! and taking the sections away leaves every file as it was. Which files there are is noted in the store before they are
-//! written; all else that must be known to undo it is in the marks themselves.
-//! This crate knows no SQL.
+//! Off by default. Nothing outside the marks is ever changed, nothing is written outside the project, and removing
+//! the sections restores every file. The list of files is stored before they are written; everything else needed to
+//! undo a section is in its marks. This crate has no SQL.
 
 mod folder;
 mod repository;
@@ -22,13 +21,13 @@ use repository::Repository;
 use section::Marks;
 use wanted::Wanted;
 
-/// Where git is told what else to ignore, as it is called in a report.
+/// The file in which git is given further patterns to ignore, as named in reports.
 const EXCLUDE: &str = ".git/info/exclude";
 
-/// What became of one file.
+/// The outcome for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// From the root.
+    /// Relative to the root.
     pub path: String,
     #[serde(flatten)]
     pub what: What,
@@ -39,29 +38,29 @@ pub struct Outcome {
 pub enum What {
     Written,
     Unchanged,
-    /// The file is gone: it was ours alone.
+    /// The file was deleted: it was ours alone.
     Removed,
-    /// The section is gone, and the file is as it was.
+    /// The section was removed, and the file is as it was before.
     Restored,
-    /// A folder where nothing is to be written.
+    /// A folder that gets no file.
     Skipped(String),
-    /// A file that was left as it is, which somebody should know.
+    /// The file was left unchanged, and the user should know why.
     Refused(String),
 }
 
-/// What became of the files below one root.
+/// The outcomes for all files below one root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub root: String,
     pub files: Vec<Outcome>,
 }
 
-/// Whether files may be written below `root`; the reason if not.
+/// Checks whether files may be written below `root`. The error is the reason.
 pub fn check_root(root: &Path) -> Result<(), String> {
     open_root(root).map(|_| ()).map_err(|refusal| refusal.to_string())
 }
 
-/// Keeps these forms below `root` too from now on, and writes them.
+/// Enables these forms below `root`, in addition to those that are enabled, and writes the files.
 pub fn enable(store: &mut Store, project: ProjectId, root: &str, forms: Forms) -> Result<Report, StoreError> {
     change(store, project, root, |at| {
         at.forms.claude_md |= forms.claude_md;
@@ -70,7 +69,7 @@ pub fn enable(store: &mut Store, project: ProjectId, root: &str, forms: Forms) -
     })
 }
 
-/// Gives these forms up below `root` and takes away what was written.
+/// Disables these forms below `root` and removes what was written for them.
 pub fn disable(
     store: &mut Store,
     project: ProjectId,
@@ -98,8 +97,8 @@ fn change(
     refresh_at(store, project, &mut all, number)
 }
 
-/// Where the files below a root are noted. A root that is gone was moved or removed: if it was moved here its files are
-/// found here, and if it was removed nobody else will ever ask for them.
+/// The index of the entry for `root`. Entries whose root no longer exists are merged into it: if such a root was
+/// moved here, its files are here too, and if it was deleted, nothing else will ever clean up after it.
 fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
     let mut here = FilesAt { root: root.to_owned(), ..FilesAt::default() };
     let (kept, taken): (Vec<FilesAt>, Vec<FilesAt>) =
@@ -113,7 +112,7 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
     }
     *all = kept;
     for paths in [&mut here.files, &mut here.made_folders] {
-        // A folder's path sorts before those of the folders in it.
+        // A folder's path sorts before the paths of its subfolders.
         paths.sort();
         paths.dedup();
     }
@@ -121,7 +120,7 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
     all.len() - 1
 }
 
-/// Brings the files of a project up to date, below every root they are kept in.
+/// Updates the files of a project, below every root that has any.
 pub fn refresh(store: &mut Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
     let _lock = store.lock_context_files()?;
     let mut all = store.context_files(project)?;
@@ -133,7 +132,7 @@ pub fn refresh(store: &mut Store, project: ProjectId) -> Result<Vec<Report>, Sto
     Ok(reports)
 }
 
-/// The problems of a project's files that were not known before `earlier` was read, in words.
+/// The problems in `now` that `earlier` does not have, as text.
 pub fn new_problems(earlier: &[FilesAt], now: &[FilesAt]) -> Vec<String> {
     let known = |root: &str, problem: &FileProblem| {
         earlier.iter().any(|at| at.root == root && at.problems.contains(problem))
@@ -148,7 +147,7 @@ pub fn new_problems(earlier: &[FilesAt], now: &[FilesAt]) -> Vec<String> {
     new
 }
 
-/// Brings the files below one root up to date and notes what there is; a root without files is forgotten.
+/// Updates the files below one root and stores their list. A root without files is dropped.
 fn refresh_at(
     store: &mut Store,
     project: ProjectId,
@@ -160,7 +159,7 @@ fn refresh_at(
         Ok(folder) => write_below(store, project, all, number, &folder)?,
         Err(refusal) => {
             let at = &mut all[number];
-            // With the directory, all that was written is gone.
+            // The directory is gone, and all our files with it.
             if matches!(refusal, Refusal::Missing) && !at.forms.any() {
                 at.files.clear();
             }
@@ -187,7 +186,7 @@ fn write_below(
     let root = all[number].root.clone();
     let repository = Repository::at(Path::new(&root));
     let (wanted, mut outcomes) = wanted::of(store, project, &all[number], folder, &repository)?;
-    // Noted before it is done: a process that dies in between leaves nothing unknown.
+    // Stored before writing, so that a process that dies in between leaves no unknown file.
     let at = &mut all[number];
     let earlier = std::mem::take(&mut at.files);
     at.files = wanted.iter().map(|wanted| wanted.path.clone()).collect();
@@ -200,8 +199,8 @@ fn write_below(
     let at = &mut all[number];
 
     let plans: Vec<Plan> = wanted.iter().map(|wanted| Plan::new(folder, wanted)).collect();
-    // Excluded before they appear and until they are gone, so that `git status` never shows them. What stands in the way
-    // of that is told below.
+    // Excluded before they appear and until they are gone, so that `git status` never shows them. Errors are reported
+    // by the second call below.
     let excluded: Vec<String> = plans.iter().filter(|p| p.is_ours || p.was_ours).map(Plan::path).collect();
     let _ = repository.exclude(&excluded);
     let mut files = Vec::new();
@@ -211,7 +210,7 @@ fn write_below(
         let is_removal = plan.wanted.section.is_none();
         let what = match plan.carry_out(folder) {
             Ok(what) => what,
-            // What is no file of ours any longer needs no removal.
+            // A file that is no longer ours needs no removal.
             Err(Refusal::Missing | Refusal::Link | Refusal::NotAFile | Refusal::NotAFolder) if is_removal => {
                 What::Removed
             }
@@ -241,7 +240,7 @@ fn problems(outcomes: &[Outcome]) -> Vec<FileProblem> {
     refused.collect()
 }
 
-/// Folders we made go when nothing is in them that needs them.
+/// Removes folders that we created and no longer need.
 fn remove_made_folders(root: &Folder, at: &mut FilesAt) {
     let needed = at.files.clone();
     let unneeded = |made: &String| !needed.iter().any(|file| file.starts_with(&format!("{made}/")));
@@ -249,7 +248,7 @@ fn remove_made_folders(root: &Folder, at: &mut FilesAt) {
         let path = Path::new(made);
         let parent = path.parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // One that cannot be removed is empty or holds what is not ours: nobody is hurt by it.
+        // A failure is harmless: the folder is empty, or holds files that are not ours.
         if let Ok(parent) = root.walk(parent, |_| Ok(())) {
             let _ = parent.remove_empty(&name);
         }
@@ -270,11 +269,11 @@ fn open_root(path: &Path) -> Result<Folder, Refusal> {
     Ok(root)
 }
 
-/// What is to be done with one file.
+/// The planned change to one file.
 struct Plan<'a> {
     wanted: &'a Wanted,
     step: Result<Step, Refusal>,
-    /// Whether the file holds nothing but ours, before and after.
+    /// Whether the file holds only our section, before and after the change.
     was_ours: bool,
     is_ours: bool,
 }
@@ -300,7 +299,7 @@ impl<'a> Plan<'a> {
         let marks = Marks::markdown();
         let folder = match root.walk(self.wanted.folder(), |_| Ok(())) {
             Ok(folder) => folder,
-            // It will be made, and the file in it is new.
+            // The folder will be created, and the file in it is new.
             Err(Refusal::Missing) if self.wanted.may_make_folder && self.wanted.section.is_some() => {
                 self.is_ours = true;
                 return Ok(Step::Nothing(None));

@@ -1,4 +1,4 @@
-//! What git knows of a working tree, read from its files: what it ignores, and where it is told to ignore more.
+//! What git knows of a working tree, read from its files: the ignore rules, and the exclude file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::section::Marks;
 
 const INFO: &str = "info";
 const EXCLUDE: &str = "exclude";
-/// What the working tree beside the git directory is called.
+/// Name of the main working tree, which has no directory below `worktrees`.
 const MAIN: &str = "main";
 
 #[derive(Debug)]
@@ -22,9 +22,9 @@ pub(crate) struct Repository {
 
 #[derive(Debug)]
 struct GitDirectory {
-    /// The one all working trees of the repository share.
+    /// The git directory that all working trees of the repository share.
     common: PathBuf,
-    /// What the working tree is called in there, wherever it is moved to.
+    /// The name of the working tree inside `common`. It stays the same if the tree is moved.
     worktree: String,
 }
 
@@ -33,7 +33,7 @@ impl Repository {
         Self { root: root.to_owned(), git: git_directory(root) }
     }
 
-    /// Whether git ignores a folder, or one it is in.
+    /// Whether git ignores a folder, or a folder above it.
     pub(crate) fn ignores(&self, folder: &Path) -> bool {
         let mut rules = vec![Gitignore::global().0];
         rules.extend(self.git.as_ref().map(|git| rules_of(&self.root, &git.common.join(INFO).join(EXCLUDE))));
@@ -41,7 +41,7 @@ impl Repository {
         for component in folder.components() {
             rules.push(rules_of(&here, &here.join(".gitignore")));
             here.push(component);
-            // The rules nearest to it decide.
+            // The rules of the nearest folder decide.
             let decided = rules.iter().rev().map(|rules| rules.matched(&here, true)).find(|m| !m.is_none());
             if matches!(decided, Some(Match::Ignore(_))) {
                 return true;
@@ -50,7 +50,7 @@ impl Repository {
         false
     }
 
-    /// Has git ignore exactly these files, and no others, for our sake. They are told from the root.
+    /// Replaces our section of the exclude file with exactly these files. Paths are relative to the root.
     pub(crate) fn exclude(&self, files: &[String]) -> Result<(), Refusal> {
         let Some(git) = &self.git else { return Ok(()) };
         let common = Folder::open(&git.common)?;
@@ -76,8 +76,8 @@ impl Repository {
 }
 
 impl GitDirectory {
-    /// The text of an exclude file with this section for the working tree, and without those of working trees that are
-    /// gone; `None` when there should be no such file.
+    /// The new text of the exclude file: with `section` for this working tree, and without the sections of working
+    /// trees that are gone. `None` if the file should not exist.
     fn excluding(&self, text: Option<&str>, section: &str) -> Result<Option<String>, Refusal> {
         let marks = Marks::hash(&self.worktree);
         let Some(text) = text else {
@@ -105,7 +105,7 @@ impl GitDirectory {
     }
 }
 
-/// One path and nothing else, as a line of an exclude file.
+/// A line of an exclude file that matches this path only.
 fn pattern(file: &str) -> String {
     let mut line = "/".to_owned();
     for c in file.chars() {
@@ -119,13 +119,13 @@ fn pattern(file: &str) -> String {
 
 fn rules_of(base: &Path, file: &Path) -> Gitignore {
     let mut rules = ignore::gitignore::GitignoreBuilder::new(base);
-    // A line that is no pattern is none for git either, and most folders have no such file.
+    // Errors are ignored: git skips invalid patterns too, and most folders have no such file.
     let _ = rules.add(file);
     rules.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Of a working tree at `root`: `.git` is a directory, or a file that names one (in a linked working tree or a
-/// submodule).
+/// Finds the git directory of a working tree. `.git` is a directory, or a file that names one (in a linked working
+/// tree or a submodule).
 fn git_directory(root: &Path) -> Option<GitDirectory> {
     let dot_git = root.join(".git");
     let own = if dot_git.is_dir() {
@@ -149,8 +149,8 @@ fn git_directory(root: &Path) -> Option<GitDirectory> {
     common.join("HEAD").exists().then_some(GitDirectory { common, worktree })
 }
 
-/// Whether a git directory has this working tree. A `.git` that somebody packed into a project can point anywhere; git notes
-/// the way back in what it points to itself.
+/// Whether a git directory belongs to this working tree. A `.git` file inside a downloaded project can point
+/// anywhere, so the directory must also point back, as git's own do.
 fn knows(own: &Path, root: &Path) -> bool {
     let Ok(root) = root.canonicalize() else { return false };
     if own.parent() == Some(&root) {
@@ -188,7 +188,7 @@ mod tests {
             excludes();
             assert!(!repository.join(".git/info").exists(), "{}", pointed.display());
         }
-        // Git itself notes the way back.
+        // With the pointer back that git writes.
         fs::write(own.join("gitdir"), format!("{}\n", planted.join(".git").display())).unwrap();
         excludes();
         let excluded = fs::read_to_string(repository.join(".git/info/exclude")).unwrap();

@@ -1,32 +1,32 @@
-//! Puts a section between two marks into a text and takes it out again, without touching anything else.
+//! Inserts a section between two marks and removes it again, without touching anything else.
 //!
-//! The first mark says what must be known to take the section out: whether the whole file was made for it, and whether a
-//! line break was put before it because the last line had none. So a file tells by itself, whatever else is lost.
+//! The first mark holds what is needed to remove the section: whether the file was created for it, and whether a line
+//! break was inserted because the last line had none. So a file can be restored even if everything else is lost.
 
 use std::ops::Range;
 
-/// How the two marks are written in a kind of file.
+/// The format of the two marks in one kind of file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// What no other text has; the rest of the line follows.
+    /// The unmistakable start of the first mark's line.
     begin: String,
-    /// The rest of the line, with `{}` where it says how the section came there.
+    /// The rest of that line. `{}` stands for [`Came::word`].
     rest: &'static str,
     end: String,
 }
 
-/// Why a text is left as it is.
+/// The marks are damaged or duplicated, so the text is left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("its marks of Remora are not one pair, so nobody knows what is between them")]
 pub(crate) struct OddMarks;
 
-/// How a section came into its file.
+/// How a section was inserted into its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Came {
     Added,
-    /// Behind a last line that had no line break.
+    /// Added after a last line without a line break, so one was inserted.
     Joined,
-    /// The file was made for it.
+    /// The file was created for the section.
     Made,
 }
 
@@ -41,17 +41,17 @@ impl Came {
 }
 
 struct Located {
-    /// From the first mark to the last, both included.
+    /// From the first mark to the last, inclusive.
     place: Range<usize>,
     came: Came,
     ending: &'static str,
 }
 
-/// What is left of a text without the section.
+/// The text that remains without the section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Left {
     pub(crate) text: String,
-    /// Whether the file was made for the section.
+    /// Whether the file was created for the section.
     pub(crate) made: bool,
 }
 
@@ -65,7 +65,7 @@ impl Marks {
         }
     }
 
-    /// For files whose comments begin with `#`; several of `owner` may be in one.
+    /// For files with `#` comments. One file may hold a section for each `owner`.
     pub(crate) fn hash(owner: &str) -> Self {
         Self {
             begin: format!("# remora:begin {owner:?}"),
@@ -74,17 +74,17 @@ impl Marks {
         }
     }
 
-    /// Whose section begins with this line, if one does.
+    /// The owner of the section that begins with this line, if one does.
     pub(crate) fn hash_owner(line: &str) -> Option<&str> {
         line.strip_prefix("# remora:begin \"")?.split_once('"').map(|(owner, _)| owner)
     }
 
-    /// A new file with nothing but `preamble` and the section.
+    /// A new file that holds only `preamble` and the section.
     pub(crate) fn new_file(&self, preamble: &str, section: &str) -> String {
         format!("{preamble}{}\n", self.block(section, Came::Made, "\n"))
     }
 
-    /// The text with the section: in the place of the one it has, or at its end.
+    /// The text with the section, which replaces an existing one or is appended.
     pub(crate) fn with(&self, text: &str, section: &str) -> Result<String, OddMarks> {
         if let Some(found) = self.find(text)? {
             let block = self.block(section, found.came, found.ending);
@@ -96,13 +96,13 @@ impl Marks {
         Ok(format!("{text}{gap}{}{ending}", self.block(section, came, ending)))
     }
 
-    /// The text as it was without the section; `None` when it has none.
+    /// The text as it was without the section. `None` if it has none.
     pub(crate) fn without(&self, text: &str) -> Result<Option<Left>, OddMarks> {
         let Some(found) = self.find(text)? else { return Ok(None) };
         let mut before = &text[..found.place.start];
         let mut after = &text[found.place.end..];
         after = after.strip_prefix(found.ending).unwrap_or(after);
-        // What was written behind the section since needs the line break that was put before it.
+        // Text added after the section since still needs the line break before it.
         if found.came == Came::Joined && after.is_empty() {
             before = before.strip_suffix(found.ending).unwrap_or(before);
         }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_around_a_section_stays() {
+    fn text_around_a_section_stays() {
         let marks = Marks::markdown();
         let with = marks.with("top", SECTION).unwrap();
         let changed = format!("new {}bottom\n", with.replace("top", "top line"));

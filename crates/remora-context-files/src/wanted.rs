@@ -1,4 +1,4 @@
-//! Which files there should be, and what in them.
+//! Lists the files that should exist, with their sections.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -15,24 +15,24 @@ use crate::{Outcome, What};
 
 const CLAUDE_MD: &str = "CLAUDE.md";
 const CURSOR_RULE: &str = ".cursor/rules/remora-context.mdc";
-/// Cursor reads a rule only with this before it.
+/// Front matter that Cursor requires before a rule.
 const FRONT_MATTER: &str =
     "---\ndescription: What Remora remembers of this project\nalwaysApply: true\n---\n\n";
-/// The folders worked in last; more would litter a project.
+/// Upper limit for folders with a file. The most recently used ones are kept; more files would litter a project.
 const MOST_FOLDERS: usize = 30;
-/// Nobody has folders this deep by intent.
+/// Depth limit for folders. No real project is deeper.
 const DEEPEST: usize = 32;
-/// Folders of others' making, in which nothing is written.
+/// Folders that belong to other tools. Nothing is written into them.
 const FORBIDDEN: [&str; 2] = [".git", "node_modules"];
 
-/// A file as it should be.
+/// A file as it should be after the update.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// From the root, made of plain names.
+    /// Relative to the root, made of plain names.
     pub(crate) path: String,
-    /// What a new file begins with.
+    /// The text that a new file begins with.
     pub(crate) preamble: &'static str,
-    /// None: the file should have no section.
+    /// `None` if the file should have no section.
     pub(crate) section: Option<String>,
     pub(crate) may_make_folder: bool,
 }
@@ -52,13 +52,13 @@ impl Wanted {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether what is left without the section is nothing that anybody wrote.
+    /// Whether the rest of the file, without the section, is ours too.
     pub(crate) fn is_all_of(&self, left: &Left) -> bool {
         let text = left.text.trim();
         left.made && (text.is_empty() || text == self.preamble.trim())
     }
 
-    /// Makes what is missing of the folders on the way.
+    /// Creates the missing folders on the way.
     pub(crate) fn make_folder(&self, root: &Folder) -> Result<Folder, Refusal> {
         let mut path = PathBuf::new();
         for component in self.folder().components() {
@@ -70,7 +70,7 @@ impl Wanted {
     }
 }
 
-/// The folders that have to be made for these files, the outer ones first.
+/// The folders to create for these files, outer ones first.
 pub(crate) fn folders_to_make(wanted: &[Wanted], root: &Folder) -> Vec<String> {
     let mut missing = Vec::new();
     for wanted in wanted.iter().filter(|wanted| wanted.may_make_folder && wanted.section.is_some()) {
@@ -85,7 +85,7 @@ pub(crate) fn folders_to_make(wanted: &[Wanted], root: &Folder) -> Vec<String> {
     missing
 }
 
-/// The files below a root, those that should go included, and the folders that were passed over.
+/// The files below a root, including those to be removed, and the folders that were skipped.
 pub(crate) fn of(
     store: &Store,
     project: ProjectId,
@@ -125,7 +125,7 @@ pub(crate) fn of(
     Ok((wanted, skipped))
 }
 
-/// What was learned in each folder; those worked in last, in a stable order.
+/// The observations of each folder, for the most recently used folders, in a stable order.
 fn by_folder(touched: &[Touched], root: &Path) -> Vec<(PathBuf, Vec<Known>)> {
     let mut latest: Vec<PathBuf> = Vec::new();
     let mut known: BTreeMap<PathBuf, Vec<Known>> = BTreeMap::new();
@@ -146,7 +146,8 @@ fn by_folder(touched: &[Touched], root: &Path) -> Vec<(PathBuf, Vec<Known>)> {
     known.into_iter().collect()
 }
 
-/// The folder of a file from the root, if it is one below it. Paths are what agents said, so they may be anything.
+/// The folder of a file relative to the root, if it is below the root. Paths come from agents, so they may be
+/// anything.
 fn folder_of(file: &str, root: &Path) -> Option<PathBuf> {
     if file.contains(char::is_control) {
         return None;
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_below_the_root_are_worked_in() {
+    fn only_folders_below_the_root_count() {
         let root = Path::new("/home/dev/app");
         let folder = |file: &str| folder_of(file, root).map(|folder| folder.to_string_lossy().into_owned());
         assert_eq!(folder("src/a.rs").as_deref(), Some("src"));

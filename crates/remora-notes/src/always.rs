@@ -3,28 +3,29 @@ use remora_core::settings::Memory;
 use remora_core::vault::{has_tag, without_extension};
 use remora_store::notes::KnownNote;
 
-/// The notes that every session is told: those that were named, in that order, then those with the tag, the latest first.
+/// The notes injected into every session: the named ones in the order of the setting, then the tagged ones, newest
+/// first.
 pub fn always_injected(notes: &[KnownNote], settings: &Memory) -> Vec<NoteId> {
-    let mut told: Vec<NoteId> = Vec::new();
+    let mut injected: Vec<NoteId> = Vec::new();
     for name in &settings.obsidian_context_notes {
-        told.extend(named(notes, name).map(|note| note.id));
+        injected.extend(named(notes, name).map(|note| note.id));
     }
     let mut tagged: Vec<&KnownNote> =
         notes.iter().filter(|note| has_tag(&note.tags, &settings.obsidian_context_tag)).collect();
     tagged.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| a.path.cmp(&b.path)));
-    told.extend(tagged.iter().map(|note| note.id));
+    injected.extend(tagged.iter().map(|note| note.id));
     let mut seen = std::collections::HashSet::new();
-    told.retain(|id| seen.insert(*id));
-    told
+    injected.retain(|id| seen.insert(*id));
+    injected
 }
 
-/// Names in the settings that no note has, or more than one.
+/// Names in the settings that match no note, or more than one.
 pub fn unknown_names(notes: &[KnownNote], settings: &Memory) -> Vec<String> {
     let names = settings.obsidian_context_notes.iter();
     names.filter(|name| named(notes, name).is_none()).cloned().collect()
 }
 
-/// By its path, or by its name where only one note has it.
+/// Finds a note by its path, or by its file name if only one note has that name.
 fn named<'a>(notes: &'a [KnownNote], name: &str) -> Option<&'a KnownNote> {
     let name = without_extension(name.trim().trim_start_matches("./").trim_start_matches('/'));
     let by_path = notes.iter().find(|note| without_extension(&note.path) == name);
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_are_named_by_path_or_by_a_name_that_only_one_has() {
+    fn a_note_is_found_by_path_or_by_a_unique_name() {
         let note = |id: i64, path: &str, tags: &[&str]| KnownNote {
             id: NoteId(id),
             path: path.to_owned(),
@@ -58,7 +59,7 @@ mod tests {
             note(3, "計画.md", &[]),
             note(4, "a/Only.md", &["remora"]),
         ];
-        let told = |names: &[&str], tag: &str| {
+        let injected = |names: &[&str], tag: &str| {
             let settings = Memory {
                 obsidian_context_notes: names.iter().map(ToString::to_string).collect(),
                 obsidian_context_tag: tag.to_owned(),
@@ -66,8 +67,8 @@ mod tests {
             };
             always_injected(&notes, &settings).iter().map(|id| id.0).collect::<Vec<_>>()
         };
-        assert_eq!(told(&["計画", "a/Plan.md", "/b/Plan", "Plan", "Only", "none"], ""), [3, 1, 2, 4]);
-        assert_eq!(told(&["a/Only.md"], "remora"), [4, 2], "each once, the latest of the tagged first");
-        assert_eq!(told(&[], ""), [0; 0]);
+        assert_eq!(injected(&["計画", "a/Plan.md", "/b/Plan", "Plan", "Only", "none"], ""), [3, 1, 2, 4]);
+        assert_eq!(injected(&["a/Only.md"], "remora"), [4, 2], "each once, the latest of the tagged first");
+        assert_eq!(injected(&[], ""), [0; 0]);
     }
 }

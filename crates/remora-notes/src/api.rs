@@ -1,4 +1,4 @@
-//! Obsidian's Local REST API, read only: one question lists all notes, one each reads them.
+//! Obsidian's Local REST API, read only: one request lists all notes, one more reads each.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::certificate::{self, Pinned};
 use crate::error::SourceError;
 use crate::round::NoteFile;
 
-/// It is on this machine: what does not answer soon does not answer.
+/// Timeouts. Obsidian is on this machine: if it does not answer soon, it is down.
 const CONNECT: Duration = Duration::from_secs(2);
 const ANSWER: Duration = Duration::from_secs(5);
-/// To list its notes Obsidian looks at each of them.
+/// Timeout for the list. Obsidian evaluates a query for every note, which takes longer.
 const LIST: Duration = Duration::from_secs(20);
 const LONGEST_LIST: usize = 16 << 20;
 const MOST_NOTES: usize = 50_000;
 
-/// The certificate somebody shows at an address.
+/// The certificate that a server offers at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     pub fingerprint: String,
 }
 
 impl Offered {
-    /// Asks for it; nothing is sent that would be worth having.
+    /// Fetches the certificate, without sending the key.
     pub fn at(address: &str) -> Result<Self, SourceError> {
         let line = Line::open(address, None)?;
         line.greet()?;
@@ -43,7 +43,7 @@ impl Offered {
     }
 }
 
-/// An open way to the API, whose certificate is the trusted one.
+/// A connection to the API, held to the trusted certificate.
 pub(crate) struct Api {
     line: Line,
     key: HeaderValue,
@@ -58,7 +58,7 @@ impl Api {
             HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| SourceError::WrongKey)?;
         header.set_sensitive(true);
         if address.starts_with("https://") && trusted(dir, address)?.is_none() {
-            // The first time. The key is sent only over a connection that is held to what is kept here.
+            // First contact: this certificate is pinned. The key is sent only over a connection that is held to it.
             let Offered { fingerprint } = Offered::at(address)?;
             certificate::trust(dir, address, &fingerprint)
                 .map_err(|error| SourceError::Certificate(error.to_string()))?;
@@ -66,7 +66,7 @@ impl Api {
         Ok(Self { line: Line::open(address, trusted(dir, address)?)?, key: header })
     }
 
-    /// Every note with the time it changed and its size, in one question: each note is asked for a text of both.
+    /// Lists every note with its modification time and size in one request: a query that returns both as text.
     pub(crate) fn list(&self) -> Result<Vec<NoteFile>, SourceError> {
         #[derive(Deserialize)]
         struct Listed {
@@ -95,7 +95,7 @@ impl Api {
         Ok(found.collect())
     }
 
-    /// What a note says, or why it alone cannot be read.
+    /// Reads a note. The inner error concerns this note only.
     pub(crate) fn read(&self, path: &str) -> Result<Result<String, String>, SourceError> {
         let mut segments = vec!["vault"];
         segments.extend(path.split('/'));
@@ -117,22 +117,22 @@ impl Api {
     }
 }
 
-/// As in a folder: hidden files are not notes, and a path stays in the vault.
+/// Same rules as for a folder: hidden files are not notes, and a path stays in the vault.
 fn is_shown(path: &str) -> bool {
     let is_markdown = remora_core::vault::without_extension(path) != path;
     is_markdown && path.split('/').all(|name| !name.starts_with('.') && !name.is_empty())
 }
 
-/// A way to an address that is held to one certificate, or to any.
+/// A client for one address. It accepts one certificate, or any.
 struct Line {
     address: Url,
     client: Client,
     pinned: Arc<Pinned>,
-    /// There until it is dropped.
+    /// `None` only while being dropped.
     runtime: Option<Runtime>,
 }
 
-/// It may be dropped in async code, which must not wait for a connection to close.
+/// A `Line` may be dropped in async code, which must not block until a connection closes.
 impl Drop for Line {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
@@ -164,7 +164,7 @@ impl Line {
         Ok(url)
     }
 
-    /// Its greeting wants no key.
+    /// Fetches the greeting, which needs no key.
     fn greet(&self) -> Result<(), SourceError> {
         self.ask(self.client.get(self.address.clone()), LONGEST_LIST).map(|_| ())
     }
@@ -226,7 +226,7 @@ fn client(provider: Arc<CryptoProvider>, pinned: &Arc<Pinned>) -> Result<Client,
         .map_err(|error| root_cause(&error))
 }
 
-/// As much of an answer as is wanted; the rest is not read.
+/// Reads at most `most` bytes of an answer.
 async fn beginning(mut response: Response, most: usize) -> Result<Vec<u8>, reqwest::Error> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -239,7 +239,7 @@ async fn beginning(mut response: Response, most: usize) -> Result<Vec<u8>, reqwe
     Ok(bytes)
 }
 
-/// The innermost error is the one that says something.
+/// The innermost error, which names the actual cause.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,6 +1,5 @@
-//! The one certificate that is trusted: Obsidian's is signed by nobody, so the first one that is seen at an address is
-//! kept, and from then on no other is taken. Verification is never off: who answers must prove that it has the
-//! certificate's key.
+//! The pinned certificate. Obsidian's is self-signed, so the first one seen at an address is stored, and from then on
+//! no other is accepted. Signatures are always verified: the server must prove that it has the certificate's key.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of the certificate that is trusted at an address, if one is.
+/// The SHA-256 of the certificate that is trusted at this address, if any.
 pub fn trusted(dir: &DataDir, address: &str) -> io::Result<Option<String>> {
     let text = match read_small(&dir.obsidian_certificate()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -29,7 +28,7 @@ pub fn trust(dir: &DataDir, address: &str, fingerprint: &str) -> io::Result<()> 
     replace(&dir.obsidian_certificate(), format!("{address} {fingerprint}\n").as_bytes())
 }
 
-/// Takes one certificate, or any while none is known. Remembers what it was shown.
+/// Accepts the one wanted certificate, or any if none is wanted. Records the certificate that was offered.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     wanted: Option<String>,

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// Why notes cannot be read now. Those that are known stay as they are.
+/// Why notes cannot be read now. Stored notes stay unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     #[error("the folder {} is not there; see `remora config get memory.obsidian_vault`", .0.display())]

@@ -1,4 +1,4 @@
-//! A folder of Markdown: what is in it, and what a file says. Nothing outside of it is ever read.
+//! A folder of Markdown: lists its notes and reads them. Nothing outside the folder is ever read.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -13,27 +13,28 @@ use rustix::fs::OFlags;
 use crate::error::SourceError;
 use crate::round::NoteFile;
 
-/// Vaults have thousands of notes; somebody's whole disk has more, and is none.
+/// Limits for a vault. Above them the folder is probably not one (a home directory, for example), and the rest is
+/// left out.
 const MOST_NOTES: usize = 50_000;
 const MOST_ENTRIES: usize = 500_000;
 const DEEPEST: usize = 64;
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) notes: Vec<NoteFile>,
-    /// Folders that cannot be looked into: what is known of them stays.
+    /// Paths that could not be read, `""` for the whole vault. Stored notes below them are kept.
     pub(crate) unseen: Vec<String>,
     pub(crate) left_out: Vec<String>,
 }
 
-/// Without symlinks there is no way out of a folder, and no way around in circles.
+/// Lists the notes. Symlinks to folders are not followed, so the walk stays inside and has no cycles.
 pub(crate) fn list(root: &Path) -> Result<Listing, SourceError> {
     let unreadable = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SourceError::NoFolder(root.to_owned()),
         _ => SourceError::Unreadable { folder: root.to_owned(), reason: error.to_string() },
     };
-    // The folder itself may be a link: that is what the user named.
+    // The root itself may be a link: the user named it.
     let real = fs::canonicalize(root).map_err(unreadable)?;
     let mut walk = Walk { listing: Listing::default(), entries: 0, real };
     let first = walk.real.clone();
@@ -65,7 +66,7 @@ impl Walk {
                 self.listing.left_out.push(format!("{}: its name is not UTF-8", name.display()));
                 continue;
             };
-            // Obsidian's own folders are hidden ones: `.obsidian`, `.trash`.
+            // Obsidian's own folders are hidden: `.obsidian`, `.trash`.
             if name.starts_with('.') {
                 continue;
             }
@@ -84,7 +85,7 @@ impl Walk {
     }
 
     fn note(&mut self, file: &Path, path: String, is_link: bool) {
-        // A link to another note of the vault is one more name for it. Whatever it leads to outside is none of ours.
+        // A link to another note of the vault is a second name for it. A link to anything outside is skipped.
         if is_link && !fs::canonicalize(file).is_ok_and(|target| target.starts_with(&self.real)) {
             self.listing.left_out.push(format!("{path}: a link that leads out of the vault"));
             return;
@@ -111,8 +112,8 @@ fn found(path: String, data: &Metadata) -> NoteFile {
     NoteFile { path, stamp, changed_at: Time(i64::try_from(since.as_millis()).unwrap_or_default()) }
 }
 
-/// The beginning of a note. It is opened by its real path, which is looked at once more, and not as a link or a pipe: one may
-/// have come since.
+/// Reads the beginning of a note. The resolved path is checked again, and opened without following links or blocking
+/// on pipes: the file may have been replaced since it was listed.
 pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
     let real = fs::canonicalize(root)?;
     let file = fs::canonicalize(real.join(path))?;
@@ -123,7 +124,7 @@ pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
     file.take(MOST_READ as u64).read_to_end(&mut bytes)?;
-    // A character that the cut has halved, and a file in another encoding, must not cost the rest.
+    // Lossy, so that a character cut in half or another encoding does not cost the rest of the note.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_became_a_link_or_a_folder_since_is_not_read() {
+    fn a_note_replaced_by_a_link_out_of_the_vault_is_not_read() {
         let temp = tempfile::tempdir().unwrap();
         let vault = temp.path().join("vault");
         fs::create_dir(&vault).unwrap();

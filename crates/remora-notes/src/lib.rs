@@ -1,8 +1,8 @@
 //! The user's own notes as a source of memory: a folder of Markdown, or Obsidian's Local REST API.
 //!
-//! In goes what is known of each note; out come the notes that changed, made fit to be stored, and the names of those
-//! that are gone ([`Round`]). Everything here blocks, reads only, and is meant for a thread of its own. This crate writes
-//! no database but through `remora-store`; what it keeps itself is the certificate it trusts ([`certificate`]).
+//! [`Round`] takes the known notes and returns the notes that changed, ready to be stored, and the ids of those that
+//! are gone. Everything here blocks, only reads, and is meant for a thread of its own. The crate changes the database
+//! only through `remora-store`; it stores nothing itself but the certificate it trusts ([`certificate`]).
 
 mod always;
 mod api;

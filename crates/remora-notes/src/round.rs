@@ -1,4 +1,5 @@
-//! One look at all notes, in steps between which nothing is held: list, then read what changed, a few at a time.
+//! One pass over all notes, in steps: list, then read the changed ones, a few at a time. Nothing is held between
+//! steps.
 
 use std::collections::{HashMap, HashSet};
 use std::panic;
@@ -15,13 +16,13 @@ use crate::api::Api;
 use crate::error::SourceError;
 use crate::folder::{self, Listing};
 
-/// As many notes are read and stored at a time, and as much text: hooks get in between.
+/// Upper limits for one step, in notes and in bytes of text. Steps are small so that hooks can write in between.
 const MOST_AT_ONCE: usize = 32;
 const MOST_TEXT: usize = 256 << 10;
-/// As many reasons are told why notes were left out.
+/// Upper limit for the reported reasons why notes were left out.
 const MOST_REASONS: usize = 20;
 
-/// A note that is there, not yet read.
+/// A note in the source, not read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoteFile {
     pub(crate) path: String,
@@ -29,7 +30,7 @@ pub(crate) struct NoteFile {
     pub(crate) changed_at: Time,
 }
 
-/// Where notes are read, and with what key.
+/// The source of the notes, with the key it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     Folder(PathBuf),
@@ -37,7 +38,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// What the settings say; `None` where notes are off.
+    /// Reads the settings. `None` if notes are disabled.
     pub fn new(settings: &Memory, dir: &DataDir) -> Option<Self> {
         Some(match settings.notes_source()? {
             NotesSource::Folder(folder) => Self::Folder(expanded(folder)),
@@ -49,7 +50,7 @@ impl Access {
         })
     }
 
-    /// The folder or the address, for people.
+    /// The folder or address, as shown to users.
     pub fn name(&self) -> String {
         match self {
             Self::Folder(folder) => folder.display().to_string(),
@@ -70,12 +71,12 @@ enum Source {
     Api(Box<Api>),
 }
 
-/// What is to be done after a look at what there is.
+/// The work that is left of one pass over all notes.
 pub struct Round {
-    /// As [`Access::name`] says it.
+    /// Same as [`Access::name`].
     vault: String,
     source: Source,
-    /// Left to read, the last first.
+    /// Notes left to read. The next one is last.
     changed: Vec<NoteFile>,
     gone: Vec<NoteId>,
     left_out: Vec<String>,
@@ -91,7 +92,7 @@ impl std::fmt::Debug for Round {
 }
 
 impl Round {
-    /// Looks at what there is. `known` is what was there the last time, from the same source.
+    /// Lists the source and compares it with `known`, the stored notes of the same source.
     pub fn begin(access: &Access, known: &[KnownNote]) -> Result<Self, SourceError> {
         let (source, listing) = match access {
             Access::Folder(root) => {
@@ -130,7 +131,7 @@ impl Round {
         };
         let gone = known.iter().filter(|note| !there.contains(&note.path) && !is_unseen(&note.path));
         let gone = gone.map(|note| note.id).collect();
-        // The latest are read first: they are what is worked with. `pop` takes from the end.
+        // The newest are read first, because the user is working with them. `pop` takes from the end.
         changed.sort_by(|a, b| a.changed_at.cmp(&b.changed_at).then_with(|| a.path.cmp(&b.path)));
         Self {
             vault,
@@ -141,7 +142,7 @@ impl Round {
         }
     }
 
-    /// Notes that are there no more.
+    /// Stored notes that the source no longer has.
     pub fn gone(&self) -> &[NoteId] {
         &self.gone
     }
@@ -151,13 +152,13 @@ impl Round {
         &self.left_out[..self.left_out.len().min(MOST_REASONS)]
     }
 
-    /// How many are left to read.
+    /// The number of notes left to read.
     pub fn left(&self) -> usize {
         self.changed.len()
     }
 
-    /// Reads some notes that changed; none when all are read. A note that cannot be read is left out; a source that
-    /// does not answer ends the round, and the next one goes on where this one was.
+    /// Reads some of the changed notes; empty once all are read. An unreadable note is left out. A source that does
+    /// not answer ends the round, and the next round continues.
     pub fn read_some(&mut self) -> Result<Vec<NewNote>, SourceError> {
         let mut notes = Vec::new();
         let mut size = 0;
@@ -169,7 +170,7 @@ impl Round {
             };
             match content {
                 Ok(content) => {
-                    // One note must not stop the others.
+                    // A panic on one note must not stop the others.
                     let Ok(note) = panic::catch_unwind(|| VaultNote::new(&found.path, &content)) else {
                         self.left_out.push(shown(&format!("{}: reading it hit a bug", found.path)));
                         continue;
@@ -185,7 +186,7 @@ impl Round {
     }
 }
 
-/// A reason has a path in it, and goes to the log.
+/// Redacts a reason: it contains a path and goes to the log.
 fn shown(reason: &str) -> String {
     VaultNote::clean_path(reason)
 }

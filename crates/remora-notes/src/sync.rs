@@ -1,4 +1,4 @@
-//! The steps of a look at all notes that concern the store, and all of them in one go.
+//! The steps of a sync that change the store, and [`sync`], which runs all of them.
 
 use remora_core::settings::Memory;
 use remora_core::time::Time;
@@ -9,10 +9,10 @@ use crate::always::always_injected;
 use crate::error::SourceError;
 use crate::round::{Access, Round};
 
-/// As many notes are removed in one transaction.
+/// Upper limit for the notes removed in one transaction.
 const STEP: usize = 100;
 
-/// What came of a look at all notes.
+/// The result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
     pub read: usize,
@@ -20,7 +20,7 @@ pub struct Done {
     pub problem: Option<SourceError>,
 }
 
-/// Removes some notes; `false` when none are left.
+/// Removes some notes. `false` if none were left.
 pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
     let ids: Vec<_> = store.known_notes()?.iter().take(STEP).map(|note| note.id).collect();
     if !ids.is_empty() {
@@ -29,13 +29,14 @@ pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
     Ok(!ids.is_empty())
 }
 
-/// Settles which notes are always told. Said again and again while notes come in, so that the first are not kept waiting.
+/// Updates which notes are injected into every session. Called repeatedly during a sync, so that the first notes take
+/// effect before the last are read.
 pub fn settle(store: &mut Store, settings: &Memory) -> Result<(), StoreError> {
     let known = store.known_notes()?;
     store.set_always_injected(&always_injected(&known, settings))
 }
 
-/// Looks at all notes, here and now. `progress` hears how many are left to read.
+/// Reads all changed notes in the foreground. `progress` receives the number left to read.
 pub fn sync(
     store: &mut Store,
     settings: &Memory,

@@ -1,4 +1,4 @@
-//! From ranked documents to the page somebody sees: every record once, with the reasons.
+//! Turns ranked documents into a page of hits: every record once, with the reasons for its place.
 
 use std::collections::HashMap;
 
@@ -21,20 +21,20 @@ use crate::syntax::Question;
 use crate::terms::Terms;
 use crate::waiting;
 
-/// What was found, before it is shown.
+/// The search result before it is rendered as hits.
 pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
     pub(crate) weighed: &'a [Weighed],
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) outlines: HashMap<DocumentId, Outline>,
     pub(crate) closeness: Closeness,
-    /// Whether cosines of documents in other languages mean nothing.
+    /// Whether cosines of documents in other languages are meaningless.
     pub(crate) only_english: bool,
     pub(crate) plan: Plan,
     pub(crate) more: bool,
 }
 
-/// A record at its best document.
+/// A record with its best document.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
     pub(crate) outline: Outline,
@@ -42,20 +42,22 @@ pub(crate) struct Ranked {
     pub(crate) recency: f64,
 }
 
-/// Where no text was given, so many records are counted and no more.
+/// Upper limit for the records that are counted if the query has no text.
 const MOST_BY_DATE: usize = 1_000;
-/// By date, only the best are put in order: among all that share a word with the question the newest says nothing.
+/// Only this many of the best hits are sorted by date. Many more share some word with the query, and the newest of
+/// those are noise.
 const BEST_BY_DATE: usize = 100;
-/// What is new goes up a little: it breaks ties, it does not decide.
+/// Maximum bonus for a new record, halved every `RECENT_DAYS`. Small, so that it breaks ties and decides nothing
+/// else.
 const RECENCY: f64 = 0.03;
 const RECENT_DAYS: f64 = 30.0;
-/// What was replaced goes down, and stays to be found.
+/// Factor for superseded records. They rank lower but can still be found.
 const SUPERSEDED: f64 = 0.8;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
-/// More rows than a page are looked at, because some of them say the same.
+/// Extra rows fetched for a page, because some of them turn out to be duplicates.
 const SPARE: usize = 10;
 
-/// Nothing to look for: the newest records that pass.
+/// Answers a query without text: the newest records that pass the filters.
 pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
     let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
@@ -81,7 +83,7 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
     Ok(Results { hits, total, more: every >= MOST_BY_DATE, facets, plan, terms })
 }
 
-/// One document of each turn, in the same order.
+/// Reduces the documents to one for each turn, in the same order.
 fn fold_by_date(
     store: &Store,
     documents: &[DocumentId],
@@ -97,10 +99,10 @@ fn fold_by_date(
     Ok(ranking.iter().map(|ranked| ranked.outline.id).collect())
 }
 
-/// The best records, best first, or newest first if that was asked for.
+/// Answers a query with text: the best records first, or the newest first if requested.
 pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> Result<Results, StoreError> {
     let Answer { question, weighed, mut candidates, outlines, closeness, only_english, plan, more } = answer;
-    // Among vectors something is always nearest; that is no reason to show it.
+    // Some vector is always the nearest, however far away it is. Those that are far and share no word are dropped.
     let is_near = |cosine: f32| cosine >= closeness.faint;
     candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
     let mut ranking = one_a_record(query, candidates, &outlines);
@@ -128,7 +130,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     }
     total -= collapse::superseded(&mut hits);
     total -= collapse::duplicates(&mut hits);
-    // An agent is told memories, not how many of which kind there are.
+    // Recall needs the hits only, so facets are not computed for it.
     let mut facets = if query.is_prompt { Facets::default() } else { facets(store, &facet_documents)? };
     for hit in hits.iter().filter(|hit| hit.why.waiting) {
         count(&mut facets.kinds, hit.kind.name());
@@ -139,7 +141,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     Ok(Results { hits, total, more, facets, plan, terms })
 }
 
-/// The hits of a page. Records that are folded into others are looked at with them, because they lend them their score.
+/// The hits of a page. Folded records are scored together with the records they are folded into, because they lend
+/// them their score.
 fn unfolded(
     page: &[Ranked],
     every: &[Ranked],
@@ -158,7 +161,7 @@ fn unfolded(
     Ok(shown)
 }
 
-/// Every record at its best document, best first.
+/// Every record with its best document, best first.
 fn one_a_record(
     query: &SearchQuery,
     candidates: Vec<Candidate>,
@@ -191,7 +194,8 @@ fn age_in_days(query: &SearchQuery, outline: &Outline) -> f64 {
     (query.now.0.saturating_sub(outline.created_at.0).max(0) as f64) / MILLISECONDS_A_DAY
 }
 
-/// Filters are the truth: what passes them and was not found follows by date.
+/// Adds the newest records that pass the filters and were not found, because a filter alone is a valid request for
+/// them.
 fn top_up(
     store: &Store,
     query: &SearchQuery,
@@ -209,7 +213,7 @@ fn top_up(
     Ok(())
 }
 
-/// A hit, with the words two hits are compared by.
+/// A hit, with the text that duplicates are detected by.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) hit: Hit,
@@ -224,7 +228,7 @@ impl std::ops::Deref for Shown {
     }
 }
 
-/// What hits are judged by.
+/// The inputs for scoring hits.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     question: &'a Question,
@@ -246,7 +250,7 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
         let words = Words::of(&own, weighed);
         let candidate = &ranked.candidate;
         let near = candidate.cosine.map(|cosine| closeness.meaning(cosine));
-        // Where nothing is near, the language does not matter.
+        // Without any closeness the language does not matter, so it is not detected.
         let is_foreign = asked.only_english
             && near.is_some_and(|near| near > 0.0)
             && Language::of(&row.body) != Language::English;
@@ -272,8 +276,8 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
     Ok(shown)
 }
 
-/// The best observation of a turn stands before it, and fits as well: its words are the observer's, those of the turn
-/// are the user's own.
+/// Raises the score of a turn's best observation to that of the turn. It stands before the turn and fits as well: its
+/// words are the observer's, while the turn has the user's own.
 fn speak_for_turns(ranking: &[Ranked], shown: &mut [Shown]) {
     for turn in ranking.iter().filter(|ranked| ranked.outline.record.kind == RecordKind::Turn) {
         let of_turn = ranking.iter().find(|ranked| is_of_turn(&ranked.outline, &turn.outline));
@@ -325,7 +329,8 @@ fn count(counts: &mut std::collections::BTreeMap<String, usize>, name: &str) {
     *counts.entry(name.to_owned()).or_default() += 1;
 }
 
-/// Whether a record may stand for a turn of a session. One that is wrong may not: it would be back where the turn is.
+/// Whether a record can stand for a turn of a session. An observation marked wrong cannot: it would reappear in the
+/// turn's place.
 pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
     outline.record.kind == RecordKind::Observation
         && !outline.feedback.is_wrong()
@@ -351,7 +356,7 @@ mod tests {
         superseded: bool,
     }
 
-    /// The order of records with these numbers: their places in `found`. Of two that are equal, the later comes first.
+    /// The order of records with these figures, as indexes into `found`. Of two equal ones, the later comes first.
     fn order(found: &[Found]) -> Vec<i64> {
         let query = SearchQuery { now: NOW, ..SearchQuery::new(ProjectScope::All, "question") };
         let mut outlines = HashMap::new();
@@ -374,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_fit_alike_the_newer_comes_first_and_a_better_one_stays_ahead() {
+    fn recency_breaks_ties_and_a_better_fit_stays_ahead() {
         let found = |score, age_in_days| Found { score, age_in_days, superseded: false };
         assert_eq!(order(&[found(0.8, 60), found(0.8, 60)]), [1, 0]);
         assert_eq!(order(&[found(0.8, 1), found(0.8, 60)]), [0, 1]);
@@ -382,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_superseded_comes_after_what_fits_alike_and_before_what_fits_worse() {
+    fn a_superseded_record_ranks_below_an_equal_one_and_above_a_worse_one() {
         let found = |score, superseded| Found { score, age_in_days: 1, superseded };
         assert_eq!(order(&[found(0.8, false), found(0.8, true)]), [0, 1]);
         assert_eq!(order(&[found(0.8, true), found(0.5, false)]), [0, 1]);

@@ -1,23 +1,23 @@
-//! What a model's cosines mean.
+//! Calibration of a model's cosines.
 //!
-//! Models differ: for one, texts that have nothing to do with each other have a cosine of 0.1, for another of 0.5. The
-//! figures here were fitted to the model in the program. Another model is asked about questions and answers that are
-//! always the same, and how near those are to it says how its cosines are to be read.
+//! Models differ: unrelated texts have a cosine of 0.1 for one and of 0.5 for another. The thresholds here were
+//! fitted to the built-in model. Any other model embeds a fixed set of questions and answers, and their cosines
+//! determine its scale.
 
-/// Cosines that say something, on a model's own scale.
+/// Thresholds for cosines, on a model's own scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Closeness {
-    /// Below this two texts have nothing in common, …
+    /// Below this, two texts have nothing in common.
     pub far: f64,
-    /// … above that they say the same.
+    /// Above this, two texts say the same.
     pub near: f64,
-    /// What shares no word with the question and is no nearer than this has nothing to do with it.
+    /// Documents below this that share no word with the query are dropped.
     pub faint: f32,
-    /// The least that cosines of unlike texts differ by.
+    /// Lower limit for the standard deviation of unrelated texts.
     pub least_deviation: f64,
 }
 
-/// Questions with what answers them: each is near its own answer and far from those of the others.
+/// Questions with their answers. Each question is near its own answer and far from the others.
 pub const EXAMPLES: [(&str, &str); 6] = [
     (
         "why did the login fail after the server moved",
@@ -41,29 +41,30 @@ pub const EXAMPLES: [(&str, &str); 6] = [
         "A new version is shipped every second Tuesday after the nightly build passed",
     ),
 ];
-/// What those are to the model in the program: a question and an answer of another one, a question and its own.
+/// Mean cosines of the examples for the built-in model: of a question with the answer to another one, and with its
+/// own.
 const UNLIKE: f64 = 0.024;
 const ALIKE: f64 = 0.471;
-/// A model that does not tell them apart by so much tells nothing about its scale.
+/// If the two means differ by less than this, the model's scale cannot be determined.
 const LEAST_DIFFERENCE: f64 = 0.05;
 
 impl Closeness {
-    /// Of the model in the program.
+    /// Thresholds of the built-in model.
     pub const BUILTIN: Self = Self { far: 0.15, near: 0.75, faint: 0.2, least_deviation: 0.03 };
 
-    /// How near a cosine is, from 0 to 1.
+    /// Maps a cosine to a closeness from 0 to 1.
     pub(crate) fn meaning(&self, cosine: f32) -> f64 {
         ((f64::from(cosine) - self.far) / (self.near - self.far)).clamp(0.0, 1.0)
     }
 
-    /// Of a model that made these vectors of the [`EXAMPLES`].
+    /// Thresholds of the model that made these vectors of the [`EXAMPLES`].
     pub fn measured(questions: &[Vec<f32>], answers: &[Vec<f32>]) -> Self {
         let (unlike, alike) = likeness(questions, answers);
         let difference = alike - unlike;
         if difference.is_nan() || difference < LEAST_DIFFERENCE {
             return Self::BUILTIN;
         }
-        // The straight line on which both kinds lie where they lie for the model in the program.
+        // Linear mapping that moves both means to those of the built-in model.
         let slope = difference / (ALIKE - UNLIKE);
         let on_this_scale = |cosine: f64| unlike + (cosine - UNLIKE) * slope;
         let Self { far, near, faint, least_deviation } = Self::BUILTIN;
@@ -77,7 +78,7 @@ impl Closeness {
     }
 }
 
-/// The mean cosine of questions with others' answers, and with their own.
+/// The mean cosine of questions with other questions' answers, and with their own.
 #[expect(clippy::cast_precision_loss, reason = "a handful")]
 fn likeness(questions: &[Vec<f32>], answers: &[Vec<f32>]) -> (f64, f64) {
     let (mut unlike, mut alike) = (Vec::new(), Vec::new());
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_in_the_program_finds_its_own_scale() {
+    fn the_builtin_model_measures_its_own_scale() {
         let [questions, answers] = vectors(&mut Embedder::new());
         let (unlike, alike) = likeness(&questions, &answers);
         assert!((unlike - UNLIKE).abs() < 0.002 && (alike - ALIKE).abs() < 0.002, "{unlike} {alike}");
@@ -114,9 +115,9 @@ mod tests {
     }
 
     #[test]
-    fn a_model_whose_vectors_all_point_one_way_is_read_on_its_own_scale() {
+    fn a_model_with_high_cosines_gets_its_own_scale() {
         let [questions, answers] = vectors(&mut Embedder::new());
-        // The same with much in common: every cosine lies between a half and one.
+        // A component common to all vectors moves every cosine to between 0.5 and 1.
         let shifted = |vectors: &[Vec<f32>]| -> Vec<Vec<f32>> {
             let half = 0.5_f32.sqrt();
             vectors.iter().map(|v| v.iter().map(|x| x * half).chain([half]).collect()).collect()
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_tells_nothing_apart_changes_nothing() {
+    fn a_model_that_distinguishes_nothing_gets_the_builtin_scale() {
         let same = vec![vec![1.0, 0.0]; 6];
         assert_eq!(Closeness::measured(&same, &same), Closeness::BUILTIN);
         assert_eq!(Closeness::measured(&[], &[]), Closeness::BUILTIN);

@@ -1,4 +1,4 @@
-//! What belongs together, or says the same.
+//! Merges hits that belong together or say the same.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,14 +10,14 @@ use remora_store::search::Outline;
 use crate::answer::{Ranked, Shown, is_of_turn};
 use crate::words::spans;
 
-/// Texts that share this much of their words say the same.
+/// Texts that share at least this part of their words are duplicates.
 const SAME: f64 = 0.9;
-/// Of very short texts that means nothing.
+/// Shorter texts are never duplicates: too few words to compare.
 const LEAST_WORDS: usize = 5;
 const MOST_BYTES: usize = 2 << 10;
 
-/// A turn stands below the observation that was made of it: that says the same in fewer words. Where the turn was
-/// found better, the observation takes its place.
+/// Moves a turn below the observation made of it, which says the same in fewer words. If the turn ranked higher, the
+/// observation takes its place.
 pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
     let mut at = 0;
     while at < ranking.len() {
@@ -34,11 +34,11 @@ pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
     }
 }
 
-/// What was folded into a record, by that record.
+/// The records folded into each record.
 pub(crate) type Folded = HashMap<RecordId, Vec<RecordId>>;
 
-/// Leaves one record of each turn where a turn and its summary were found, too: its best observation, or without one the
-/// record that was found best. It stands where the first of them stood. Further observations of the turn stay.
+/// Keeps one record of each turn: its best observation, or the best-ranked record if it has none. The turn and its
+/// summary are folded into it. It takes the place of the first of them. Further observations of the turn stay.
 pub(crate) fn one_a_turn(ranking: &mut Vec<Ranked>) -> Folded {
     let mut groups: HashMap<(SessionId, i64), Vec<usize>> = HashMap::new();
     for (at, found) in ranking.iter().enumerate() {
@@ -67,21 +67,21 @@ pub(crate) fn one_a_turn(ranking: &mut Vec<Ranked>) -> Folded {
         gone.extend(rest.iter().map(|at| ranking[*at].outline.record));
     }
     for (first, speaker) in moves {
-        // Its place is free: the record there is folded.
+        // That place is free: the record there is folded.
         ranking.swap(first, speaker);
     }
     ranking.retain(|found| !gone.contains(&found.outline.record));
     folded
 }
 
-/// The turn that a record is about. What somebody called wrong stands for none.
+/// The turn that a record belongs to. `None` for records marked wrong.
 fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
     let is_part =
         matches!(outline.record.kind, RecordKind::Observation | RecordKind::Turn | RecordKind::Summary);
     (is_part && !outline.feedback.is_wrong()).then_some((outline.session?, outline.prompt_number?))
 }
 
-/// Folds hits that say the same into the best of them. Says how many are gone.
+/// Folds duplicates into the best of them. Returns the number of hits removed.
 pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
     let before = hits.len();
     let mut kept: Vec<(Shown, Vec<u64>)> = Vec::with_capacity(before);
@@ -101,7 +101,7 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
     before - hits.len()
 }
 
-/// Leaves out observations whose replacement was found, too: the newest says it. Says how many are gone.
+/// Removes observations whose replacement was found, too. Returns the number of hits removed.
 pub(crate) fn superseded(hits: &mut Vec<Shown>) -> usize {
     let before = hits.len();
     let found: Vec<i64> = hits
@@ -113,7 +113,7 @@ pub(crate) fn superseded(hits: &mut Vec<Shown>) -> usize {
     before - hits.len()
 }
 
-/// Hashes of the words at the beginning of a text: each once, in order.
+/// Hashes of the distinct words at the beginning of a text, sorted.
 fn words(text: &str) -> Vec<u64> {
     let beginning = remora_core::text::prefix(text, MOST_BYTES);
     let spans = spans(beginning);

@@ -1,4 +1,4 @@
-//! Dates as people say them.
+//! Parses dates as people write them.
 
 use jiff::civil::{Date, DateTime, Time as Clock};
 use jiff::fmt::friendly::SpanParser;
@@ -6,17 +6,17 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use remora_core::time::Time;
 
-/// Which end of a day is meant.
+/// Which end of a day a date without a time stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// `--from`: from its first moment on.
+    /// `--from`: the first moment of the day.
     Start,
-    /// `--to`: up to its last, so the moment after is the answer.
+    /// `--to`: the first moment after the day, exclusive.
     End,
 }
 
-/// `2026-03-01`, `2026-03-01T10:00`, `today`, `yesterday`, `2 weeks ago`, `last month`, `3d`, or milliseconds since
-/// 1970, where the user is. `None` for anything else.
+/// Parses `2026-03-01`, `2026-03-01T10:00`, `today`, `yesterday`, `2 weeks ago`, `last month`, `3d`, or milliseconds
+/// since 1970, in the user's time zone. `None` for anything else.
 pub fn parse_date(text: &str, edge: Edge, now: Time) -> Option<Time> {
     let text = text.trim().to_lowercase();
     if let Some(time) = absolute(&text, edge) {
@@ -60,12 +60,12 @@ fn day(of: &Zoned, edge: Edge) -> Option<Time> {
     Some(Time(start.timestamp().as_millisecond()))
 }
 
-/// `2 weeks ago`, `a week ago`, `last week`, `2w`. Without a sign: the past is what is meant.
+/// Parses `2 weeks ago`, `a week ago`, `last week`, `2w`. Negative spans are rejected: every span points to the past.
 fn span(text: &str) -> Option<Span> {
     let text = text.strip_suffix(" ago").unwrap_or(text).trim();
     let text = match text.split_once(' ') {
         Some(("a" | "an" | "one" | "last", unit)) => format!("1 {unit}"),
-        // `2m` are months here: nobody asks what was learned two minutes ago.
+        // `2m` means months here. Nobody searches for the last two minutes.
         None if text.strip_suffix('m').is_some_and(|amount| amount.bytes().all(|b| b.is_ascii_digit())) => {
             format!("{text}o")
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_and_programs_both_can_say_when() {
+    fn dates_of_people_and_programs_are_parsed() {
         let now = Time(1_773_134_520_000);
         let start = |text: &str| parse_date(text, Edge::Start, now);
         let days = |text: &str| {

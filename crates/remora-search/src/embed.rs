@@ -1,4 +1,4 @@
-//! The embedder turns text into vectors: the model in the program, or one over the network.
+//! The embedder interface: text to vectors, by the built-in model or one over the network.
 
 use std::time::Duration;
 
@@ -8,53 +8,53 @@ use thiserror::Error;
 use crate::closeness::Closeness;
 use crate::language::Language;
 
-/// Of a long question, the beginning says what it is about.
+/// Token limit for a query. The beginning of a long one says what it is about.
 const QUESTION_TOKENS: usize = 48;
 
-/// What a text is embedded for. Some models look at a question and at what may answer it with different eyes.
+/// The purpose of an embedding. Some models embed queries and documents differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     Question,
     Document,
 }
 
-/// Vectors, and who made them.
+/// Vectors, with the model that made them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embeddings {
-    /// Names the model and everything that changes its vectors, also how many numbers they have: vectors of one name
-    /// can be compared with each other, and with no others.
+    /// Identifies the model and everything that changes its vectors, including the number of dimensions. Only vectors
+    /// with the same name can be compared.
     pub model: String,
     pub closeness: Closeness,
-    /// One a text, of length 1, all of the same number of dimensions.
+    /// One unit vector for each text, all with the same number of dimensions.
     pub vectors: Vec<Vec<f32>>,
 }
 
 /// Makes vectors of texts.
 pub trait Embed: Send {
-    /// The name its vectors will have. An embedder that does not know it before the first vector asks for one.
+    /// The name its vectors will have. An embedder that learns it from its first vector requests one.
     fn model(&mut self) -> Result<String, EmbedError>;
 
-    /// Whether its cosines mean something for texts of a language.
+    /// Whether its cosines are meaningful for texts in a language.
     fn knows(&self, _: Language) -> bool {
         true
     }
 
-    /// One vector a text. How much of a long text counts is the model's affair.
+    /// Returns one vector for each text. The model decides how much of a long text it uses.
     fn embed(&mut self, texts: &[&str], purpose: Purpose) -> Result<Embeddings, EmbedError>;
 }
 
-/// There are no vectors now. Search goes on by text alone, and indexing later.
+/// No vectors are available now. Search continues by words alone; indexing is retried later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no vectors: {0}")]
 pub struct EmbedError(pub String);
 
 impl EmbedError {
-    /// An embedder that did not answer in time says this, and the log of injections keeps it.
+    /// The error of an embedder that exceeded its time limit. The log of injections stores it.
     pub fn late(who: &str, limit: Duration) -> Self {
         Self(format!("{who}: {LATE} {} ms", limit.as_millis()))
     }
 
-    /// Whether a reason for missing vectors is that the embedder was late.
+    /// Whether the reason for missing vectors is a timeout.
     pub fn is_late(reason: &str) -> bool {
         reason.contains(LATE)
     }
@@ -67,7 +67,7 @@ impl Embed for Embedder {
         Ok(MODEL.to_owned())
     }
 
-    /// Trained on English alone: two unrelated French texts have a cosine of 0.5.
+    /// The model was trained on English only: two unrelated French texts have a cosine of 0.5.
     fn knows(&self, language: Language) -> bool {
         language == Language::English
     }
@@ -82,7 +82,7 @@ impl Embed for Embedder {
     }
 }
 
-/// What somebody else was asked for already, for a search that takes it from here.
+/// An embedding that was requested elsewhere, for a search that only uses it.
 #[derive(Debug)]
 pub struct Prepared(pub Result<Embeddings, EmbedError>);
 

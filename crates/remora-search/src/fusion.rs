@@ -1,26 +1,26 @@
-//! One ranking of what words and meaning found.
+//! Merges the results by words and by meaning into one ranking.
 //!
-//! Neither arm is better everywhere: names and numbers are found by words, paraphrases by meaning. Their scores cannot
-//! be added as they are, so each is told in units of its own spread: how far a document stands out from those the
-//! question has nothing to do with. The arm in which something stands out further has more to say, question by
-//! question, without anybody choosing: by its units, and by how much they weigh. The rest is the places in both lists,
-//! because what both put first is rarely wrong.
+//! Neither arm is better everywhere: names and numbers are found by words, paraphrases by meaning. Their scores have
+//! different scales, so each is converted into units of its own standard deviation: how far a document stands out
+//! from unrelated ones. The arm whose best document stands out further also gets more weight, for each query anew.
+//! The ranks in both lists are added, because a document that both put first is rarely wrong.
 
 use remora_core::ids::DocumentId;
 
 use crate::closeness::Closeness;
 use crate::resident::Background;
 
-/// What the first places in both lists are worth together, in units of spread, and the share of it that is the words'.
+/// Weight of the ranks relative to units of deviation, and the share of it that ranks by words get.
 const PLACES: f64 = 15.0;
 const PLACES_BY_WORDS: f64 = 0.4;
-/// How slowly places lose their worth: small, so that the first few count and the rest do not.
+/// How slowly a rank loses its value. Small, so that only the first few ranks count.
 const FLATTENING: f64 = 3.0;
-/// What words weigh when the best of both arms stand out alike, and how much more when theirs does by the whole.
+/// Weight of words if the best documents of both arms stand out equally, and how strongly it shifts towards the arm
+/// that stands out further.
 const WEIGHT: f64 = 0.4;
 const LEANING: f64 = 1.5;
 
-/// A document one of the arms found.
+/// A document found by at least one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Candidate {
     pub(crate) document: DocumentId,
@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
     pub(crate) lexical_rank: Option<usize>,
     pub(crate) cosine: Option<f32>,
     pub(crate) semantic_rank: Option<usize>,
-    /// What use adds to its rank; 0 without any feedback.
+    /// Bonus for past use; 0 without feedback.
     pub(crate) used: f64,
     pub(crate) score: f64,
 }
@@ -47,7 +47,7 @@ impl Candidate {
     }
 }
 
-/// Gives every candidate its score, from 0 to 1 between the worst and the best, and says how much words counted.
+/// Sets the score of every candidate, from 0.05 for the worst to 1 for the best. Returns the weight of words.
 pub(crate) fn fuse(
     candidates: &mut [Candidate],
     background: Option<Background>,
@@ -75,7 +75,7 @@ pub(crate) fn fuse(
     weight
 }
 
-/// More where the best that words found stands out further than the best by meaning.
+/// The weight of words: higher if their best document stands out further than the best by meaning.
 fn weight_of_words(candidates: &[Candidate], words: Spread, meaning: Spread) -> f64 {
     let best =
         |units: &dyn Fn(&Candidate) -> Option<f64>| candidates.iter().filter_map(units).fold(0.0, f64::max);
@@ -85,8 +85,9 @@ fn weight_of_words(candidates: &[Candidate], words: Spread, meaning: Spread) -> 
     (WEIGHT + LEANING * (share - 0.5)).clamp(0.05, 0.95)
 }
 
-/// The places in one list, as they are when use counts too. Between the first and the second lies more than use may add,
-/// and which of two that fit alike is first is chance; so use has its say before places are worth anything.
+/// The ranks in one list after past use is taken into account. The gap between the first two ranks is larger than the
+/// bonus for use, and the order of two equal documents is arbitrary; so use reorders the list before ranks are
+/// valued.
 fn places(
     candidates: &[Candidate],
     of: impl Fn(&Candidate) -> (Option<usize>, Option<f64>),
@@ -117,14 +118,14 @@ fn place(rank: Option<usize>) -> f64 {
     rank.map_or(0.0, |rank| 1.0 / (FLATTENING + rank as f64))
 }
 
-/// So that what adds to a score later adds to all alike.
+/// Scales all scores to one range, so that later factors have the same effect on every query.
 fn to_unit_range(candidates: &mut [Candidate]) {
     let (least, most) = candidates.iter().fold((f64::MAX, f64::MIN), |(least, most), candidate| {
         (least.min(candidate.score), most.max(candidate.score))
     });
     let range = most - least;
     for candidate in candidates {
-        // One alone is the best, and even the worst was found.
+        // A single candidate is the best. The worst keeps a positive score: it was found, too.
         candidate.score = if range > 0.0 { 0.05 + 0.95 * (candidate.score - least) / range } else { 1.0 };
     }
 }
@@ -136,7 +137,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Over what words found, and one document more that has none of them: so that a single find stands out, too.
+    /// Over the documents that words found, plus one without any word, so that a single result stands out, too.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     fn of_words(candidates: &[Candidate]) -> Self {
         let scores = || candidates.iter().filter_map(|candidate| candidate.lexical);
@@ -146,9 +147,9 @@ impl Spread {
         Self { mean, deviation: (squares / count).sqrt().max(f64::MIN_POSITIVE) }
     }
 
-    /// Over all of the project's documents.
+    /// Over a sample of all documents in scope.
     fn of_meaning(background: Background, closeness: Closeness) -> Self {
-        // In a small memory that is all about one thing, nothing is far from anything.
+        // In a small memory about one topic, all cosines are similar.
         let deviation = f64::from(background.deviation).max(closeness.least_deviation);
         Self { mean: f64::from(background.mean), deviation }
     }
@@ -176,7 +177,7 @@ mod tests {
     const USUAL: Background = Background { mean: 0.1, deviation: 0.08 };
 
     #[test]
-    fn the_arm_in_which_something_stands_out_decides() {
+    fn the_arm_with_an_outstanding_document_decides() {
         let by_name = vec![
             candidate(1, Some(12.0), Some(0.2)),
             candidate(2, Some(1.0), Some(0.3)),
@@ -205,31 +206,31 @@ mod tests {
         assert_eq!(order(vec![], None), [0_i64; 0]);
     }
 
-    /// Fits as well as the others, and has these places among words and by meaning.
+    /// A candidate that fits as well as the others, with these ranks by words and by meaning.
     fn placed(id: i64, lexical_rank: usize, semantic_rank: usize) -> Candidate {
         let alike = candidate(id, Some(2.0), Some(0.5));
         Candidate { lexical_rank: Some(lexical_rank), semantic_rank: Some(semantic_rank), ..alike }
     }
 
     #[test]
-    fn among_equals_the_places_in_both_lists_decide() {
+    fn among_equals_the_ranks_in_both_lists_decide() {
         let first_by_meaning = vec![placed(1, 1, 2), placed(2, 2, 1)];
-        assert_eq!(order(first_by_meaning, Some(USUAL)), [2, 1], "places by meaning count more");
+        assert_eq!(order(first_by_meaning, Some(USUAL)), [2, 1], "ranks by meaning count more");
         let first_by_words = vec![placed(1, 5, 4), placed(2, 1, 5)];
-        assert_eq!(order(first_by_words, Some(USUAL)), [2, 1], "places by words count, too");
+        assert_eq!(order(first_by_words, Some(USUAL)), [2, 1], "ranks by words count, too");
         let good_in_both = vec![placed(1, 1, 8), placed(2, 3, 3)];
         assert_eq!(order(good_in_both, Some(USUAL)), [2, 1], "one first place is not everything");
     }
 
     #[test]
     fn words_weigh_more_the_further_their_best_stands_out() {
-        // A single find by words is one unit above the mean.
+        // A single result by words is one unit above the mean.
         let weight_at = |units: f32| {
             let cosine = USUAL.mean + units * USUAL.deviation;
             fuse(&mut [candidate(1, Some(2.0), Some(cosine))], Some(USUAL), Closeness::BUILTIN)
         };
         let [less, alike, more] = [2.0, 1.0, 0.5].map(weight_at);
-        assert!((0.3..0.5).contains(&alike), "meaning is ahead where both stand out alike: {alike}");
+        assert!((0.3..0.5).contains(&alike), "meaning weighs more if both stand out equally: {alike}");
         assert!(less < alike - 0.1 && more > alike + 0.1, "{less} {alike} {more}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is answered, and why.
+//! Search results, with the reasons for them.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::query::Mode;
 use crate::terms::Terms;
 
-/// One page of what was found.
+/// One page of search results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     pub hits: Vec<Hit>,
-    /// How many records were found in all.
+    /// The number of records found.
     pub total: usize,
-    /// Whether there may be more than `total`: the search looks at so many candidates and no further.
+    /// Whether there may be more than `total`: the number of candidates is limited.
     pub more: bool,
     pub facets: Facets,
     pub plan: Plan,
-    /// What was asked, for those who look into the hits.
+    /// The terms of the query, for callers that examine the hits further.
     #[serde(skip)]
     pub terms: Terms,
 }
 
-/// A record that was found, at the part of it that fits best.
+/// A record that was found, with its best matching part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     pub id: RecordId,
@@ -39,7 +39,7 @@ pub struct Hit {
     pub title: String,
     #[serde(flatten)]
     pub snippet: Snippet,
-    /// How well it fits, from 0 to 1, whatever else there is.
+    /// How well it fits, from 0 to 1, independent of other hits.
     pub score: f64,
     pub why: Why,
     pub project: Option<String>,
@@ -53,18 +53,18 @@ pub struct Hit {
     /// Whether another observation replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
-    /// That observation, where it is known here.
+    /// That observation, if it is known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<ObservationId>,
-    /// Of what use it has been; left out where nothing became of it.
+    /// How it was used so far. Omitted if empty.
     #[serde(default, skip_serializing_if = "Feedback::is_none")]
     pub feedback: Feedback,
-    /// Records that say the same.
+    /// Records that say the same and were folded into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<RecordId>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
 fn iso<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(time)
 }
@@ -74,47 +74,47 @@ fn from_iso<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error
     Time::from_iso(&text).ok_or_else(|| D::Error::custom("not a time"))
 }
 
-/// A piece of the text around what was asked for.
+/// An excerpt around the words of the query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snippet {
     #[serde(rename = "snippet")]
     pub text: String,
-    /// Where the words stand that were asked for, in bytes of `text`.
+    /// Byte ranges of matching words in `text`.
     pub highlights: Vec<(usize, usize)>,
 }
 
-/// What brought a hit where it is.
+/// The reasons for a hit's place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
-    /// Its place among those found by words, from 1.
+    /// Its rank among the documents found by words, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lexical_rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lexical_score: Option<f64>,
-    /// Its place among those found by meaning, from 1.
+    /// Its rank among the documents found by meaning, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic_rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
-    /// How near that is on the scale of its model, from 0 to 1. `None` where the model does not know the language.
+    /// Closeness on the model's scale, from 0 to 1. `None` if the model does not know the language.
     #[serde(skip)]
     pub meaning: Option<f64>,
-    /// The words of the question it contains.
+    /// The words of the query that it contains.
     pub matched: Vec<String>,
-    /// How much of the question those are, rare words counting more, from 0 to 1.
+    /// Their share of the query, from 0 to 1. Rare words count more.
     pub coverage: f64,
-    /// What being recent or of use before added to its rank; the last is below 0 for what was told
-    /// in vain, and far below for what is wrong.
+    /// Bonuses for recency and for past use. `used` is negative after unused injections, and strongly so for records
+    /// marked wrong.
     pub recency: f64,
     pub used: f64,
-    /// What decided its place.
+    /// The score that decided its place.
     pub rank_score: f64,
-    /// Found where it waits to become memory.
+    /// Found in the queue: not observed yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
 }
 
-/// How many of the records found are of which kind.
+/// Counts of the records found, by type, kind, project and concept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Facets {
     pub types: BTreeMap<String, usize>,
@@ -123,19 +123,19 @@ pub struct Facets {
     pub concepts: BTreeMap<String, usize>,
 }
 
-/// How the question was understood.
+/// How the query was understood.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// What was asked for, settled: `auto` is never here.
+    /// The mode that was used; never `auto`.
     pub mode: Mode,
-    /// No text was given, so records come by date.
+    /// The query has no text, so records are sorted by date.
     pub strict: bool,
-    /// Whether operators in the text were followed.
+    /// Whether operators in the text were applied.
     pub syntax: bool,
     pub words: Vec<PlannedWord>,
-    /// How much words counted against meaning, from 0 to 1.
+    /// The weight of words against meaning, from 0 to 1.
     pub lexical_weight: f64,
-    /// Why there was no search by meaning, where it was wanted.
+    /// Why there was no search by meaning although the mode includes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_vectors: Option<String>,
 }
@@ -143,6 +143,6 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedWord {
     pub word: String,
-    /// How rare it is: more is rarer.
+    /// Its rarity: higher is rarer.
     pub weight: f64,
 }

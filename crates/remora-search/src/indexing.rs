@@ -1,4 +1,4 @@
-//! Making the vectors that are missing, in the background.
+//! Makes missing vectors, in the background.
 
 use remora_embed::StoredVector;
 use remora_store::search::{Embedded, ToEmbed};
@@ -6,12 +6,12 @@ use remora_store::{Store, StoreError};
 
 use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 
-/// How many documents are read, embedded and stored at a time. Nothing is locked while they are embedded.
+/// Batch size for reading, embedding and storing. Nothing is locked while a batch is embedded.
 const STEP: usize = 32;
-/// A text with what was said before it counts while both together stay below this.
+/// A text is also embedded with the text before it if each of them has at most this many words.
 const SHORT_WORDS: usize = 60;
 
-/// Why no vectors were made.
+/// Why no vectors could be made.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error(transparent)]
@@ -20,18 +20,19 @@ pub enum IndexError {
     Embed(#[from] EmbedError),
 }
 
-/// Documents on their way to their vectors: read, and not yet embedded.
+/// A batch of documents that were read and are to be embedded.
 ///
-/// Three steps, so that a daemon can have the first and the last done by the owner of the store, and the slow one in
-/// between while nothing is held. Killed anywhere, the next run begins with the same documents.
+/// There are three steps, so that a daemon can run the first and the last on the thread that owns the store, and the
+/// slow one in between without holding anything. After a crash at any point, the next run starts with the same
+/// documents.
 #[derive(Debug)]
 pub struct IndexBatch {
     waiting: Vec<ToEmbed>,
 }
 
 impl IndexBatch {
-    /// Reads what is to be embedded next; `None` when everything has its vector. Turns count only where they are to
-    /// be found.
+    /// Reads the next documents to embed. `None` if every document has its vector. Turns are included only if
+    /// `with_turns` is set.
     pub fn next(store: &mut Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
         store.use_embedding_model(model)?;
         store.fill_documents()?;
@@ -48,12 +49,12 @@ impl IndexBatch {
         self.waiting.is_empty()
     }
 
-    /// What is to be embedded, as documents.
+    /// The texts to embed, with [`Purpose::Document`].
     pub fn texts(&self) -> Vec<String> {
         self.waiting.iter().map(own_text).chain(self.waiting.iter().filter_map(with_before)).collect()
     }
 
-    /// Takes the vectors that were made of its texts, one each.
+    /// Assigns the vectors of [`Self::texts`] to their documents.
     pub fn take(self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedded>, EmbedError> {
         let talks: Vec<bool> = self.waiting.iter().map(|of| with_before(of).is_some()).collect();
         let wanted = self.waiting.len() + talks.iter().filter(|talk| **talk).count();
@@ -72,7 +73,7 @@ impl IndexBatch {
         Ok(made)
     }
 
-    /// Makes the vectors. Takes a while; no store is needed for it.
+    /// Makes the vectors. This is slow and needs no store.
     pub fn embed(self, embedder: &mut dyn Embed) -> Result<(String, Vec<Embedded>), EmbedError> {
         let texts = self.texts();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -81,7 +82,7 @@ impl IndexBatch {
     }
 }
 
-/// Makes vectors for some documents that have none; says for how many. For callers that may block.
+/// Makes vectors for one batch of documents. Returns their number. For callers that may block.
 pub fn index_next(
     store: &mut Store,
     embedder: &mut dyn Embed,
@@ -98,15 +99,15 @@ fn own_text(of: &ToEmbed) -> String {
     if of.title.is_empty() { of.body.clone() } else { format!("{}\n{}", of.title, of.body) }
 }
 
-/// A short answer says little without its question: the two together are a second way to read it. An observation
-/// has a title and speaks for itself.
+/// A short answer says little without its question, so both together are embedded as well. An observation has a title
+/// and does not need it.
 fn with_before(of: &ToEmbed) -> Option<String> {
     let is_short = |text: &str| text.split_whitespace().nth(SHORT_WORDS).is_none();
     let counts = of.title.is_empty() && !of.before.is_empty() && is_short(&of.before) && is_short(&of.body);
     counts.then(|| format!("{}\n{}", of.before, of.body))
 }
 
-/// The direction halfway.
+/// The normalized mean of two vectors.
 fn between(a: &[f32], b: &[f32]) -> Vec<f32> {
     let sum: Vec<f32> = a.iter().zip(b).map(|(a, b)| a + b).collect();
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);

@@ -1,22 +1,23 @@
-//! The language of a prompt, found cheaply: by its script, and by the little words that every sentence has.
+//! Detects the language of a prompt cheaply: by its script and by its stop words.
 //!
 //! English, French, German and Spanish have a list of stop words each, and the last three a table of endings. Scripts
-//! without spaces have stop words that stand inside a run of letters. Any other language is searched word by word, as it
-//! is written.
+//! without spaces have stop words that are matched inside a run of letters. Words of any other language are searched
+//! as they are written.
 
 use remora_core::text::{is_unspaced, prefix};
 
 use crate::words::{fold, spans};
 
-/// The beginning of a text says which language it is in, in bytes.
+/// Number of bytes that are examined. The beginning of a text reveals its language.
 const BEGINNING: usize = 400;
-/// Of this many other letters, one of a script without spaces is enough: names and commands are Latin everywhere.
+/// Weight of a letter of a script without spaces against other letters. Such texts contain many Latin names and
+/// commands.
 const LATIN_FOR_EACH: usize = 4;
-/// A root has at least this many letters, and so has a word one more: shorter ones mean too many things.
+/// Minimum length of a root. Words up to this length have no root: they are too ambiguous.
 const SHORTEST_ROOT: usize = 4;
-/// The most letters an ending has that is not part of a compound.
+/// Maximum length of an ending. A longer rest means another word, except in compounds.
 const LONGEST_ENDING: usize = 7;
-/// A root of this length is also looked for inside and at the end of German compounds.
+/// Minimum length of a root that is also matched inside and at the end of German compounds.
 const SHORTEST_IN_COMPOUND: usize = 6;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,18 +33,18 @@ pub enum Language {
     Other,
 }
 
-/// What all forms of a word begin with.
+/// The common beginning of all forms of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) text: String,
-    /// Whether compounds count: in German a word is often part of a longer one.
+    /// Whether compounds match: in German a word is often part of a longer one.
     in_compounds: bool,
 }
 
 impl Language {
     const SPACED: [Self; 4] = [Self::English, Self::French, Self::German, Self::Spanish];
 
-    /// The language of a text. English where nothing says otherwise: names, commands and logs are.
+    /// Detects the language of a text. Defaults to English, the language of names, commands and logs.
     pub fn of(text: &str) -> Self {
         let text = prefix(text, BEGINNING);
         if !text.is_ascii()
@@ -63,13 +64,13 @@ impl Language {
                 *count += usize::from(text.contains(language.letters()));
             }
         }
-        // The first of those that have most, so English in doubt.
+        // The first of those with the highest count, so English in doubt.
         let most = counts.iter().copied().max().unwrap_or_default();
         let first = counts.iter().position(|count| *count == most).unwrap_or_default();
         Self::SPACED[first]
     }
 
-    /// By letters alone, if they are not Latin.
+    /// Decides by script alone, if it is not Latin.
     fn of_script(text: &str) -> Option<Self> {
         let (mut unspaced, mut latin, mut other) = (0, 0, 0);
         for character in text.chars().filter(|character| character.is_alphabetic()) {
@@ -86,7 +87,7 @@ impl Language {
         }
     }
 
-    /// Letters and marks that the others here do not have.
+    /// Letters and marks that the other languages here do not have.
     fn letters(self) -> &'static [char] {
         match self {
             Self::French => &['ç', 'œ', 'è', 'ê', 'à', 'ù', 'û', 'î', 'ô', 'â', 'É', 'Ê', 'À', 'Ç'],
@@ -96,7 +97,7 @@ impl Language {
         }
     }
 
-    /// Whether a folded word says nothing about what is asked. Code is English everywhere, so its stop words always count.
+    /// Whether a folded word is noise in a query. Code is English everywhere, so English stop words always count.
     pub(crate) fn is_stop_word(self, word: &str) -> bool {
         Self::English.has_stop_word(word) || self.has_stop_word(word)
     }
@@ -115,8 +116,8 @@ impl Language {
         }
     }
 
-    /// The root of a folded word, where the language has endings that the index does not know. English has none: its
-    /// stemmer is that of the index.
+    /// The root of a folded word, for languages whose endings the index does not stem. `None` for English: the index
+    /// stems it.
     pub(crate) fn root(self, word: &str) -> Option<Root> {
         let endings = match self {
             Self::French => FRENCH_ENDINGS,
@@ -147,7 +148,7 @@ impl Language {
 }
 
 impl Root {
-    /// Whether a folded word is a form of it.
+    /// Whether a folded word is a form of this root.
     pub(crate) fn is_of(&self, word: &str) -> bool {
         if let Some(ending) = word.strip_prefix(self.text.as_str()) {
             return self.in_compounds || ending.len() <= LONGEST_ENDING;
@@ -163,14 +164,14 @@ impl Root {
         self.in_compounds
     }
 
-    /// What the index has to begin with.
+    /// The prefixes to look up in the index.
     pub(crate) fn beginnings(&self) -> impl Iterator<Item = String> {
         let participle = self.in_compounds.then(|| format!("ge{}", self.text));
         [self.text.clone()].into_iter().chain(participle)
     }
 }
 
-/// The pieces of a run of letters without spaces that are left when its stop words are taken out.
+/// The pieces of a run of letters without spaces that remain after its stop words are removed.
 pub(crate) fn content(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;
     std::iter::from_fn(move || {
@@ -193,10 +194,10 @@ fn leading_stop_words(text: &str) -> usize {
     length
 }
 
-/// The bytes of the stop word a text begins with; the longest there is.
+/// The length in bytes of the longest stop word at the start of a text; 0 if there is none.
 fn stop_word(text: &str) -> usize {
     let Some(first) = text.chars().next() else { return 0 };
-    // Particles and endings of Japanese; what words are made of is kanji and katakana.
+    // Hiragana: particles and endings of Japanese. Words are made of kanji and katakana.
     if matches!(first, '\u{3041}'..='\u{309f}') {
         return first.len_utf8();
     }
@@ -205,7 +206,7 @@ fn stop_word(text: &str) -> usize {
     own.filter(|word| text.starts_with(**word)).map(|word| word.len()).max().unwrap_or_default()
 }
 
-/// Endings, the longest of those that fit first.
+/// Endings. Longer ones come before those they end with.
 #[rustfmt::skip]
 const FRENCH_ENDINGS: &[&str] = &[
     "issements", "issement", "ements", "ations", "ateurs", "ement", "ation", "ateur", "aient", "erait", "antes", "ances",
@@ -306,7 +307,8 @@ const SPANISH: &[&str] = &[
     "todavia", "todo", "todos", "tras", "tu", "tus", "u", "un", "una", "unas", "uno", "unos", "usted", "ustedes",
     "va", "vamos", "van", "vez", "voy", "y", "ya", "yo",
 ];
-/// Chinese ones, which stand inside a run of letters. A single character is here only if it seldom is part of another word.
+/// Chinese stop words, which are matched inside a run of letters. A single character is listed only if it is rarely
+/// part of another word.
 #[rustfmt::skip]
 const UNSPACED: &[&str] = &[
     "一下", "一个", "一些", "一次", "一点", "一直", "上面", "下面", "不是", "不过", "与", "为什么", "为何", "么",
@@ -320,14 +322,14 @@ const UNSPACED: &[&str] = &[
     "这样", "这里", "进行", "通过", "那", "那个", "那些", "那样", "那里", "都", "里面", "需要", "麻烦",
 ];
 
-/// Chinese characters that join words without being one. Two characters with one of them are a word only if the memory has
-/// them side by side, too.
+/// Chinese characters that join words without being one. A pair with one of them counts as a word only if the memory
+/// contains the pair, too.
 const JOINTS: &[char] = &[
     '会', '要', '能', '不', '没', '有', '到', '从', '对', '用', '时', '上', '下', '来', '去', '过', '得',
     '着',
 ];
 
-/// Whether two characters of a run may be the end of one word and the beginning of the next.
+/// Whether two characters of a run may belong to two different words.
 pub(crate) fn has_joint(pair: &str) -> bool {
     pair.contains(JOINTS)
 }
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_says_which_language_it_is_in() {
+    fn the_language_of_a_prompt_is_detected() {
         for (text, language) in [
             ("why does the daemon die after the update", Language::English),
             ("cargo nextest run", Language::English),
@@ -396,12 +398,12 @@ mod tests {
             }
         }
         assert_eq!(Language::English.root("deployments"), None);
-        assert_eq!(Language::French.root("cle"), None, "too short to say what it is");
+        assert_eq!(Language::French.root("cle"), None, "too short and ambiguous");
         assert!(!Language::French.root("porte").unwrap().is_of("portefeuilles"), "another word");
     }
 
     #[test]
-    fn stop_words_stand_inside_a_run_of_letters() {
+    fn stop_words_are_removed_inside_a_run_of_letters() {
         let pieces = |run| content(run).collect::<Vec<_>>();
         assert_eq!(pieces("为什么支付回调会重复触发"), ["支付回调会重复触发"]);
         assert_eq!(pieces("我们的缓存是怎么失效的"), ["缓存", "失效"]);

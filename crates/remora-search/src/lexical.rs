@@ -1,4 +1,4 @@
-//! By words: the rarest terms of the question, and strings inside words.
+//! Search by words: the rarest terms of the query, and strings inside words.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,60 +11,60 @@ use crate::language::has_joint;
 use crate::operators::{Operators, quoted};
 use crate::syntax::{Form, Question, Term};
 
-/// What a document says itself before what stands beside it, and what is said in some sixty words before what is said
-/// among many.
+/// Column weights: a document's own text counts more than its context. Up to `short` bytes, texts are not penalized
+/// for their length.
 const WEIGHTS: Weights =
     Weights { title: 2.0, body: 2.0, prompt: 0.5, before: 1.0, after: 0.5, short: 400.0 };
-/// So many terms are looked for, the rarest; the others say little and cost much.
+/// Upper limit for search terms. The rarest are kept: common terms add little and cost most of the time.
 const MOST_TERMS: usize = 8;
-/// Above this many documents a word is common: looked for only when there is no other.
+/// A word in more documents than this is common, and is searched only if the query has no other.
 const COMMON: usize = 3_000;
-/// All terms together may match as many documents, because each of them has to be scored.
+/// Upper limit for the documents that all terms match together, because each of them has to be scored.
 const MOST_MATCHES: usize = 2_000;
-/// Where nothing but common words was asked for, they are looked for among as many of the newest documents.
+/// If a query has common words only, they are searched among this many of the newest documents.
 const NEWEST: usize = 20_000;
-/// How many documents one string inside words may bring.
+/// Upper limit for the documents that one string inside words may match.
 const MOST_PER_PIECE: usize = 100;
 const MOST_UNWANTED: usize = 5_000;
 const FEW: usize = 400;
 
-/// A term with how rare it is.
+/// A term with its rarity.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weighed {
     pub(crate) term: Term,
     pub(crate) idf: f64,
-    /// From 0 to 1, which is a word nobody wrote yet: much the same in a small memory and in a large one.
+    /// From 0 to 1; 1 for a word that no document has. Similar in small and large memories.
     pub(crate) rarity: f64,
     frequency: usize,
 }
 
 impl Weighed {
-    /// How much it says: the rarer, the more.
+    /// How much the term counts: rarer terms count more.
     pub(crate) fn weight(&self) -> f64 {
         self.idf * self.term.share()
     }
 }
 
-/// What words found.
+/// The result of the search by words.
 #[derive(Debug, Default)]
 pub(crate) struct Lexical {
     /// Best first.
     pub(crate) found: Vec<Match>,
     pub(crate) weighed: Vec<Weighed>,
-    /// Whether the question's operators were followed; then only what they allow may be an answer.
+    /// Whether operators were applied. Then only documents that match them are returned.
     pub(crate) strict: bool,
 }
 
-/// Words known to be common: to count them takes longest, and they stay so.
+/// A cache of common words. They take longest to count, and rarely stop being common.
 #[derive(Debug, Default)]
 pub(crate) struct CommonWords {
     words: HashSet<String>,
-    /// How many documents there were.
+    /// The number of documents when the cache was filled.
     documents: usize,
 }
 
 impl CommonWords {
-    /// Forgets them when the memory is no longer the same by a tenth.
+    /// Clears the cache if the number of documents has changed by more than a tenth.
     fn follow(&mut self, documents: usize) {
         if documents.abs_diff(self.documents) > self.documents / 10 {
             self.words.clear();
@@ -79,7 +79,7 @@ impl CommonWords {
         }
         let frequency = match term.form {
             Form::Call => store.trigram_frequency(&quoted(word), COMMON + 1)?,
-            // What stands beside a document is not said by it.
+            // Only its own text counts, not the context stored with the document.
             _ => store.frequency(&format!("{{title body}} : ({})", expression(term)), COMMON + 1)?,
         };
         if frequency > COMMON {
@@ -89,7 +89,7 @@ impl CommonWords {
     }
 }
 
-/// How rare every term is. `pairs` says it of those of scripts without spaces.
+/// Determines the rarity of every term. `pairs` has the frequencies for scripts without spaces.
 pub(crate) fn weigh(
     store: &Store,
     question: &Question,
@@ -101,7 +101,7 @@ pub(crate) fn weigh(
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
         let frequency = match pairs.frequency(&term.word) {
-            // Not a word, but the end of one and the beginning of the next.
+            // Not a word: its characters belong to two different words.
             Some(0) if has_joint(&term.word) => continue,
             Some(frequency) => frequency,
             None => common.frequency(store, term)?,
@@ -112,7 +112,7 @@ pub(crate) fn weigh(
     Ok(weighed)
 }
 
-/// What the index is asked for: a word, or whatever begins with its root.
+/// The FTS5 expression for a term: its word, or anything that begins with its root.
 fn expression(term: &Term) -> String {
     let mut any = quoted(&term.word);
     if let Form::Word { root: Some(root), .. } = &term.form {
@@ -125,8 +125,8 @@ fn expression(term: &Term) -> String {
     any
 }
 
-/// The documents that have pairs of a prompt in a script without spaces. The index has no words of such scripts, so the
-/// newest documents are read, once for all pairs.
+/// The documents that contain pairs of a prompt in a script without spaces. The index has no words for such scripts,
+/// so the newest documents are scanned, once for all pairs.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     pairs: Vec<(String, usize)>,
@@ -136,7 +136,7 @@ pub(crate) struct Pairs {
 #[derive(Debug)]
 struct WithPairs {
     document: DocumentId,
-    /// A bit for each pair it has.
+    /// One bit for each pair that it contains.
     has: u64,
     bytes: usize,
 }
@@ -153,7 +153,7 @@ impl Pairs {
             .zip(&read.pairs)
             .filter_map(|(place, (pair, _))| Some((pair.chars().collect::<Vec<_>>().try_into().ok()?, place)))
             .collect();
-        // Most characters end none of the pairs, and that is seen by their last byte.
+        // A quick test by the low byte: most characters do not end any of the pairs.
         let mut may_end = [false; 256];
         for [_, last] in places.keys() {
             may_end[last_byte(*last)] = true;
@@ -183,12 +183,12 @@ impl Pairs {
         Ok(read)
     }
 
-    /// In how many documents a pair is; `None` if it is none of these.
+    /// The number of documents with this pair; `None` if it is not a pair of the prompt.
     fn frequency(&self, pair: &str) -> Option<usize> {
         self.pairs.iter().find(|(known, _)| known == pair).map(|(_, frequency)| *frequency)
     }
 
-    /// Adds the documents to those that were found by words, on about the same scale.
+    /// Merges these documents into those found by words, on about the same scale.
     fn add(&self, weighed: &[Weighed], found: &mut Vec<Match>) {
         if self.documents.is_empty() {
             return;
@@ -218,7 +218,7 @@ fn last_byte(character: char) -> usize {
     u32::from(character) as usize & 0xFF
 }
 
-/// A small memory cannot tell which words are rare: there, all are as rare as in one of [`FEW`] documents.
+/// Rarity from 0 to 1. A small memory cannot tell which words are rare, so it counts as one of [`FEW`] documents.
 fn rarity(documents: usize, frequency: usize) -> f64 {
     let documents = documents.max(FEW);
     idf(documents, frequency) / idf(documents, 0)
@@ -230,7 +230,7 @@ fn idf(documents: usize, frequency: usize) -> f64 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// The documents that fit by words.
+/// Finds documents by words.
 pub(crate) fn find(
     store: &Store,
     question: &Question,
@@ -270,7 +270,7 @@ pub(crate) fn find(
     Ok(Lexical { found, weighed, strict: false })
 }
 
-/// The documents of records whose parts are as the operators say.
+/// The documents of records for which the operators hold, part by part.
 fn in_parts(
     store: &Store,
     operators: &Operators,
@@ -291,8 +291,8 @@ fn in_parts(
     Ok(found)
 }
 
-/// Removes every record of which any part matches: what somebody does not want in a narrative they do not want in the
-/// facts beside it.
+/// Removes every record that has any matching part: a word excluded from a narrative is not wanted in the facts
+/// beside it either.
 fn remove_records(
     store: &Store,
     unwanted: &str,
@@ -310,7 +310,7 @@ fn remove_records(
     Ok(())
 }
 
-/// Any of the rarest terms, and any name as a phrase: `auth.rs` means the two words together.
+/// Matches any of the rarest terms, and any name as a phrase: `auth.rs` means the two words together.
 fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
     let is_word = |term: &&Weighed| term.frequency > 0 && matches!(term.term.form, Form::Word { .. });
     let mut terms: Vec<&Weighed> = weighed.iter().filter(is_word).collect();
@@ -330,12 +330,12 @@ fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
 
 struct Plain {
     expression: String,
-    /// Whether it has nothing but common words.
+    /// Whether it has common words only.
     common: bool,
 }
 
-/// Adds documents that contain a string inside a word. Each such string counts as a rare word would; documents found
-/// both ways come first.
+/// Adds documents that contain a string inside a word. Each such string counts like a rare word; documents found both
+/// ways come first.
 fn add_pieces(
     store: &Store,
     question: &Question,
@@ -351,7 +351,7 @@ fn add_pieces(
             1 | 2 => store.containing(piece, filters, MOST_PER_PIECE)?,
             _ => store.matching_trigrams(&quoted(piece), filters, MOST_PER_PIECE)?,
         };
-        // The fewer contain it, the more it says.
+        // The fewer documents contain it, the more it counts.
         #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
         let worth = best / (1.0 + documents.len() as f64).ln().max(1.0);
         for document in documents {

@@ -1,9 +1,9 @@
-//! Finding what was learned.
+//! Search over everything that was learned.
 //!
-//! In goes a [`SearchQuery`] (text, filters, whose memory); out come [`Results`]: records, each once, at the part of it
-//! that fits best, with a score from 0 to 1 and the reasons for it. Two arms look for candidates, one by words in the
-//! full-text index and one by meaning among the vectors, and `fusion` makes one ranking of them. [`IndexBatch`] makes
-//! the vectors that are missing. This crate knows no SQL, no network and no host: it asks the [`Store`] and an [`Embed`].
+//! A [`SearchQuery`] (text, filters, scope) returns [`Results`]: records, each once, with its best matching part, a
+//! score from 0 to 1 and the reasons for it. Two arms find candidates, one by words in the full-text index and one by
+//! meaning among the vectors, and `fusion` merges their rankings. [`IndexBatch`] makes missing vectors. This crate
+//! has no SQL, no network and no host: it uses the [`Store`] and an [`Embed`].
 //!
 //! [`Store`]: remora_store::Store
 

@@ -1,5 +1,5 @@
-//! Quotes, parentheses, `title:`, `facts:` and upper-case AND, OR and NOT: what an answer has to contain. What does not parse is
-//! plain text. Everything a user wrote reaches the index between quotes, so that no text can be an error there.
+//! Parses quotes, parentheses, `title:`, `facts:` and upper-case AND, OR and NOT. Text that does not parse is
+//! searched as plain text. All user text reaches the index inside quotes, so that no input can cause an error there.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::words::{fold, words};
 
 const MOST_TERMS: usize = 32;
 const DEEPEST: usize = 12;
-/// What can be asked for by name: columns of the index, and parts of records, which the index does not tell apart.
+/// Fields that a query can name: columns of the index, and parts of records, which the index does not distinguish.
 const FIELDS: [(&str, Field); 9] = [
     ("title", Field::Column("title")),
     ("body", Field::Column("body")),
@@ -22,7 +22,7 @@ const FIELDS: [(&str, Field); 9] = [
     ("concepts", Field::Part(Part::Concepts)),
     ("learned", Field::Part(Part::Learned)),
 ];
-/// What a document says itself: a word that must or must not be there is not meant of its neighbours.
+/// A document's own columns. Words are required or excluded there, not in the context stored with it.
 const OWN: &str = "title body";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,13 +35,13 @@ enum Field {
 enum Part {
     Narrative,
     Facts,
-    /// They have no document of their own; that of the narrative has them.
+    /// Concepts have no document of their own; the narrative's document includes them.
     Concepts,
     Learned,
 }
 
 impl Part {
-    /// Whether a document has it.
+    /// Whether a document holds this part.
     fn is_in(self, document: &str) -> bool {
         match self {
             Self::Narrative | Self::Concepts => document == "narrative",
@@ -51,17 +51,17 @@ impl Part {
     }
 }
 
-/// The operators of a question.
+/// The parsed operators of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operators {
     tree: Tree,
-    /// Whether AND, OR or NOT were written: then nothing but what they allow is an answer. Quotes and parentheses may
-    /// come with an error message that somebody pasted.
+    /// Whether AND, OR or NOT were written. Then only matching documents are returned. Quotes and parentheses alone
+    /// may come from a pasted error message.
     pub(crate) is_meant: bool,
 }
 
 impl Operators {
-    /// `None` for text that has no operators, or whose operators make no sense.
+    /// `None` if the text has no operators or does not parse.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let tokens = tokens(text)?;
         let is_syntax = |token: &Token| !matches!(token, Token::Text { phrase: false, prefix: false, .. });
@@ -75,22 +75,22 @@ impl Operators {
         (parser.at == tokens.len()).then_some(Self { tree, is_meant })
     }
 
-    /// Whether they name parts of records. Then the index has candidates only, and [`Self::allow_record`] decides.
+    /// Whether parts of records are named. Then the index only yields candidates, and [`Self::allow_record`] decides.
     pub(crate) fn name_parts(&self) -> bool {
         self.tree.leaves(None).iter().any(|field| matches!(field, Some(Field::Part(_))))
     }
 
-    /// What at least one document of every answer has, as an FTS5 expression.
+    /// An FTS5 expression that at least one document of every matching record satisfies.
     pub(crate) fn candidates(&self) -> String {
         self.tree.candidates(OWN)
     }
 
-    /// Whether they hold for a record as a whole.
+    /// Whether the operators hold for a record as a whole.
     pub(crate) fn allow_record(&self, record: &RecordText) -> bool {
         self.tree.holds_for(None, record)
     }
 
-    /// Whether a document of such a record is worth showing: if nothing but parts was named, one of these.
+    /// Whether a document of a matching record should be shown: if only parts were named, one of those.
     pub(crate) fn want_document(&self, document: &str) -> bool {
         self.tree.leaves(None).into_iter().any(|field| match field {
             Some(Field::Part(part)) => part.is_in(document),
@@ -98,12 +98,12 @@ impl Operators {
         })
     }
 
-    /// What they say, as an FTS5 expression.
+    /// The operators as an FTS5 expression.
     pub(crate) fn expression(&self) -> String {
         self.tree.sql()
     }
 
-    /// What no part of an answer may contain, as an FTS5 expression.
+    /// The excluded terms as an FTS5 expression. No part of a result may match it.
     pub(crate) fn unwanted(&self) -> Option<String> {
         match &self.tree {
             Tree::Without(_, unwanted) => Some(unwanted.sql()),
@@ -111,12 +111,12 @@ impl Operators {
         }
     }
 
-    /// What is looked for, as plain text.
+    /// The wanted terms as plain text.
     pub(crate) fn wanted_words(&self) -> String {
         self.tree.wanted_words()
     }
 
-    /// Whether they hold for a text that is in no index.
+    /// Whether the operators hold for a text that is not indexed.
     pub(crate) fn allow(&self, text: &str) -> bool {
         self.tree.holds(&stems(text))
     }
@@ -126,7 +126,7 @@ fn stems(text: &str) -> Vec<String> {
     words(text).into_iter().map(|word| word.stem).collect()
 }
 
-/// A text as FTS5 reads it literally.
+/// Quotes a text, so that FTS5 reads it literally.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\"").replace('\0', " "))
 }
@@ -164,7 +164,7 @@ impl Tree {
         }
     }
 
-    /// What is looked for, as plain text.
+    /// The wanted terms as plain text.
     fn wanted_words(&self) -> String {
         match self {
             Self::Text { text, .. } => text.clone(),
@@ -179,7 +179,7 @@ impl Tree {
         }
     }
 
-    /// Where each text that is looked for has to be.
+    /// The field in which each wanted text has to be.
     fn leaves(&self, field: Option<Field>) -> Vec<Option<Field>> {
         match self {
             Self::Text { .. } => vec![field],
@@ -189,7 +189,7 @@ impl Tree {
         }
     }
 
-    /// Any of what is looked for: what has to be in one record may be in several of its documents.
+    /// Matches any wanted term, because the terms of one record may be in different documents of it.
     fn candidates(&self, fields: &str) -> String {
         match self {
             Self::Text { .. } => self.sql_in(fields),
@@ -219,7 +219,7 @@ impl Tree {
     fn holds(&self, stems: &[String]) -> bool {
         match self {
             Self::Text { text, prefix } => has_phrase(stems, text, *prefix),
-            // What waits has no title, no neighbours and no parts.
+            // A queued event has no title, no context and no parts.
             Self::Field(field, tree) => {
                 matches!(field, Field::Column("body" | "prompt")) && tree.holds(stems)
             }
@@ -231,7 +231,7 @@ impl Tree {
 }
 
 impl Field {
-    /// The column of the index it is in.
+    /// The index column that holds it.
     fn column(self) -> &'static str {
         match self {
             Self::Column(column) => column,
@@ -240,7 +240,7 @@ impl Field {
     }
 }
 
-/// The texts of a record in a field, or all that it says itself.
+/// The texts of a record in a field; without a field, all of its own texts.
 fn texts(field: Option<Field>, record: &RecordText) -> impl Iterator<Item = &str> {
     let concepts = record.concepts.iter().filter(move |_| field == Some(Field::Part(Part::Concepts)));
     let documents = record.documents.iter().flat_map(move |document| {
@@ -263,7 +263,7 @@ fn texts(field: Option<Field>, record: &RecordText) -> impl Iterator<Item = &str
     concepts.map(String::as_str).chain(documents)
 }
 
-/// Whether a text has these words one after the other.
+/// Whether a text contains these words in sequence.
 fn has_phrase(stems: &[String], phrase: &str, prefix: bool) -> bool {
     let wanted: Vec<String> = self::stems(phrase);
     let is_word = |(at, stem): (usize, &String)| {
@@ -359,7 +359,7 @@ impl Parser<'_> {
         Some(if trees.len() == 1 { trees.remove(0) } else { Tree::Any(trees) })
     }
 
-    /// Words beside each other all have to be there, with or without AND between them.
+    /// Adjacent words are all required, with or without AND between them.
     fn all(&mut self, depth: usize) -> Option<Tree> {
         let mut trees = vec![self.one(depth)?];
         let mut unwanted = Vec::new();
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_plain_text() {
+    fn text_that_does_not_parse_is_plain_text() {
         for text in [
             "how do tokens expire",
             "\"open",
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_are_meant_and_quotes_may_be_pasted() {
+    fn operators_are_binding_and_quotes_are_not() {
         let is_meant = |text: &str| Operators::read(text).is_some_and(|operators| operators.is_meant);
         assert!(is_meant("JWT NOT cookie") && is_meant("(JWT OR cookie) auth"));
         assert!(!is_meant("thread 'main' panicked: \"disk full\" (os error 2)"));
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn they_hold_for_a_text_as_they_do_in_the_index() {
+    fn operators_hold_for_a_text_as_in_the_index() {
         let golden =
             Operators::read(r#""user auth" AND (JWT OR sess*) NOT title:deprecated NOT old"#).unwrap();
         for (text, allowed) in [

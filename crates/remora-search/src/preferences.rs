@@ -1,4 +1,4 @@
-//! What the user's settings add to every question.
+//! Applies the user's settings to a query.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use remora_core::settings;
 use crate::SearchQuery;
 
 impl SearchQuery {
-    /// Leaves out what the settings leave out, unless the question asks for it.
+    /// Applies the exclusions of the settings, unless the query sets its own filters.
     pub fn follow(&mut self, settings: &settings::Search) {
         let filters = &mut self.filters;
         if settings.max_age_days > 0 && filters.from.is_none() && filters.until.is_none() {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_wins_over_settings() {
+    fn filters_of_a_query_override_settings() {
         let plain = SearchQuery::new(ProjectScope::All, "clock");
         let mut query = plain.clone();
         query.follow(&settings::Search::default());

@@ -1,4 +1,4 @@
-//! What is asked.
+//! The search query.
 
 use remora_core::document::ProjectScope;
 use remora_core::time::Time;
@@ -6,11 +6,11 @@ use remora_store::search::Filters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which ways are gone to find something.
+/// How to search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Words and meaning where there are vectors, words alone where there are none, dates where there is no text.
+    /// By words and meaning; by words alone if there are no vectors; by date if there is no text.
     #[default]
     Auto,
     Hybrid,
@@ -53,7 +53,7 @@ impl Sort {
     }
 }
 
-/// A question to the memory.
+/// A search query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchQuery {
     pub text: String,
@@ -62,12 +62,12 @@ pub struct SearchQuery {
     pub sort: Sort,
     pub limit: usize,
     pub offset: usize,
-    /// Whether it is a prompt: prose without operators, asked of what is memory already.
+    /// Whether the text is a prompt: prose without operators, searched in observed memory only, not in the queue.
     pub is_prompt: bool,
-    /// Whether a turn, its summary and its observation are one hit. They say the same, so a person wants one of them;
-    /// recall chooses among their sentences and wants all.
+    /// Whether a turn, its summary and its observation are merged into one hit. They say the same, so a person wants
+    /// one of them; recall chooses among their sentences and wants all.
     pub one_a_turn: bool,
-    /// What counts as today.
+    /// The current time.
     pub now: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Vectors in memory: apart for each project, loaded when a question needs them, given up when none came for a while.
+//! The vectors in memory, by project. They are loaded by the first query that needs them and dropped when idle.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use remora_embed::{Query, Scan, stride};
 use remora_store::{Store, StoreError};
 use remora_sys::memory;
 
-/// A document and how near it is.
+/// A document with its cosine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
     pub(crate) document: DocumentId,
     pub(crate) cosine: f32,
 }
 
-/// What is usual among a project's documents: near is what is nearer than that.
+/// The distribution of cosines among a project's documents. A document is near if it stands out from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Background {
     pub(crate) mean: f32,
@@ -28,7 +28,7 @@ pub(crate) struct Resident {
     partitions: HashMap<Option<ProjectId>, Partition>,
     epoch: Option<[u8; 8]>,
     model: String,
-    /// How many numbers a vector of the model has.
+    /// The number of dimensions of the model's vectors.
     dimensions: usize,
 }
 
@@ -37,20 +37,20 @@ struct Partition {
     dimensions: usize,
     documents: Vec<DocumentId>,
     scales: Vec<f32>,
-    /// All of them, one after the other, each padded for the scan.
+    /// All vectors in sequence, each padded for the scan.
     values: Vec<i8>,
-    /// Whether the documents are in order, as they are unless vectors were made anew.
+    /// Whether the documents are sorted by id. They are, unless some vectors were made again.
     is_sorted: bool,
-    /// The newest vector of the store that was read.
+    /// The newest vector that was read from the store.
     last: Option<i64>,
     used: Instant,
 }
 
-/// How many vectors tell what is usual.
+/// Size of the sample that the background is computed from.
 const SAMPLE: usize = 512;
 
 impl Resident {
-    /// Brings what the scope needs up to date: vectors of this model with so many dimensions.
+    /// Loads or updates the vectors that the scope needs, for this model and number of dimensions.
     pub(crate) fn load(
         &mut self,
         store: &Store,
@@ -72,7 +72,7 @@ impl Resident {
         Ok(())
     }
 
-    /// Brings up to date what a scope needs, if it was asked for something before: by the same model, most likely.
+    /// Updates the vectors that the scope needs, if any are loaded. The next query most likely uses the same model.
     pub(crate) fn refresh(&mut self, store: &Store, scope: ProjectScope) -> Result<(), StoreError> {
         if self.partitions.is_empty() {
             return Ok(());
@@ -81,12 +81,12 @@ impl Resident {
         self.load(store, scope, &model, dimensions)
     }
 
-    /// Whether what is here was made by this model.
+    /// Whether the loaded vectors were made by this model.
     pub(crate) fn holds(&self, model: &str, dimensions: usize) -> bool {
         !self.partitions.is_empty() && self.model == model && self.dimensions == dimensions
     }
 
-    /// Gives up what nobody asked for in a while.
+    /// Drops vectors that no query has used recently.
     pub(crate) fn unload_idle(&mut self, idle: Duration) {
         self.partitions.retain(|_, partition| partition.used.elapsed() < idle);
     }
@@ -110,7 +110,7 @@ impl Resident {
         let query = Query::new(query);
         let mut all = Vec::new();
         for partition in self.in_scope(scope) {
-            // A thread costs more than a few thousand comparisons.
+            // Starting a thread costs more than a few thousand comparisons.
             let threads = if partition.documents.len() > 20_000 { 2 } else { 1 };
             let scan = Scan {
                 query: &query,
@@ -140,13 +140,13 @@ impl Resident {
         best(self.cosines(scope, query, documents), most)
     }
 
-    /// How near these documents are, those that have a vector.
+    /// The cosines of those of these documents that have a vector.
     pub(crate) fn cosines(&self, scope: ProjectScope, query: &[f32], documents: &[DocumentId]) -> Vec<Near> {
         let query = Query::new(query);
         let wanted = Ids::new(documents);
         let mut found = Vec::with_capacity(documents.len());
         for partition in self.in_scope(scope) {
-            // To look for a few is quicker than to look at all.
+            // For a few documents, lookups are faster than a scan.
             if partition.is_sorted && documents.len() < partition.documents.len() / 16 {
                 found.extend(documents.iter().filter_map(|document| {
                     let index = partition.documents.binary_search(document).ok()?;
@@ -163,7 +163,7 @@ impl Resident {
         found
     }
 
-    /// How near documents are that have nothing to do with the question: most of them.
+    /// The distribution of cosines over a sample. Most of those documents are unrelated to the query.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     pub(crate) fn background(&self, scope: ProjectScope, query: &[f32]) -> Option<Background> {
         let query = Query::new(query);
@@ -190,7 +190,7 @@ fn best(mut all: Vec<Near>, most: usize) -> Vec<Near> {
     all
 }
 
-/// A few documents among many: a bit for each, because every vector in memory is asked.
+/// A set of document ids as a bitmap, because it is tested for every vector in memory.
 struct Ids(Vec<u64>);
 
 impl Ids {
@@ -224,7 +224,7 @@ impl Partition {
             self.reserve(store.count_vectors(project)?);
         }
         let mut add = |document, scale, bytes: &[u8]| {
-            // Not of the length its name promises: nobody wrote that, and nothing can be done with it.
+            // Wrong length for this model: corrupt, so it is skipped.
             if bytes.len() != self.dimensions {
                 return;
             }
@@ -242,7 +242,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Exactly as much: a vector that grows by doubling would take twice the memory it needs.
+    /// Reserves exactly this much. Growth by doubling would waste up to half of the memory.
     fn reserve(&mut self, more: usize) {
         self.documents.reserve_exact(more);
         self.scales.reserve_exact(more);
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_documents_are_found_alike_in_order_and_out_of_order() {
+    fn lookup_and_scan_find_the_same_documents() {
         let dimensions = 4;
         let mut partition = Partition::new(dimensions);
         for number in 0..200_i16 {

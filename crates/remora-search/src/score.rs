@@ -1,21 +1,22 @@
-//! How well a memory fits a question, on a scale that means the same whatever else is stored.
+//! Scores how well a record fits a query, on a scale that does not depend on other records.
 //!
-//! Ranks and BM25 only compare answers with each other: the best of a bad lot looks like the best of a good one.
-//! Cosine, and the question's words that are there, need nobody to compare with.
+//! Ranks and BM25 only compare results with each other: the best of a bad set looks like the best of a good one. The
+//! cosine, and the share of matching words, are absolute.
 
 use crate::lexical::Weighed;
 
-/// So much proof by words leaves half of the doubt, where there is nothing else to go by.
+/// The amount of evidence by words that halves the remaining doubt, if there is no cosine.
 const HALF: f64 = 0.8;
-/// Beside meaning they prove less: what has the words and is far all the same uses them for something else.
+/// The same if there is a cosine. Words prove less then: a text that has the words but is far in meaning uses them
+/// for something else.
 const HALF_BESIDE_MEANING: f64 = 2.0;
 
-/// Which of the question's words are there.
+/// How many of the query's words a record contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Words {
-    /// Their share, rare ones counting more.
+    /// Their share of the query, weighted by rarity.
     pub(crate) coverage: f64,
-    /// How many they are, a rare one counting as one and a common one as little.
+    /// Their number, weighted by rarity: a rare word counts as one, a common one much less.
     rare: f64,
 }
 
@@ -30,17 +31,17 @@ impl Words {
         Self { coverage: there / all, rare }
     }
 
-    /// One word is soon all of a short question, and three are soon among many: it takes both, share and number.
+    /// Combines share and number: one word can be all of a short query, and three can match by chance in a long one.
     fn proof(self) -> f64 {
         self.rare * self.coverage.max(0.0).sqrt()
     }
 }
 
-/// From 0 to 1; from about 0.5 on a memory is worth telling. `meaning` says how near it is, from 0 to 1 as well.
+/// The score from 0 to 1; from about 0.5 on, a record is worth injecting. `meaning` is the closeness from 0 to 1.
 pub(crate) fn calibrated(meaning: Option<f64>, words: Words) -> f64 {
     let half = if meaning.is_some() { HALF_BESIDE_MEANING } else { HALF };
     let meaning = meaning.unwrap_or_default();
-    // Either may be proof enough; both together are more than each.
+    // Either can be enough; together they are more than each.
     1.0 - (1.0 - meaning) * (-words.proof() / half).exp2()
 }
 
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn words_prove_by_their_share_and_by_their_number() {
+    fn words_count_by_their_share_and_by_their_number() {
         assert!(by_words(0.0, 0.0).abs() < f64::EPSILON);
         assert!(by_words(1.0, 0.6) < 0.5, "one common word, though it is all of the question");
         assert!(by_words(0.1, 2.0) < 0.5, "two rare words of very many");
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn meaning_and_words_are_more_together_and_words_count_less_where_meaning_is_far() {
+    fn meaning_and_words_add_up_and_words_count_less_if_meaning_is_far() {
         let words = Words { coverage: 0.5, rare: 1.5 };
         let both = calibrated(Some(0.5), words);
         assert!(both > calibrated(Some(0.5), Words::default()));

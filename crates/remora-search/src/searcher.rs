@@ -1,4 +1,4 @@
-//! From a question to an answer: which arms are asked, and what may come of them.
+//! Plans a search: which arms run, and how their results are combined.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,23 +19,24 @@ use crate::query::{Mode, SearchQuery};
 use crate::resident::{Background, Near, Resident};
 use crate::syntax::Question;
 
-/// How many documents each arm brings at least.
+/// Minimum number of candidates from each arm.
 const POOL: usize = 200;
 const LARGEST_POOL: usize = 2_000;
-/// So many of the nearest are looked at even when they are no nearer than usual.
+/// This many of the nearest documents stay candidates even if they do not stand out.
 const LEAST_NEAREST: usize = 20;
-/// How many of the nearest are asked whether filters let them pass before it is turned around.
+/// How many of the nearest are checked against narrow filters. If too few pass, the filters are evaluated first
+/// instead.
 const FIRST_LOOK: usize = 500;
-/// Why a prompt is searched for by words alone although there is an embedder.
+/// Reason for searching a prompt by words alone although there is an embedder.
 const FOREIGN: &str = "the built-in model knows English only";
 
-/// Searches, and keeps the vectors it needs for it in memory.
+/// Runs searches. Keeps the vectors it needs in memory.
 #[derive(Debug, Default)]
 pub struct Searcher {
     kept: Mutex<Kept>,
 }
 
-/// What the next question is answered faster with.
+/// State that makes the next query faster.
 #[derive(Debug, Default)]
 struct Kept {
     resident: Resident,
@@ -47,7 +48,7 @@ impl Searcher {
         Self::default()
     }
 
-    /// Answers a question. Without an embedder it searches by words alone and says so.
+    /// Runs a query. Without an embedder it searches by words alone and reports that.
     pub fn search(
         &self,
         store: &Store,
@@ -61,7 +62,7 @@ impl Searcher {
         }
         let knows = |language| embedder.as_ref().is_none_or(|embedder| embedder.knows(language));
         let only_english = !knows(Language::Other);
-        // Such cosines would open the gate of recall to strangers. A search may still be ordered by them.
+        // Such cosines would let unrelated memories through recall's threshold. A search may still be sorted by them.
         let is_foreign = query.is_prompt && !knows(question.language);
         let embedder = embedder.filter(|_| !is_foreign);
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
@@ -75,7 +76,7 @@ impl Searcher {
         let few = store.few_passing(&query.filters)?;
         let few = few.as_ref();
         let near = |embedded: &Embeddings| nearest_here(resident, &question, query, embedded, few, pool);
-        // Words are looked up while the question is embedded and compared with what is in memory.
+        // The search by words runs while the query is embedded and compared with the vectors in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
                 scope.spawn(|| {
@@ -107,7 +108,7 @@ impl Searcher {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
         }
-        // Where there is no meaning to go by, words are better than nothing.
+        // If search by meaning is not possible, words are better than nothing.
         let words = if wants_words || meaning.background.is_some() {
             words
         } else {
@@ -155,12 +156,12 @@ impl Searcher {
         )
     }
 
-    /// Gives up vectors that nobody needed for `idle`. For a daemon, now and then.
+    /// Drops vectors that were not used for `idle`. The daemon calls it periodically.
     pub fn unload_idle(&self, idle: Duration) {
         self.kept().resident.unload_idle(idle);
     }
 
-    /// How much memory the vectors take.
+    /// Memory used by the vectors, in bytes.
     pub fn resident_bytes(&self) -> usize {
         self.kept().resident.bytes()
     }
@@ -173,12 +174,12 @@ impl Searcher {
 #[derive(Debug, Default)]
 struct Meaning {
     nearest: Vec<Near>,
-    /// Documents that words found and that are not among the nearest.
+    /// Documents found by words that are not among the nearest.
     also: Vec<Near>,
     background: Option<Background>,
 }
 
-/// What words find.
+/// The search by words. For semantic mode, only the weights of the terms.
 fn by_words(
     store: &Store,
     question: &Question,
@@ -197,8 +198,8 @@ fn by_words(
     lexical::find(store, question, &query.filters, few, common, pool)
 }
 
-/// The nearest of what is in memory, while words are looked up; nothing where nobody wants them, or where they are not
-/// here yet.
+/// The nearest documents among the loaded vectors, computed while the search by words runs. `None` if operators make
+/// them unnecessary or no suitable vectors are loaded.
 fn nearest_here(
     resident: &Resident,
     question: &Question,
@@ -215,7 +216,7 @@ fn nearest_here(
     Some(Look { resident, filters: &query.filters, few, vector, most }.nearest())
 }
 
-/// What is near in meaning, and how near those are that words found.
+/// The nearest documents, and the cosines of those that words found.
 fn by_meaning(
     store: &Store,
     look: &Look<'_>,
@@ -226,7 +227,7 @@ fn by_meaning(
     let Some(background) = resident.background(filters.scope, vector) else {
         return Ok(Meaning::default());
     };
-    // Operators say what may be an answer; meaning only orders it.
+    // Operators decide which documents match; meaning only orders them.
     let nearest = if words.strict {
         Vec::new()
     } else {
@@ -239,21 +240,21 @@ fn by_meaning(
     Ok(Meaning { nearest, also, background: Some(background) })
 }
 
-/// A look for the nearest that pass the filters.
+/// A search for the nearest documents that pass the filters.
 ///
-/// Filters are SQL, vectors are in memory. Mostly enough of the nearest pass; when they do not, the filters are so
-/// narrow that it is better to ask for all that pass and to compare those.
+/// Filters are SQL, vectors are in memory. Usually enough of the nearest documents pass. If not, the filters are so
+/// narrow that it is cheaper to list all documents that pass and compare those.
 struct Look<'a> {
     resident: &'a Resident,
     filters: &'a Filters,
-    /// All that pass, where these are few.
+    /// All documents that pass the filters, if they are few.
     few: Option<&'a HashSet<DocumentId>>,
     vector: &'a [f32],
     most: usize,
 }
 
 impl Look<'_> {
-    /// The nearest, of which some may not pass.
+    /// The nearest documents, before filters are checked.
     fn nearest(&self) -> Vec<Near> {
         match self.few {
             Some(few) => {
@@ -268,7 +269,7 @@ impl Look<'_> {
         if self.filters.is_narrow() { FIRST_LOOK.max(self.most) } else { self.most }
     }
 
-    /// Those of the nearest that pass.
+    /// The nearest documents that pass the filters.
     fn passing(&self, store: &Store, nearest: Vec<Near>) -> Result<Vec<Near>, StoreError> {
         if self.few.is_some() || !self.filters.is_narrow() {
             return Ok(nearest);
@@ -297,7 +298,7 @@ fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
         let candidate = all.entry(near.document).or_insert_with(|| Candidate::new(near.document));
         (candidate.cosine, candidate.semantic_rank) = (Some(near.cosine), Some(rank));
     }
-    // There is always something nearest; what is no nearer than usual, and has none of the words, was not found.
+    // Some document is always the nearest. One that does not stand out and has none of the words was not found.
     let usual = meaning.background.map_or(f32::MIN, |background| background.mean + background.deviation);
     all.retain(|_, candidate| {
         let is_near = candidate.cosine.is_some_and(|cosine| cosine >= usual);

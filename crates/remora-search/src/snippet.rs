@@ -1,4 +1,4 @@
-//! The piece of a text that shows why it was found, and which words of the question a text contains.
+//! Makes the excerpt that shows why a text was found, and finds the query's terms in a text.
 
 use crate::hit::Snippet;
 use crate::lexical::Weighed;
@@ -6,12 +6,12 @@ use crate::stem::stem;
 use crate::syntax::Form;
 use crate::words::{fold, spans};
 
-/// About two lines of a terminal.
+/// Length of an excerpt in bytes, about two lines of a terminal.
 const LENGTH: usize = 200;
-/// Longer texts are looked at up to here.
+/// Only this many bytes of a text are examined.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The stretch of `text` with the rarest words of the question, those marked.
+/// The part of `text` with the rarest words of the query, with these marked.
 pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Snippet {
     let text = remora_core::text::prefix(text, MOST_BYTES);
     let marks = marks(text, weighed, pieces);
@@ -23,7 +23,7 @@ pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Sni
     }
     let end = text.floor_char_boundary(start + LENGTH);
     let shift = shown.text.len();
-    // Line breaks become spaces of the same length, so that marks stay where they are.
+    // Control characters become spaces of the same length, so that the marks stay valid.
     shown.text.extend(text[start..end].chars().map(|c| if c.is_ascii_control() { ' ' } else { c }));
     if end < text.len() {
         shown.text.push('…');
@@ -60,7 +60,7 @@ fn marks(text: &str, weighed: &[Weighed], pieces: &[String]) -> Vec<Mark> {
     marks
 }
 
-/// The mark from which on most of worth follows within the length.
+/// The start of the excerpt-sized range that contains the marks with the highest total weight.
 fn best_start(marks: &[Mark]) -> usize {
     let worth_from = |first: usize| -> f64 {
         let end = marks[first].start + LENGTH - 40;
@@ -87,9 +87,9 @@ fn word_start(text: &str, at: usize) -> usize {
     })
 }
 
-/// Which term of the question a word is.
+/// The term of the query that a word matches.
 fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
-    // Most words are none, and that is mostly seen by the first letter: no form of a word changes it, except in compounds.
+    // Quick test by the first letter, which rules out most words: forms of a word share it, except in compounds.
     let may_be = |term: &Weighed| match &term.term.form {
         Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
         Form::Word { stem, .. } => {
@@ -108,12 +108,12 @@ fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
     weighed.iter().position(has_stem).or_else(|| weighed.iter().position(is_form))
 }
 
-/// Which terms of the question a text contains.
+/// The terms of the query that the texts contain.
 pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[String]) -> Vec<&'a Weighed> {
     places(texts, weighed, pieces).into_iter().map(|place| &weighed[place]).collect()
 }
 
-/// The same, by their places.
+/// The same, as indexes into `weighed`.
 pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> Vec<usize> {
     let mut is_there = vec![false; weighed.len()];
     for text in texts {
@@ -142,7 +142,7 @@ pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> 
     (0..weighed.len()).filter(|place| is_there[*place]).collect()
 }
 
-/// Whether a text contains an ASCII string, in whatever case.
+/// Whether a text contains an ASCII string, ignoring case.
 fn contains_folded(text: &str, wanted: &str) -> bool {
     text.as_bytes().windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
 }

@@ -1,7 +1,6 @@
-//! Porter's stemmer, as SQLite's `porter` tokenizer applies it: so that a word is known here by the stem the index
-//! knows it by.
+//! Porter's stemmer, as in SQLite's `porter` tokenizer, so that words have the same stems here as in the index.
 
-/// The stem of a folded word. Only words of ASCII letters have one; others stay as they are.
+/// The stem of a folded word. Words with other characters than ASCII letters are returned unchanged.
 pub(crate) fn stem(word: &str) -> String {
     if word.len() < 3 || word.len() > 64 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.to_owned();
@@ -67,7 +66,7 @@ impl Stem {
         }
     }
 
-    /// How often a vowel is followed by a consonant in the first `end` letters.
+    /// The number of times a vowel is followed by a consonant in the first `end` letters.
     fn measure(&self, end: usize) -> usize {
         (1..end).filter(|&at| self.is_consonant(at) && !self.is_consonant(at - 1)).count()
     }
@@ -90,7 +89,7 @@ impl Stem {
         end >= 2 && self.0[end - 1] == self.0[end - 2] && self.is_consonant(end - 1)
     }
 
-    /// Ends in consonant, vowel, consonant, the last not w, x or y.
+    /// Whether it ends in consonant, vowel, consonant, and the last is not w, x or y.
     fn ends_short(&self, end: usize) -> bool {
         end >= 3
             && self.is_consonant(end - 1)
@@ -174,7 +173,7 @@ mod tests {
     use super::stem;
 
     #[test]
-    fn words_are_cut_as_porter_described() {
+    fn words_are_stemmed_as_porter_described() {
         for (word, expected) in [
             ("caresses", "caress"),
             ("ponies", "poni"),

@@ -1,4 +1,4 @@
-//! What somebody typed, read as words and, where it has them, operators.
+//! Parses a query into words and, if it has any, operators.
 
 use remora_core::text::is_unspaced;
 
@@ -6,20 +6,20 @@ use crate::language::{Language, Root, content};
 use crate::operators::Operators;
 use crate::words::{fold, runs, words};
 
-/// More than this nobody means.
+/// Longer queries are cut here.
 const MOST_WORDS: usize = 48;
-/// Limit for pairs of a script without spaces: a bit each, when documents are read for them.
+/// Limit for pairs of characters in a script without spaces. Each pair is one bit while documents are scanned.
 pub(crate) const MOST_PAIRS: usize = 64;
 
-/// A question, read.
+/// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Question {
     pub(crate) language: Language,
-    /// Words that mean something, each once, in order.
+    /// The distinct meaningful words, in order.
     pub(crate) terms: Vec<Term>,
-    /// Names of several words, to be found as phrases: `src/auth.rs` is `src auth rs`.
+    /// Names of several words, searched as phrases: `src/auth.rs` is `src auth rs`.
     pub(crate) names: Vec<String>,
-    /// Strings to look for inside words: scripts without spaces, names, parts of paths.
+    /// Strings to search inside words: scripts without spaces, names, parts of paths.
     pub(crate) pieces: Vec<String>,
     pub(crate) operators: Option<Operators>,
 }
@@ -31,22 +31,22 @@ pub(crate) struct Term {
     pub(crate) form: Form,
 }
 
-/// How a term is known in a text.
+/// How a term is recognized in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Form {
-    /// By the stem that the index knows a word by, or by the root that the forms of it share in its language.
+    /// By the stem that the index uses, or by the root that all forms of the word share in its language.
     Word { stem: String, root: Option<Root> },
-    /// Two characters of a script without spaces, side by side.
+    /// Two adjacent characters of a script without spaces.
     Pair {
-        /// How much of a word it counts as: four characters are three pairs, and mostly two words.
+        /// The part of a word it counts as: four characters are three pairs, but mostly two words.
         share: f64,
     },
-    /// A call, such as `access(`: the same letters without the parenthesis are a word like others.
+    /// A call, such as `access(`. Without the parenthesis, the same letters are an ordinary word.
     Call,
 }
 
 impl Term {
-    /// How much of a word it is.
+    /// The part of a word it counts as.
     pub(crate) fn share(&self) -> f64 {
         if let Form::Pair { share } = self.form { share } else { 1.0 }
     }
@@ -57,7 +57,7 @@ impl Term {
 }
 
 impl Question {
-    /// Without operators, whatever it has of them: a prompt says NOT to an agent, not to an index.
+    /// Ignores operators: a prompt says NOT to an agent, not to an index.
     pub(crate) fn prose(text: &str) -> Self {
         Self::of(text, None)
     }
@@ -81,7 +81,7 @@ impl Question {
         question
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there is nothing to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.pieces.is_empty()
     }
@@ -95,7 +95,7 @@ impl Question {
                 self.add_word(written, word.stem.clone());
                 continue;
             }
-            // The index has such a run as one word, so it is looked for inside of those.
+            // The index stores such a run as one word, so its parts are searched inside words.
             push_once(&mut self.pieces, written.to_owned());
             for run in runs(written) {
                 if run.starts_with(is_unspaced) {
@@ -123,7 +123,7 @@ impl Question {
 
     fn add_word(&mut self, written: &str, stem: String) {
         let is_known = |term: &Term| matches!(&term.form, Form::Word { stem: known, .. } if *known == stem);
-        // An accent alone is no word.
+        // A lone accent has no stem and is not a word.
         if !stem.is_empty() && !self.terms.iter().any(is_known) {
             let word = fold(written);
             let root = self.language.root(&word);
@@ -131,11 +131,13 @@ impl Question {
         }
     }
 
-    /// Words of a script without spaces: nobody knows where they begin and end, and most have two characters.
+    /// Adds the pairs of a script without spaces. Word boundaries are unknown there, and most words have two
+    /// characters.
     fn add_pairs(&mut self, run: &str) {
         for piece in content(run) {
             let letters: Vec<char> = piece.chars().collect();
-            // The root, because a pair across two words is seldom found, and must not count against those that are.
+            // The square root, because a pair across two words is rarely found and must not count against those that
+            // are.
             #[expect(clippy::cast_precision_loss, reason = "letters of a prompt")]
             let share = (letters.len() as f64 / (2.0 * (letters.len().max(2) - 1) as f64)).sqrt();
             for pair in letters.windows(2) {
@@ -149,7 +151,7 @@ impl Question {
     }
 }
 
-/// The name in a call: `access` of `access()` and of `` `fs.access(path)` ``.
+/// The name in a call: `access` in `access()` and in `` `fs.access(path)` ``.
 fn called(chunk: &str) -> Option<&str> {
     let (before, after) = chunk.split_once('(')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -164,7 +166,7 @@ fn push_once(list: &mut Vec<String>, text: String) {
     }
 }
 
-/// `getUserById`, `user_id`, `src/auth`, `E0432`: what people search for by a part of it.
+/// Whether it is a name such as `getUserById`, `user_id`, `src/auth` or `E0432`, which people search for by parts.
 fn looks_like_name(chunk: &str, words: usize) -> bool {
     let inner = chunk.trim_matches(|c: char| !c.is_alphanumeric());
     let has_sign = words > 1 && inner.contains(['_', '/', '.', ':', '\\']);
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn words_names_and_pieces_are_told_apart() {
+    fn words_names_and_pieces_are_distinguished() {
         let question = Question::read("Where does getUserById in src/auth.rs fail with 認証エラー?");
         let terms: Vec<&str> = question.terms.iter().map(|term| term.word.as_str()).collect();
         assert_eq!(terms, ["getuserbyid", "src", "auth", "rs", "fail", "認証", "証エ", "エラ", "ラー"]);
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_words_go_by_the_language_of_the_prompt() {
+    fn stop_words_follow_the_language_of_the_prompt() {
         assert_eq!(
             terms("pourquoi le cache garde-t-il les anciennes valeurs ?"),
             ["cache", "garde", "anciennes", "valeurs"]

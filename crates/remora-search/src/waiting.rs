@@ -1,4 +1,4 @@
-//! What has not become memory yet, found in the text as it was captured.
+//! Finds events that are still in the queue, in the text as it was captured.
 
 use remora_core::feedback::Feedback;
 use remora_core::text::one_line;
@@ -13,10 +13,10 @@ use crate::snippet::{matched, snippet};
 use crate::syntax::{Form, Question};
 use crate::words::fold;
 
-/// A share of the question's words below this is chance in a long output.
+/// Minimum share of the query's words. In a long output, fewer match by chance.
 const LEAST_COVERAGE: f64 = 0.34;
 
-/// Prompts and events that contain what is asked for, best first.
+/// Queued prompts and events that match the query, best first.
 pub(crate) fn hits(
     store: &Store,
     query: &SearchQuery,
@@ -27,7 +27,7 @@ pub(crate) fn hits(
     let meant = question.operators.as_ref().filter(|operators| operators.is_meant);
     let mut found = Vec::new();
     for waiting in store.waiting(&query.filters)? {
-        // Most of it has none of the words; that is seen before the text is taken apart.
+        // Quick test before the text is split into words: most texts have none of them.
         let folded = fold(&waiting.text);
         let may_match = weighed.iter().any(|term| match &term.term.form {
             Form::Word { root: Some(root), .. } => folded.contains(&root.text),
@@ -75,13 +75,13 @@ pub(crate) fn hits(
     Ok(found)
 }
 
-/// What every form of a word begins with.
+/// The common beginning of all forms of a word.
 fn beginning(stem: &str) -> &str {
     let end = if stem.len() > 4 { stem.floor_char_boundary(stem.len() - 1) } else { stem.len() };
     &stem[..end]
 }
 
-/// Puts them where they belong among the others.
+/// Inserts queued hits at their place among the others.
 pub(crate) fn insert(hits: &mut Vec<Shown>, waiting: Vec<Shown>, sort: Sort) {
     for shown in waiting {
         let place = match sort {

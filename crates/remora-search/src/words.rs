@@ -9,7 +9,7 @@ use crate::stem::stem;
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Where it stands, in bytes.
+    /// Its byte range.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) stem: String,
@@ -20,7 +20,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
     spans(text).map(|(start, end)| Word { start, end, stem: stem(&fold(&text[start..end])) }).collect()
 }
 
-/// Where the words of a text stand.
+/// The byte ranges of the words in a text.
 pub(crate) fn spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().chain([(text.len(), ' ')]);
     std::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub(crate) fn spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// A run of letters in the pieces that are of one kind: of a script without spaces, or of another. `修复docker` has two.
+/// Splits a run of letters into parts of scripts without spaces and of others. `修复docker` has two.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -50,7 +50,7 @@ fn belongs(character: char) -> bool {
     }
 }
 
-/// Lower case, without accents.
+/// Converts to lower case and removes accents.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accents_case_and_endings_make_no_difference() {
+    fn accents_case_and_endings_are_ignored() {
         let stems = |text: &str| words(text).into_iter().map(|word| word.stem).collect::<Vec<_>>();
         assert_eq!(stems("Déployé, naïve—RUNNING tests!"), ["deploy", "naiv", "run", "test"]);
         assert_eq!(stems("naïve cafe\u{301}"), ["naiv", "cafe"]);

@@ -1,8 +1,8 @@
-//! What is known of one file, for a hook that has milliseconds.
+//! Finds observations about one file, for a hook that has milliseconds.
 //!
-//! Observations name files by their path from the project's root, or whole where they lie elsewhere, as in another
-//! worktree. An index of paths from their end finds the names that may be meant; what stands before the end says whether
-//! it is the same file, because `src/main.rs` is also the end of `tools/src/main.rs`.
+//! Observations name files by their path from the project's root, or by the full path if they are elsewhere, as in
+//! another worktree. An index over reversed paths finds candidates with the same end. The rest of the path decides
+//! whether it is the same file, because `tools/src/main.rs` also ends with `src/main.rs`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,26 +16,26 @@ use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::project::{Place, locate, worktree};
 use crate::{KnownSession, Store, StoreError};
 
-/// How many of the newest observations that name a path, in any project, are looked at, and how many about the file are
-/// enough. The index alone has the first, so that of the observations few more than the second are read.
+/// Upper limits: for the newest observations that name the path, in any project, and for those about the file that
+/// are returned. The first needs the index only, so few more rows than the second are read.
 const LOOK: u32 = 2_000;
 const ENOUGH: usize = 20;
-/// No path that is worth a thought is longer, in bytes.
+/// Longer paths are ignored, in bytes.
 const LONGEST_PATH: usize = 1_024;
 
 /// A file of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// From the top of the working tree it is in: the same in all worktrees.
+    /// Relative to the top of its working tree, so the same in all worktrees.
     pub path: String,
-    /// The project's root, from which observations name files.
+    /// The project's root, to which paths in observations are relative.
     root: PathBuf,
-    /// Where it is: without links, and as its host says.
+    /// Its full path: without links, and as the host wrote it.
     whole: [PathBuf; 2],
 }
 
 impl Store {
-    /// A file of this project; `None` for one that lies elsewhere.
+    /// Resolves a path to a file of this project. `None` if it is elsewhere.
     pub fn project_file(&self, project: ProjectId, path: &Path) -> Result<Option<ProjectFile>, StoreError> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         if !path.is_absolute() || path.as_os_str().len() > LONGEST_PATH {
@@ -45,7 +45,7 @@ impl Store {
         let root: Option<String> =
             self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
         let Some(root) = root.map(PathBuf::from) else { return Ok(None) };
-        // The file itself may not exist yet, and its folder neither.
+        // The file may not exist yet, nor its folder.
         let real = fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name));
         let whole = [real, path.to_owned()];
         let mut tops = vec![root.clone()];
@@ -60,7 +60,7 @@ impl Store {
         Ok(found.map(|path| ProjectFile { path, root, whole }))
     }
 
-    /// What others learned about a file; the newest, where there is much.
+    /// Observations of other sessions about a file, newest first, at most `ENOUGH`.
     pub fn about_file(
         &self,
         session: &KnownSession,
@@ -119,23 +119,23 @@ impl Store {
     }
 }
 
-/// A path with its parts in reverse order, `total.rs/src/`: what begins with it ends with the path.
+/// A path with its parts reversed, such as `total.rs/src/`. A common prefix then means a common end of the path.
 pub(crate) fn reversed(path: &str) -> String {
     path.rsplit('/').flat_map(|part| [part, "/"]).collect()
 }
 
-/// The path that was reversed.
+/// The inverse of [`reversed`].
 fn restored(reversed: &str) -> String {
     let parts: Vec<&str> = reversed.strip_suffix('/').unwrap_or(reversed).rsplit('/').collect();
     parts.join("/")
 }
 
-/// The names by which observations may know a file.
+/// Decides whether a path in an observation means the file.
 struct Names<'a> {
     store: &'a Store,
     project: ProjectId,
     file: &'a ProjectFile,
-    /// Which directories are working trees of the project: looked up once each.
+    /// Cache: whether a directory is a working tree of the project.
     trees: HashMap<PathBuf, bool>,
 }
 
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reversed_path_begins_with_the_end_of_the_path_and_can_be_restored() {
+    fn a_reversed_path_can_be_searched_by_prefix_and_restored() {
         assert_eq!(reversed("src/total.rs"), "total.rs/src/");
         for path in
             ["total.rs", "src/total.rs", "/mnt/tree/src/total.rs", "tools/src/total.rs", "a//b", "/", ""]

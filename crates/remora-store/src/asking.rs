@@ -1,8 +1,8 @@
-//! Asking a model about turns whose memory is stored already.
+//! The queue for a model: turns whose built-in memory is already stored.
 //!
-//! `remember` stores the memory and keeps payloads and claim. What a model answers then revises that memory, by `confirm`. A
-//! turn that cannot be asked about now waits, observed, and `claim_for_model` hands it out again: in order within a session,
-//! and whole.
+//! `remember` stores that memory and keeps payloads and claim. The model's answer then revises it through `confirm`.
+//! If the model cannot be called now, the turn stays in the queue, marked observed, and `claim_for_model` hands it
+//! out again: in order within a session, and whole.
 
 use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
@@ -15,19 +15,19 @@ use crate::queue::{claimed, give_back, has_rest, mark_observed, oldest_turns, qu
 use crate::reading::times;
 use crate::{Batch, Queued, Store, StoreError, transcripts, writing};
 
-/// Events that do not get on, and why.
+/// Events that are stuck, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Backlog {
     pub events: i64,
-    /// When the oldest of them was captured.
+    /// The capture time of the oldest.
     #[serde(flatten, serialize_with = "times::created")]
     pub since: Time,
-    /// What went wrong with the latest.
+    /// The error of the latest.
     pub reason: String,
 }
 
 impl Store {
-    /// Stores what the batch became, made at `at`. Payloads and claim stay, for a model.
+    /// Stores the memory of a batch, made at `at`. Payloads and claim stay, for a model.
     pub fn remember(&mut self, batch: &Batch, memory: &Memory, at: Time) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         claimed(&transaction, batch)?;
@@ -38,8 +38,8 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a model may be asked about an observed batch now: its turn is observed as a whole, and the model has answered
-    /// about the session's earlier turns or was given up.
+    /// Whether a model may be called for an observed batch now: its turn is observed as a whole, and earlier turns of
+    /// the session are answered or were given up.
     pub fn is_next_for_model(&self, batch: &Batch) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
                    AND session_id = ?1 AND prompt_number < ?2";
@@ -47,8 +47,7 @@ impl Store {
         Ok(!waits && !has_rest(&self.db, batch)?)
     }
 
-    /// Ends the claim on an observed batch: a model will be asked in its turn, and not before it is asked about the
-    /// session's earlier turns.
+    /// Releases the claim on an observed batch. A model is called later, after the session's earlier turns.
     pub fn give_back(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         claimed(&transaction, batch)?;
@@ -65,8 +64,8 @@ impl Store {
         Ok(())
     }
 
-    /// Claims the oldest observed turn that a model may be asked about, of a session it is not being asked about. The
-    /// batch holds at most the last `most` events of the turn; all of them are claimed.
+    /// Claims the oldest observed turn for a model, in a session that has no call in flight. The batch holds at most
+    /// the last `most` events of the turn; all of them are claimed.
     pub fn claim_for_model(
         &mut self,
         owner: &str,
@@ -102,7 +101,7 @@ impl Store {
             ))?
             .query_and_then(params![session, prompt_number, most], queued)?
             .collect::<Result<_, StoreError>>()?;
-        // Somebody else was quicker.
+        // Another process claimed it first.
         if events.is_empty() {
             return Ok(None);
         }
@@ -118,18 +117,18 @@ impl Store {
         Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
 
-    /// The events whose memory is stored and about which a model cannot be asked at the moment.
+    /// Events whose memory is stored and that wait because the model cannot be called at the moment.
     pub fn awaiting_model(&self) -> Result<Option<Backlog>, StoreError> {
         self.backlog("status = 'pending' AND observed = 1 AND retry_at IS NOT NULL")
     }
 
-    /// The events that failed.
+    /// Failed events.
     pub fn failed(&self) -> Result<Option<Backlog>, StoreError> {
         self.backlog("status = 'failed'")
     }
 
-    /// Events of turns that ended before `limit` and that no observer has looked at. A turn of hours that goes on is not
-    /// among them.
+    /// Events of turns that ended before `limit` and were not observed yet. A long turn that is still running does
+    /// not count.
     pub fn overdue(&self, limit: Time) -> Result<Option<Backlog>, StoreError> {
         let limit = limit.0;
         self.backlog(&format!(

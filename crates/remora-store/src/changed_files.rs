@@ -1,4 +1,4 @@
-//! Which files of a project git called changed when the daemon asked it last: a hook has no time to ask.
+//! The uncommitted files of a project, as the daemon last got them from git. A hook has no time to run git.
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// A project somebody works in.
+/// A project with recent activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkedIn {
     pub project: ProjectId,
@@ -15,7 +15,7 @@ pub struct WorkedIn {
 }
 
 impl Store {
-    /// The projects in which something happened after `at`.
+    /// The projects with activity after `at`.
     pub fn worked_in_since(&self, at: Time) -> Result<Vec<WorkedIn>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT p.id, p.root, (SELECT max(last_activity_at) FROM sessions WHERE project_id = p.id) AS last
@@ -31,7 +31,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Notes what git called changed, by paths from the project's root.
+    /// Stores the uncommitted files, as paths from the project's root.
     pub fn set_changed_files(&mut self, project: ProjectId, files: &[String]) -> Result<(), StoreError> {
         if self.changed_files(project)? == files {
             return Ok(());

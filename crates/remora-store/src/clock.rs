@@ -1,7 +1,7 @@
-//! Times that cannot be: a clock was ahead when an event was captured, and has been set right since.
+//! Corrects times in the future: the clock was ahead when an event was captured, and was set back since.
 //!
-//! Such a session would be the last one for years, its turn would never fall silent, and its memory would be the newest. So
-//! what lies ahead of now is set to now. Among equal times the order of arrival decides.
+//! Such a session would stay the latest for years, its turn would never become silent, and its memory would be the
+//! newest. So times after now are set to now. Equal times are ordered by arrival.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use rusqlite::{TransactionBehavior, params};
 
 use crate::{Store, StoreError, log};
 
-/// Clocks of one machine and its containers differ by less.
+/// Tolerated difference. Clocks of one machine and its containers differ by less.
 const TOLERANCE: Duration = Duration::from_mins(5);
 
-/// Where the times of a session are.
+/// The columns with the times of a session.
 const TABLES: [(&str, &[&str]); 7] = [
     ("user_prompts", &["created_at", "updated_at"]),
     ("event_traces", &["created_at"]),
@@ -25,10 +25,10 @@ const TABLES: [(&str, &[&str]); 7] = [
 ];
 
 impl Store {
-    /// Sets to `now` what lies ahead of it. Says of how many sessions.
+    /// Sets times after `now` to `now`. Returns the number of sessions changed.
     pub fn set_times_right(&mut self, now: Time) -> Result<usize, StoreError> {
         let latest = now.after(TOLERANCE);
-        // By the index, one step a project: seldom is there anything to do.
+        // Uses the index, one lookup for each project, because there is rarely anything to do.
         let sql = "SELECT 1 FROM projects AS p WHERE
                    (SELECT max(last_activity_at) FROM sessions WHERE project_id = p.id) > ?1 LIMIT 1";
         if !self.db.prepare_cached(sql)?.exists([latest.0])? {

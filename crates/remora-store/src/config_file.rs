@@ -1,7 +1,7 @@
-//! Changes one setting in `config.toml` and leaves everything else in it as its owner wrote it.
+//! Changes one setting in `config.toml` and leaves everything else as the user wrote it.
 //!
-//! The file is replaced in one step: a reader sees the old file or the new one, whole. `config.lock` keeps two
-//! changes at the same time from undoing each other; the kernel frees it however its holder ends.
+//! The file is replaced atomically: a reader sees the old file or the new one. `config.lock` serializes changes; the
+//! kernel releases it even if its holder is killed.
 
 use std::fs::{self, File, TryLockError};
 use std::ops::Range;
@@ -16,7 +16,7 @@ use toml_edit::{Document, DocumentMut, Item, TableLike};
 use crate::StoreError;
 use crate::data_dir::DataDir;
 
-/// A change takes some milliseconds.
+/// How long to wait for the lock. A change takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why nothing was changed.
@@ -38,7 +38,7 @@ pub fn set(dir: &DataDir, setting: &'static Setting, value: &Value) -> Result<()
     edit(dir, |text| with(text, setting, value).map(Some))
 }
 
-/// Removes a setting; `false` when it was not in the file.
+/// Removes a setting. `false` if it was not in the file.
 pub fn unset(dir: &DataDir, setting: &'static Setting) -> Result<bool, ConfigError> {
     let mut found = false;
     edit(dir, |text| {
@@ -49,7 +49,7 @@ pub fn unset(dir: &DataDir, setting: &'static Setting) -> Result<bool, ConfigErr
     Ok(found)
 }
 
-/// What is wrong with a file, before its path is known.
+/// An error in the file, before its path is added.
 enum Wrong {
     Syntax { line: usize, reason: String },
     NotASection(&'static str),
@@ -60,7 +60,7 @@ fn edit(
     change: impl FnOnce(&str) -> Result<Option<String>, Wrong>,
 ) -> Result<(), ConfigError> {
     dir.create()?;
-    // Where somebody keeps the file elsewhere and links it, the file is changed and the link stays.
+    // If the file is a link, its target is changed and the link stays.
     let path = fs::canonicalize(dir.config()).unwrap_or_else(|_| dir.config());
     let _lock = take_lock(dir, &path)?;
     let text = match read_small(&path) {
@@ -97,7 +97,7 @@ fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, 
     let mut new = edited(value);
     match section.get_mut(setting.key()) {
         Some(Item::Value(old)) => {
-            // What stands before and behind it on its line, comments included.
+            // Keeps the whitespace and comments around the old value.
             *new.decor_mut() = old.decor().clone();
             *old = new;
         }
@@ -109,7 +109,7 @@ fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, 
     Ok(document.to_string())
 }
 
-/// The text without the setting, or `None` when it is not there.
+/// The text without the setting, or `None` if it does not have it.
 fn without(text: &str, setting: &'static Setting) -> Result<Option<String>, Wrong> {
     let document = Document::parse(text).map_err(|error| syntax(text, &error))?;
     let Some(section) = document.get(setting.section()) else { return Ok(None) };
@@ -117,7 +117,7 @@ fn without(text: &str, setting: &'static Setting) -> Result<Option<String>, Wron
     if !section.contains_key(setting.key()) {
         return Ok(None);
     }
-    // Only its own lines go: a comment above them may be about more than this setting.
+    // Removes only its own lines: a comment above them may be about more than this setting.
     if let Some(lines) = own_lines(text, section, setting) {
         let rest = format!("{}{}", &text[..lines.start], &text[lines.end..]);
         if Document::parse(&*rest).is_ok() {
@@ -131,7 +131,7 @@ fn without(text: &str, setting: &'static Setting) -> Result<Option<String>, Wron
     Ok(Some(document.to_string()))
 }
 
-/// The lines a setting has for itself.
+/// The lines that hold this setting and nothing else.
 fn own_lines(text: &str, section: &dyn TableLike, setting: &Setting) -> Option<Range<usize>> {
     let (key, item) = section.get_key_value(setting.key())?;
     let (key, value) = (key.span()?, item.span()?);
@@ -150,7 +150,7 @@ fn edited(value: &Value) -> toml_edit::Value {
         Value::Float(number) => (*number).into(),
         Value::Boolean(truth) => (*truth).into(),
         Value::Array(items) => items.iter().map(edited).collect::<toml_edit::Array>().into(),
-        // No setting is a time or a table.
+        // No setting has these types.
         Value::Datetime(_) | Value::Table(_) => value.to_string().into(),
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unset_goes_and_comments_stay() {
+    fn unset_removes_the_setting_and_keeps_comments() {
         let text = "[daemon]\n# why\nport = 1 # here\n# also\nautostart = true\n";
         let rest = unset(text, "daemon.port").unwrap();
         assert_eq!(rest, "[daemon]\n# why\n# also\nautostart = true\n");
@@ -213,7 +213,7 @@ mod tests {
         let wrong = with("[openai]\napi_key = sk-secret\n", setting, &Value::Integer(1));
         assert!(
             matches!(&wrong, Err(Wrong::Syntax { line: 2, reason }) if !reason.contains("sk-")),
-            "the reason does not quote"
+            "the reason must not quote the file"
         );
         assert!(matches!(
             with("daemon = 1\n", setting, &Value::Integer(1)),

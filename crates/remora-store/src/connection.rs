@@ -1,4 +1,4 @@
-//! The one place that opens connections.
+//! Opens all connections; nothing else may.
 
 use std::ffi::CStr;
 use std::path::Path;
@@ -15,36 +15,36 @@ use crate::StoreError;
 // Older versions can corrupt a WAL that two processes write and checkpoint.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
-/// How long a hook waits for the database in all before it turns to the spool.
+/// How long a hook waits for the database in total before it uses the spool.
 pub(crate) const HOOK_PATIENCE: Duration = HOOK_LIMIT.saturating_sub(Duration::from_millis(50));
 const OWNER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A hook empties the log above this size: the first process to open the database reads all of it.
+/// Above this size a hook empties the log, because the first process to open the database reads all of it.
 pub(crate) const LARGEST_WAL: u64 = 100 * 4096;
-/// When SQLite copies the log back by itself, for processes that stay.
+/// Automatic checkpoint threshold in pages, for long-lived processes.
 const OWNER_WAL_PAGES: u32 = 250;
-/// The same for the daemon: should it be killed, the next hook reads 8 MB once.
+/// The same for the daemon. If it is killed, the next hook reads 8 MB once.
 pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 
-/// How much of the file a process that stays keeps in memory. Mapping the file would be faster still, but then all
-/// that was ever touched counts as the daemon's memory.
+/// Page cache of a long-lived process. Mapping the file would be faster, but then every page ever touched would count
+/// as the daemon's memory.
 const CACHE_KIB: i64 = 16 << 10;
 const LARGEST_CACHE_KIB: i64 = 96 << 10;
 
-/// For a hook: an existing database, little patience, no work on closing. No statement runs here: the first
-/// one reads the whole schema, and that belongs into the hook's one transaction.
+/// For a hook: an existing database, a short timeout, no work on closing. No statement runs here: the first one reads
+/// the whole schema, and that belongs in the hook's only transaction.
 pub(crate) fn open_for_hook(path: &Path, sync: Sync) -> Result<Connection, StoreError> {
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_handler(Some(wait_a_little))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // NORMAL is what our SQLite is built with; one built without our flags is slower, and as safe.
+    // NORMAL is the default of our SQLite build. A build without our flags is slower and just as safe.
     if sync == Sync::Full {
         connection.pragma_update(None, "synchronous", "FULL")?;
     }
     Ok(connection)
 }
 
-/// Asks again after a millisecond or two, so that many hooks at once take turns without long pauses.
+/// Busy handler: retries after one or two milliseconds, so that many concurrent hooks take turns without long pauses.
 fn wait_a_little(attempts: i32) -> bool {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = FIRST.get_or_init(Instant::now);
@@ -63,23 +63,23 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(OWNER_PATIENCE)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // Our SQLite is built so; one built without our flags is told.
+    // The default of our SQLite build; set for builds without our flags.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", OWNER_WAL_PAGES)?;
-    // A search touches pages all over the file, and the next one mostly the same.
+    // A search reads pages all over the file, and the next one reads mostly the same.
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-    // A search alone uses a dozen statements; they are long, and preparing one costs as much as running it.
+    // A search uses a dozen long statements, and preparing one costs as much as running it.
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
 
-/// A part of the file, within limits: most of what a search reads is read again by the next. It grows by some 50 bytes a
-/// document; a larger part would be little faster, because the system keeps the file in memory, too.
+/// Sets the cache to 1/50 of the file, within limits: most pages that a search reads are read again by the next. A
+/// larger cache would be little faster, because the system caches the file, too.
 pub(crate) fn widen_cache(connection: &Connection, file_kib: i64) -> Result<(), rusqlite::Error> {
     connection.pragma_update(None, "cache_size", -(file_kib / 50).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
 }
 
-/// For a database that is being built under another name. Its builder syncs it to the disk at the end.
+/// For a database that is built under another name. The builder syncs it at the end.
 pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "OFF")?;
@@ -87,14 +87,14 @@ pub(crate) fn open_to_build(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// For an empty file that gets the pages of another database. Its builder syncs it to the disk at the end.
+/// For an empty file that gets the pages of another database. The builder syncs it at the end.
 pub(crate) fn open_to_fill(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "OFF")?;
     Ok(connection)
 }
 
-/// For a copy of a backup from which something is removed. It is thrown away unless all of that succeeds.
+/// For a copy of a backup from which rows are removed. It is discarded unless everything succeeds.
 pub(crate) fn open_to_clean(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -103,7 +103,8 @@ pub(crate) fn open_to_clean(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// For a look at a file that may be damaged, be a backup, or belong to another user. The log of a live database is read, too.
+/// For checking a file that may be damaged, be a backup, or belong to another user. Reads the log of a live database,
+/// too.
 pub(crate) fn open_to_verify(path: &Path) -> Result<Connection, StoreError> {
     let connection = match open(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(readable) {
         Err(error) if error.is_about_disk() => open_to_read(path).map_err(|_| error)?,
@@ -113,9 +114,9 @@ pub(crate) fn open_to_verify(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// For a database that cannot be written, because its disk is full or mounted for reading. SQLite wants a file beside it, for the
-/// index of the log. If a process that can write is at work, that file is there. If not, nothing needs to be locked: the log is
-/// read into memory or, where there is none, left out.
+/// For a database that cannot be written because its disk is full or read-only. SQLite needs a file beside it for the
+/// log's index. If a process with write access is running, that file exists. If not, no locks are needed: the log is
+/// read into memory or, if there is none, ignored.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let shared = open(path, read).and_then(readable);
@@ -132,18 +133,18 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-/// For a look at another program's database: takes no lock and makes no file beside it. What is in its log is not seen.
+/// For reading another program's database: takes no lock and creates no file beside it. Ignores its log.
 pub(crate) fn open_unchanging(path: &Path) -> Result<Connection, StoreError> {
     let immutable = format!("file:{}?immutable=1", percent_encoded(path));
     readable(open(Path::new(&immutable), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
 }
 
-/// For our own copy of another program's database, with the log that was beside it.
+/// For our own copy of another program's database, with its log.
 pub(crate) fn open_copy(path: &Path) -> Result<Connection, StoreError> {
     readable(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?)
 }
 
-/// Only the first statement opens the log.
+/// Runs a first statement, because only that opens the log.
 fn readable(connection: Connection) -> Result<Connection, StoreError> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     connection.busy_timeout(HOOK_PATIENCE)?;
@@ -159,7 +160,7 @@ fn percent_encoded(path: &Path) -> String {
         .collect()
 }
 
-/// For a schema that is only looked at.
+/// For inspecting a schema.
 pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
     Ok(Connection::open_in_memory()?)
 }
@@ -168,7 +169,7 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     open_with(path, flags, None)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+#[expect(clippy::disallowed_methods, reason = "the only place that may open connections")]
 fn open_with(path: &Path, flags: OpenFlags, system: Option<&CStr>) -> Result<Connection, StoreError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = match system {
@@ -176,7 +177,7 @@ fn open_with(path: &Path, flags: OpenFlags, system: Option<&CStr>) -> Result<Con
         None => Connection::open_with_flags(path, flags),
     };
     let connection = opened.map_err(StoreError::in_database(path))?;
-    // Otherwise a statement that is used again with other values is compiled again, in case another plan fits them better.
+    // Otherwise SQLite recompiles a cached statement for new values, in case another plan suits them better.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }

@@ -1,6 +1,6 @@
-//! Which projects keep their memory in files of their repositories too, and which files those are.
+//! Which projects have context files, and which files those are.
 //!
-//! A process that changes this or the files holds the lock: two at once would undo each other's work.
+//! A process that changes this data or the files holds the lock, because two at once would undo each other's work.
 
 use std::fs::File;
 
@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{Place, Store, StoreError, project, schema};
 
-/// So many of the latest observations say which folders are worked on.
+/// Number of the latest observations that determine which folders are active.
 const LATEST: u32 = 300;
 
-/// The files that `observations AS o` modified, or else those it read, as JSON.
+/// The files modified by `observations AS o`, or else the files it read, as JSON.
 const FILES: &str = "(SELECT json_group_array(path ORDER BY position) FROM observation_files
     WHERE observation_id = o.id AND how = (SELECT min(how) FROM observation_files WHERE observation_id = o.id))";
 
-/// The forms context files come in.
+/// The kinds of context files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forms {
@@ -39,17 +39,17 @@ impl Forms {
     }
 }
 
-/// The context files below one directory. A project has several where it has several clones or worktrees.
+/// The context files below one directory. A project with several clones or worktrees has several.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FilesAt {
     pub root: String,
     pub forms: Forms,
-    /// Files that may hold a section of ours, from the root. Noted before they are written.
+    /// Files that may have a section of ours, relative to the root. Stored before they are written.
     pub files: Vec<String>,
-    /// Folders we made, the outer ones first.
+    /// Folders that we created, outer ones first.
     pub made_folders: Vec<String>,
-    /// What could not be done the last time.
+    /// Problems of the last update.
     pub problems: Vec<FileProblem>,
 }
 
@@ -63,7 +63,7 @@ pub struct FileProblem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryMark([i64; 6]);
 
-/// An observation with the files it is about.
+/// An observation, with the files it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Touched {
     pub known: Known,
@@ -71,7 +71,7 @@ pub struct Touched {
 }
 
 impl Store {
-    /// Lock of the process that changes context files. The kernel releases it, however the process ends.
+    /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
     pub fn lock_context_files(&self) -> Result<File, StoreError> {
         let path = self.dir().context_files_lock();
         let file = lock::open(&path).map_err(StoreError::file(&path))?;
@@ -79,7 +79,7 @@ impl Store {
         Ok(file)
     }
 
-    /// The projects with context files.
+    /// All projects with context files.
     pub fn all_context_files(&self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
         let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL ORDER BY id";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -101,13 +101,13 @@ impl Store {
             [] => None,
             files => Some(serde_json::to_string(files)?),
         };
-        // Most of the time nothing has changed, and then nobody need wait for the database.
+        // Usually nothing has changed. The condition then avoids a write.
         let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1 AND context_files IS NOT ?2";
         self.writable()?.execute(sql, params![project.0, json])?;
         Ok(())
     }
 
-    /// The project of a place, made if there is none yet.
+    /// The project of a place. Created if it does not exist yet.
     pub fn adopt_project(&mut self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
@@ -116,7 +116,7 @@ impl Store {
         Ok(project)
     }
 
-    /// Differs when something was learned or forgotten.
+    /// Changes when a record is added or forgotten.
     pub fn memory_mark(&self, project: ProjectId) -> Result<MemoryMark, StoreError> {
         let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest, f.number FROM
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations
@@ -136,7 +136,7 @@ impl Store {
         Ok(mark)
     }
 
-    /// The latest observations with the files they changed, or else read; the latest first.
+    /// The latest observations with the files they modified, or else read, newest first.
     pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
         let sql = format!(
             "SELECT {KNOWN_COLUMNS}, {FILES} AS files FROM observations AS o

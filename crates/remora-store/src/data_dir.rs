@@ -1,4 +1,4 @@
-//! Where everything lives: one directory that belongs to the user alone.
+//! The paths of all files: one directory that only the user can access.
 
 use std::fs;
 use std::io;
@@ -36,7 +36,7 @@ impl DataDir {
         self.path.join("backup.lock")
     }
 
-    /// What the daemon's last check of the database found.
+    /// The result of the daemon's last check of the database.
     pub(crate) fn last_check(&self) -> PathBuf {
         self.path.join("check.json")
     }
@@ -54,12 +54,12 @@ impl DataDir {
         self.path.join("remora.log")
     }
 
-    /// What a client of the daemon shows to be let in.
+    /// The token that clients of the daemon authenticate with.
     pub fn token(&self) -> PathBuf {
         self.path.join("token")
     }
 
-    /// The certificate that Obsidian is held to.
+    /// The pinned certificate of Obsidian.
     pub fn obsidian_certificate(&self) -> PathBuf {
         self.path.join("obsidian-certificate")
     }
@@ -68,17 +68,17 @@ impl DataDir {
         self.path.join("spool.jsonl")
     }
 
-    /// When somebody last said that they know of lost events.
+    /// When the user last acknowledged lost events.
     pub(crate) fn acknowledged(&self) -> PathBuf {
         self.path.join("acknowledged")
     }
 
-    /// Room on the disk for a spool, for when there is no other.
+    /// Reserved disk space that the spool uses if the disk is full.
     pub(crate) fn spool_reserve(&self) -> PathBuf {
         self.path.join("spool.reserve")
     }
 
-    /// Held by the process that takes the spool in.
+    /// Held by the process that imports the spool.
     pub(crate) fn spool_lock(&self) -> PathBuf {
         self.path.join("spool.lock")
     }
@@ -87,30 +87,30 @@ impl DataDir {
         self.path.join("paused.json")
     }
 
-    /// Stands for the directory of what belongs to no directory, such as a chat. Nothing is there.
+    /// Placeholder for records without a directory, such as a chat. It does not exist.
     pub fn personal(&self) -> PathBuf {
         self.path.join("personal")
     }
 
-    /// Stands for the directory of a project that was imported by its name alone. Nothing is there, so no session ever
-    /// belongs to it by its directory.
+    /// Placeholder for a project that was imported by name alone. It does not exist, so no session ever belongs to it
+    /// by its directory.
     pub fn imported(&self, name: &str) -> PathBuf {
         let name = name.replace('/', "-");
         let name = name.trim_start_matches('.');
         self.path.join("imported").join(if name.is_empty() { "unnamed" } else { name })
     }
 
-    /// Whether a path stands for no directory.
+    /// Whether a path is such a placeholder.
     pub fn stands_for_none(&self, path: &Path) -> bool {
         path == self.personal() || path.starts_with(self.path.join("imported"))
     }
 
-    /// Held by the process that imports.
+    /// Held by the process that runs an import.
     pub fn import_lock(&self) -> PathBuf {
         self.path.join("import.lock")
     }
 
-    /// For files that this process needs for a moment.
+    /// For temporary files of this process.
     pub fn scratch(&self, what: &str) -> PathBuf {
         self.path.join(format!("{what}-{}", std::process::id()))
     }
@@ -134,7 +134,7 @@ impl DataDir {
         self.path.join("schema.lock")
     }
 
-    /// Makes the directory if it is missing, for the user alone.
+    /// Creates the directory if it is missing, for the user alone.
     pub fn create(&self) -> Result<(), StoreError> {
         create_private_dir(&self.path)
             .map_err(|error| StoreError::DataDir { path: self.path.clone(), reason: error.to_string() })?;
@@ -151,7 +151,7 @@ impl DataDir {
         }
     }
 
-    /// Takes away what others may do to files of ours, as after a careless copy.
+    /// Removes access of other users to our files, for example after a careless copy.
     pub fn tighten(&self) -> io::Result<()> {
         tighten(&self.path, 0o700)?;
         for entry in fs::read_dir(&self.path)? {
@@ -162,7 +162,7 @@ impl DataDir {
                 _ => Ok(()),
             });
             match tightened {
-                // Other processes replace files and take the spool in.
+                // Other processes replace files and import the spool meanwhile.
                 Err(error) if is_absent(&error) => {}
                 other => other?,
             }

@@ -1,4 +1,4 @@
-//! Observations that somebody edits, merges or replaces, with what they were before.
+//! Edits, merges and replaces observations, and keeps the earlier versions.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ObservationId;
@@ -13,7 +13,7 @@ use crate::reading::{OBSERVATION, read_observation};
 use crate::writing::{content_hash, rewrite};
 use crate::{SavedBy, Store, StoreError, retention};
 
-/// What was done to an observation.
+/// The kind of a change to an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -34,7 +34,7 @@ impl Change {
     }
 }
 
-/// An earlier version.
+/// An earlier version of an observation.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Revision {
     pub id: i64,
@@ -45,7 +45,7 @@ pub struct Revision {
     pub created_at_epoch: Time,
 }
 
-/// What an observation was.
+/// The content of an earlier version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Before {
     #[serde(flatten)]
@@ -54,7 +54,8 @@ pub struct Before {
 }
 
 impl Store {
-    /// Puts `new` in place of what the observation says. `None` if there is none; the id of another if that says the same.
+    /// Replaces the content of an observation. `None` if it does not exist; the id of another observation if that has
+    /// the same content.
     pub fn edit_observation(
         &mut self,
         id: ObservationId,
@@ -74,7 +75,8 @@ impl Store {
         Ok(Some(Ok(())))
     }
 
-    /// One observation takes the place of others, which stay as history. With `Change::Merge` it becomes `merged`.
+    /// Lets one observation supersede others, which stay as history. If `merged` is given, it becomes the content of
+    /// the first.
     pub fn replace_observations(
         &mut self,
         id: ObservationId,
@@ -105,7 +107,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Earlier versions of an observation, the latest first.
+    /// Earlier versions of an observation, latest first.
     pub fn revisions(&self, id: ObservationId) -> Result<Vec<Revision>, StoreError> {
         let sql =
             "SELECT id, action, source, before, created_at FROM revisions WHERE record = ?1 ORDER BY id DESC";
@@ -121,7 +123,8 @@ impl Store {
         rows.map(read).collect()
     }
 
-    /// Takes the latest change of an observation back; of a merge, with what it did to the others. `false` if there is none.
+    /// Undoes the latest change of an observation. For a merge, the merged observations are restored, too. `false` if
+    /// there is no change.
     pub fn undo_edit(&mut self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
         let Some(last) = self.revisions(id)?.into_iter().next() else { return Ok(false) };
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -158,7 +161,7 @@ fn before(db: &Connection, id: ObservationId) -> Result<Option<Before>, StoreErr
     Ok(Some(Before { observation: row.observation, superseded_by: by.map(Uuid::from_bytes) }))
 }
 
-/// Another observation of the session that says the same as the new text.
+/// Another observation of the session with the same content.
 fn twin(db: &Connection, id: ObservationId, new: &Observation) -> Result<Option<ObservationId>, StoreError> {
     let sql = "SELECT s.id, s.uuid FROM observations AS o JOIN sessions AS s ON s.id = o.session_id WHERE o.id = ?1";
     let (session, uuid): (i64, [u8; 16]) = db.query_row(sql, [id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -3,12 +3,12 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Whether the database was made by an older or a newer Remora.
+/// How old a database's schema is, compared to this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaAge {
-    /// One that `Store::open` brings up to date.
+    /// `Store::open` can migrate it.
     Older,
-    /// One before those.
+    /// Too old to migrate.
     TooOld,
     Newer,
 }
@@ -54,12 +54,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether it is about the moment and not about what was to be stored.
+    /// Whether it is temporary, and not caused by the record to be stored.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Busy | Self::DiskFull | Self::ReadOnly { .. } | Self::Closed)
     }
 
-    /// Whether it is the disk that does not take anything, so that a database may still be read.
+    /// Whether the disk cannot be written. The database may still be readable.
     pub(crate) fn is_about_disk(&self) -> bool {
         use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};
         match self {
@@ -92,7 +92,7 @@ impl StoreError {
         }
     }
 
-    /// Names what SQLite reports, with the database's path where that helps.
+    /// Converts an SQLite error, and adds the path of the database if it is damaged.
     pub(crate) fn in_database(path: impl Into<PathBuf>) -> impl FnOnce(rusqlite::Error) -> Self {
         let path = path.into();
         move |error| Self::from(error).about(path)
@@ -108,7 +108,7 @@ impl From<rusqlite::Error> for StoreError {
                 Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
             }
             Some(DiskFull) => Self::DiskFull,
-            // The version was checked before, so the table was there once.
+            // The schema version was checked before, so the table existed once.
             _ if error.to_string().starts_with("no such table") => {
                 Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
             }

@@ -1,4 +1,4 @@
-//! All of memory as lines, in an order in which each line refers only to earlier ones.
+//! Exports all memory as lines. Each line refers only to earlier ones.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::import::IMPORTED;
 use crate::reading::{concepts, files};
 use crate::{Store, StoreError};
 
-/// Projects of which a condition on `?1` is true: one, or all if it is NULL.
+/// Condition for the project `?1`, or for all if it is NULL.
 macro_rules! of_project {
     ($column:literal) => {
         concat!("(?1 IS NULL OR ", $column, " = ?1)")
@@ -78,11 +78,11 @@ const FACTS: &str = concat!(
     " ORDER BY f.id"
 );
 
-/// Makes a line of a row.
+/// Converts a row to a line.
 type Read<'a> = &'a dyn Fn(&Row<'_>) -> Result<Line, StoreError>;
 
 impl Store {
-    /// Hands out every line of one moment, of one project or of all. What holds everywhere belongs to no project.
+    /// Exports a consistent state, of one project or of all. Global facts belong to no project.
     pub fn export<E: From<StoreError>>(
         &self,
         project: Option<ProjectId>,
@@ -120,7 +120,7 @@ fn read_all<E: From<StoreError>>(
     Ok(())
 }
 
-/// A project that has no directory has a place in the data directory instead, which means nothing elsewhere.
+/// Omits the root of a project without a directory: it is a placeholder, which means nothing elsewhere.
 fn read_project(dir: &DataDir, row: &Row<'_>) -> Result<Line, StoreError> {
     let root: String = row.get(2)?;
     Ok(Line::Project(ProjectLine {
@@ -230,7 +230,7 @@ fn read_fact(row: &Row<'_>) -> Result<Line, StoreError> {
     }))
 }
 
-/// Who said it, without the mark of an import: whoever imports the line marks it again.
+/// The source without the mark of an import, which the next import adds again.
 fn as_said(source: String) -> String {
     source.strip_prefix(IMPORTED).map(str::to_owned).unwrap_or(source)
 }

@@ -1,4 +1,4 @@
-//! What holds, and since when: one current value a key, in a project or everywhere.
+//! Facts: one current value for each key, in a project or globally, with the time since when it holds.
 
 use crate::record::new_uuid;
 use remora_core::document::{RecordId, RecordKind};
@@ -17,24 +17,24 @@ mod by_hand;
 
 pub use by_hand::{Contradiction, FactsOf, SetFact};
 
-/// A statement on its way into the store.
+/// A fact to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewFact {
     pub fact: Fact,
-    /// `None`: it holds in every project.
+    /// `None` if it holds in every project.
     pub project: Option<ProjectId>,
-    /// The turn it was said in.
+    /// The turn it was stated in.
     pub session: Option<SessionId>,
     pub prompt_number: Option<i64>,
     pub at: Time,
 }
 
-/// A statement as it is stored.
+/// A stored fact.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FactRow {
     pub id: FactId,
     pub scope: FactScope,
-    /// Of a fact that holds in one project only.
+    /// Set if it holds in one project only.
     pub project: Option<String>,
     pub project_id: Option<ProjectId>,
     #[serde(flatten)]
@@ -44,11 +44,11 @@ pub struct FactRow {
     #[serde(flatten, serialize_with = "times::valid_from")]
     #[schemars(with = "times::ValidFrom")]
     pub valid_from: Time,
-    /// `None`: it holds.
+    /// `None` if it still holds.
     #[serde(flatten, serialize_with = "times::valid_to")]
     #[schemars(with = "times::ValidTo")]
     pub valid_to: Option<Time>,
-    /// When the same was last said again.
+    /// When the same value was last stated again.
     #[serde(flatten, serialize_with = "times::confirmed")]
     #[schemars(with = "times::Confirmed")]
     pub confirmed_at: Option<Time>,
@@ -65,11 +65,11 @@ const FACT: &str =
     f.prompt_number, f.valid_from, f.valid_to, f.confirmed_at, f.created_at, f.updated_at
     FROM facts AS f LEFT JOIN projects AS p ON p.id = f.project_id WHERE f.deleted_at IS NULL";
 
-/// What `facts_current` is searched by. Ids of projects count from 1.
+/// The expression that the index `facts_current` is on. Ids of projects start at 1.
 const OF_PROJECT: &str = "ifnull(f.project_id, 0)";
 
 impl Store {
-    /// Stores a statement. A current value of the same key ends with it; the same value is confirmed instead.
+    /// Stores a fact. Another current value of its key ends; the same value is confirmed instead.
     pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
@@ -83,10 +83,10 @@ impl Store {
         Ok(self.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
     }
 
-    /// Ends a fact that is wrong: it is neither injected nor found from now on. `None` where no such fact holds.
+    /// Ends a fact that is wrong: it is neither injected nor found from now on. `None` if no such fact holds.
     pub fn end_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Its documents go by a trigger.
+        // A trigger deletes its documents.
         let ended = transaction.execute(
             "UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2
              WHERE id = ?1 AND valid_to IS NULL AND deleted_at IS NULL",
@@ -101,7 +101,7 @@ impl Store {
         Ok(Some(row))
     }
 
-    /// Lets a fact hold again that was ended. `None` where there is none, or where its key has another value now.
+    /// Reopens a fact that was ended. `None` if it does not exist, or if its key has another value now.
     pub fn reopen_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let reopened = transaction.execute(
@@ -121,8 +121,8 @@ impl Store {
         Ok(Some(row))
     }
 
-    /// The preferences, conventions and corrections in force for a project, the most trusted first, then the newest.
-    /// What a project says of a key goes before what holds everywhere.
+    /// The preferences, conventions and corrections that hold for a project, most trusted first, then newest first. A
+    /// project's value for a key overrides the global one.
     pub fn standing(&self, project: ProjectId) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
             "{FACT} AND f.valid_to IS NULL AND {OF_PROJECT} IN (0, ?1)
@@ -136,7 +136,7 @@ impl Store {
     }
 }
 
-/// What holds of a key.
+/// The current value of a key.
 struct Current {
     id: i64,
     value: String,
@@ -151,7 +151,7 @@ impl Current {
     }
 }
 
-/// Whose word counts more: what a person set by hand, then what they said in a session, then everybody else's.
+/// Rank of a source: a value set by hand by a person, then one stated by a person in a session, then all others.
 fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
     match (source, session) {
         (FactSource::User, None) => 2,
@@ -178,7 +178,7 @@ fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Opt
     Ok(found.optional()?)
 }
 
-/// `None` if it was forgotten.
+/// `None` if the statement was forgotten.
 pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
@@ -187,8 +187,8 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
     let current = current(db, *project, &fact.key)?;
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
-        // What the user laid down ends with the user's own word alone, and what they set by hand with another hand.
-        // What was said before it, in a session that is imported, is history.
+        // A value of a higher rank only ends by one of at least the same rank. An imported value that is older than
+        // the current one is history.
         Some(known)
             if known.value != fact.value
                 && (rank(&fact.source, *session) < known.rank()
@@ -198,7 +198,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
             return Ok(Some(FactId(known.id)));
         }
         Some(Current { id, value, .. }) if value == fact.value => {
-            // Said again by somebody who is trusted more, it is their statement.
+            // If the new source is trusted more, it becomes the source.
             db.prepare_cached(
                 "UPDATE facts SET confirmed_at = ?2, updated_at = ?2, trust = max(trust, ?3),
                      kind = iif(?3 > trust, ?4, kind), source = iif(?3 > trust, ?5, source),
@@ -216,7 +216,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
             ])?;
             return Ok(Some(FactId(id)));
         }
-        // Its documents go by a trigger.
+        // A trigger deletes its documents.
         Some(Current { id, .. }) => db
             .prepare_cached("UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1")?
             .execute(params![id, at.0])?,

@@ -1,4 +1,4 @@
-//! The memory backwards from a place, and the turns that are under way: for pages that show it as it comes.
+//! Pages backwards through memory, and lists running turns, for pages that show memory as it grows.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::reading::{
 };
 use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, Store, StoreError, SummaryRow};
 
-/// A turn without an event for this long is not shown as under way: its host was probably killed.
+/// A turn without an event for this long is not shown as running: its host was probably killed.
 const SILENCE: Duration = Duration::from_mins(20);
 
 /// A turn that has not ended.
@@ -22,18 +22,18 @@ pub struct RunningTurn {
     pub project_id: ProjectId,
     pub host: String,
     pub prompt_number: i64,
-    /// What was asked.
+    /// The user's prompt.
     pub prompt: String,
-    /// Tool calls in all.
+    /// Total number of tool calls.
     pub tools: i64,
-    /// The last of them, oldest first.
+    /// The last tool calls, oldest first.
     pub events: Vec<EventRow>,
     pub last_activity_at: Time,
 }
 
 impl Store {
-    /// What came before `cursor`, at most `most` rows of each kind, each list latest first. Checkpoints of summaries are left
-    /// out: the summary of a session is what they became.
+    /// The rows before `cursor`, at most `most` of each kind, each list latest first. Checkpoints of summaries are
+    /// left out: the session's summary includes them.
     pub fn before(&self, cursor: Cursor, project: Option<ProjectId>, most: u32) -> Result<News, StoreError> {
         let project = project.map(|project| project.0);
         let rows = |id: &str, of: &str| {
@@ -60,7 +60,7 @@ impl Store {
         })
     }
 
-    /// Turns that are under way, the latest first, each with its last `events` tool calls.
+    /// Running turns, latest first, each with its last `events` tool calls.
     pub fn running_turns(
         &self,
         project: Option<ProjectId>,
@@ -103,14 +103,14 @@ impl Store {
         Ok(turns)
     }
 
-    /// Turns of a session from a number on, in order.
+    /// Turns of a session from this number on, in order.
     pub fn turns_from(&self, session: SessionId, from: i64, most: u32) -> Result<Vec<PromptRow>, StoreError> {
         let sql =
             format!("{PROMPT} AND session_id = ?1 AND prompt_number >= ?2 ORDER BY prompt_number LIMIT ?3");
         self.rows(&sql, &[&session.0, &from, &most], read_prompt)
     }
 
-    /// The number of the turn that is `back` turns before this one, or of the first.
+    /// The number of the turn that is `back` turns before this one, or of the first turn.
     pub fn turn_before(&self, session: SessionId, number: i64, back: u32) -> Result<Option<i64>, StoreError> {
         let sql =
             "SELECT min(prompt_number) FROM (SELECT prompt_number FROM user_prompts WHERE session_id = ?1
@@ -118,7 +118,7 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.query_row(params![session.0, number, back], |row| row.get(0))?)
     }
 
-    /// Events of a session's turns between two numbers, both included, in order.
+    /// Events of a session's turns between two numbers, inclusive, in order.
     pub fn events_of_turns(
         &self,
         session: SessionId,
@@ -130,7 +130,7 @@ impl Store {
         self.rows(&sql, &[&session.0, &first, &last], read_event)
     }
 
-    /// What was learned in those turns, in order.
+    /// Observations of those turns, in order.
     pub fn observations_of_turns(
         &self,
         session: SessionId,
@@ -142,13 +142,13 @@ impl Store {
         self.rows(&sql, &[&session.0, &first, &last], read_observation)
     }
 
-    /// The summary of a session as its last turn left it.
+    /// The latest summary of a session.
     pub fn last_summary(&self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number DESC, s.id DESC LIMIT 1");
         Ok(self.rows(&sql, &[&session.0], read_summary)?.pop())
     }
 
-    /// Failed events, the latest first.
+    /// Failed events, latest first.
     pub fn failed_events(&self, most: u32) -> Result<Vec<EventRow>, StoreError> {
         let sql = format!("{EVENT} WHERE q.status = 'failed' ORDER BY t.id DESC LIMIT ?1");
         self.rows(&sql, &[&most], read_event)

@@ -15,7 +15,7 @@ use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
 use crate::{Batch, Store, StoreError, log, retention};
 
-/// What [`read`] reads, of `observation_feedback AS f`, which may have no row.
+/// Columns for [`read`], of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {
     () => {
         "f.injected, f.fetched, f.cited, f.useful, f.wrong, f.last_used_at"
@@ -62,8 +62,8 @@ pub(crate) fn count_injected(db: &Connection, observations: &[i64]) -> Result<()
     Ok(())
 }
 
-/// Counts the observations that the closing messages of a batch cite and that were injected into their session before:
-/// once a turn, however many messages end it.
+/// Counts the observations that the closing messages of a batch cite and that were injected into their session
+/// before. Each counts once a turn, even if several messages end it.
 pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Result<(), StoreError> {
     for event in &batch.events {
         let Body::TurnEnded { message, .. } = &event.body else { continue };
@@ -71,7 +71,7 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
         if named.is_empty() {
             continue;
         }
-        // Messages of a turn are kept one after the other: what came before this one was counted with it.
+        // The messages of a turn are stored in sequence; citations before this one were counted already.
         let sql = "SELECT closing_message FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
         let closing: Option<Option<String>> =
             db.query_row(sql, [batch.session.0, batch.prompt_number], |row| row.get(0)).optional()?;
@@ -94,7 +94,7 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
     Ok(())
 }
 
-/// An observation after somebody said something of it.
+/// An observation after a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Judged {
     #[serde(flatten, serialize_with = "times::pinned")]
@@ -111,7 +111,7 @@ impl Store {
         Ok(found.unwrap_or_default())
     }
 
-    /// Somebody asked for these by their ids. What cannot be counted is no reason to show nothing, so it is only logged.
+    /// Counts observations that were requested by id. A failure is only logged, so that they are still shown.
     pub fn count_fetched(&mut self, observations: &[ObservationId], at: Time) {
         if let Err(error) = self.try_count_fetched(observations, at) {
             log::warn(self.dir(), "feedback", &format!("what was looked up was not counted: {error}"));
@@ -119,7 +119,7 @@ impl Store {
     }
 
     fn try_count_fetched(&mut self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
-        // A newer program counts for itself, and a disk that takes nothing is reported elsewhere.
+        // A newer program counts by itself, and a disk that cannot be written is reported elsewhere.
         if observations.is_empty() || self.read_only().is_some() {
             return Ok(());
         }
@@ -136,8 +136,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes down what somebody says of an observation, or with `undo` takes it back once. `None` where there is no such
-    /// observation.
+    /// Stores a verdict on an observation, or undoes one with `undo`. `None` if the observation does not exist.
     pub fn judge(
         &mut self,
         observation: ObservationId,
@@ -151,7 +150,7 @@ impl Store {
             return Ok(None);
         }
         match (verdict, undo) {
-            // It cannot be both: the last word holds.
+            // Pinned and wrong exclude each other; the last verdict holds.
             (Verdict::Pin, false) => {
                 pin(&transaction, observation, Some(at), at)?;
                 count(&transaction, observation, "wrong = 0", at)?;
@@ -176,8 +175,8 @@ impl Store {
         Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
     }
 
-    /// Whether a turn or a summary retells what somebody called wrong: with a verdict, or in a later turn of the session.
-    /// A summary that was written after the correction does not.
+    /// Whether a turn or a summary repeats something that was marked wrong, by a verdict or in a later turn of the
+    /// session. A summary written after the correction does not.
     pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
         let (retelling, same_turn) = match record.kind {
             RecordKind::Turn => {
@@ -186,8 +185,8 @@ impl Store {
             RecordKind::Summary => ("session_summaries", "o.session_id = r.session_id"),
             _ => return Ok(false),
         };
-        // Few observations are wrong or superseded, so these are looked at first. What replaces an observation of its own turn
-        // says it better, and calls nothing wrong.
+        // Starts with wrong and superseded observations, because they are few. An observation superseded by one of
+        // its own turn was only refined, not corrected.
         let sql = format!(
             "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
                  CROSS JOIN observations AS o ON o.id = f.observation_id
@@ -204,8 +203,8 @@ impl Store {
     }
 }
 
-/// Calls a new observation wrong if it says what somebody called wrong in its project before. Neither it nor the words of its
-/// turn are injected then, and `remora feedback` takes it back like any other verdict.
+/// Marks a new observation wrong if it repeats one of its project that was marked wrong before. Then neither it nor
+/// the words of its turn are injected. `remora feedback` can undo it like any other verdict.
 pub(crate) fn inherit_wrong(db: &Connection, project: i64, new: i64) -> Result<(), StoreError> {
     let text = "o.title || ' ' || o.narrative";
     let said: String =
@@ -213,7 +212,7 @@ pub(crate) fn inherit_wrong(db: &Connection, project: i64, new: i64) -> Result<(
             row.get(0)
         })?;
     let words = words(&said);
-    // Few observations are wrong, so these are looked at first.
+    // Starts with wrong observations, because they are few.
     let mut statement = db.prepare_cached(&format!(
         "SELECT {text} FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
              CROSS JOIN observations AS o ON o.id = f.observation_id
@@ -232,14 +231,14 @@ fn words(text: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Whether two texts share nearly all of their words. Of very short ones, all.
+/// Whether two texts share at least 90 % of their words, or all of them if they have fewer than ten.
 fn says_the_same(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     let shared = a.intersection(b).count();
     let all = a.len() + b.len() - shared;
     if all < 10 { shared == all } else { shared * 10 >= all * 9 }
 }
 
-/// An observation that is pinned already keeps the time it was pinned at.
+/// Pins or unpins. An observation that is pinned already keeps its time.
 fn pin(db: &Connection, observation: ObservationId, since: Option<Time>, at: Time) -> rusqlite::Result<()> {
     db.execute(
         "UPDATE observations SET pinned_at = ?2, updated_at = ?3 WHERE id = ?1 AND (pinned_at IS NULL) = (?2 IS NOT NULL)",
@@ -253,7 +252,7 @@ fn count(db: &Connection, observation: ObservationId, change: &str, at: Time) ->
         "INSERT INTO observation_feedback (observation_id) VALUES (?1) ON CONFLICT DO NOTHING",
         [observation.0],
     )?;
-    // Not every change has a time in it.
+    // `?2 = ?2` uses the parameter in changes without a time.
     let sql = format!("UPDATE observation_feedback SET {change} WHERE observation_id = ?1 AND ?2 = ?2");
     db.execute(&sql, params![observation.0, at.0])?;
     Ok(())
@@ -268,7 +267,7 @@ mod tests {
     use crate::{DataDir, SaveFor, SavedBy, locate};
 
     #[test]
-    fn feedback_goes_with_its_observation_and_never_without_one() {
+    fn feedback_is_deleted_with_its_observation_and_never_exists_without_one() {
         let temp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
         let draft = Draft {

@@ -1,9 +1,10 @@
-//! What became of the files that observations are about, as far as memory and one look at the disk can say.
+//! Whether the files that observations are about have changed or disappeared since, as far as memory and one look at
+//! the disk show.
 //!
-//! A file is gone if its path from the project's root names nothing there. That is only said of a directory that looks like
-//! the checkout: it has `.git`, or the folder the file was in. A file has changed if three later observations of the
-//! project modified it by the same name. Changes that no agent made, and a checkout of another branch, are not seen: a hook
-//! has no time for git, and a checkout touches the times of files that stay the same.
+//! A file is gone if its path from the project's root does not exist. This is only reported if the directory looks
+//! like the checkout: it has `.git`, or the folder of the file. A file has changed if three later observations of the
+//! project modified it under the same name. Changes that no agent made, and a checkout of another branch, are not
+//! detected: a hook has no time for git, and a checkout changes the times of files that stay the same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,11 +17,11 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// After this many later changes, what was learned about a file is worth a second look.
+/// After this many later changes, an observation about a file may be outdated.
 const MUCH: usize = 3;
 
 impl Store {
-    /// Those of these observations whose main file is not what it was.
+    /// The observations whose main file has changed or is gone.
     pub fn files_since(
         &self,
         project: ProjectId,
@@ -32,7 +33,7 @@ impl Store {
         let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
         let mut since = BTreeMap::new();
         for observation in observations {
-            // A file that was modified comes before one that was read.
+            // Modified files sort before read ones.
             let sql =
                 "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
             let path: Option<String> =
@@ -65,7 +66,8 @@ impl Store {
     }
 }
 
-/// Absolute paths lie outside of the project, as in a worktree that may have been removed: nothing is said of them.
+/// Whether a file is gone. Absolute paths are outside of the project, for example in a removed worktree, and never
+/// count as gone.
 fn is_gone(root: &Path, path: &str) -> bool {
     let path = Path::new(path);
     if path.is_absolute() {

@@ -1,14 +1,14 @@
-//! Which files a database consists of, to notice when they are removed or replaced under a process that has them open.
+//! The files of a database, to detect that they were removed or replaced under a process that has them open.
 //!
-//! Such a process still sees the old files and believes that all is well, while others see the new ones. What it stored would
-//! be lost, and without the index of the log, which holds the locks, two could write at once.
+//! Such a process still sees the old files, while others see the new ones. Its writes would be lost. And without the
+//! log's index, which holds the locks, two processes could write at once.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::data_dir::DataDir;
 
-/// The inodes of the files. `None`: absent or, in case of the database, empty.
+/// The inodes of the files. `None` if absent or, for the database, empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Files {
     pub database: Option<u64>,
@@ -25,7 +25,7 @@ impl Files {
         Self { database, log: inode("db-wal"), index: inode("db-shm") }
     }
 
-    /// Whether these are still the files, if they were all there.
+    /// Whether these are still the current files. Files that were absent are ignored.
     pub fn are_those_of(self, dir: &DataDir) -> bool {
         let now = Self::of(dir);
         let same = |then: Option<u64>, now: Option<u64>| then.is_none() || then == now;

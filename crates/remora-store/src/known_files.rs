@@ -1,4 +1,4 @@
-//! Which files memory is about.
+//! Lists the files that memory is about.
 
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
@@ -11,16 +11,16 @@ use crate::{Page, Store, StoreError};
 pub struct KnownFile {
     pub project: String,
     pub project_id: ProjectId,
-    /// From the project's root, or whole where the file lies elsewhere.
+    /// Relative to the project's root, or the full path if the file is elsewhere.
     pub path: String,
     pub observations: i64,
-    /// How many of them changed it.
+    /// The number of observations that modified it.
     pub changed: i64,
-    /// When the latest was made.
+    /// The time of the latest observation.
     pub last_at: Time,
 }
 
-/// An observation about a file, in a line.
+/// An observation about a file, as one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboutLine {
     pub id: ObservationId,
@@ -31,7 +31,7 @@ pub struct AboutLine {
 }
 
 impl Store {
-    /// Files whose path contains `part`, the one with the latest observation first.
+    /// Files whose path contains `part`, by latest observation.
     pub fn known_files(
         &self,
         project: Option<ProjectId>,
@@ -40,7 +40,7 @@ impl Store {
         offset: u32,
     ) -> Result<Page<KnownFile>, StoreError> {
         let project = project.map(|project| project.0);
-        // Observations come from their index alone: without `INDEXED BY`, long rows would be read.
+        // Reads observations from the index alone: without `INDEXED BY`, the long rows would be read.
         let sql = "SELECT p.name, o.project_id, f.path, count(DISTINCT f.observation_id),
                        count(*) FILTER (WHERE f.how = 'modified'), max(o.created_at) AS last_at, count(*) OVER ()
                    FROM observations AS o INDEXED BY observations_by_project
@@ -64,7 +64,7 @@ impl Store {
         Ok(Page { items, total })
     }
 
-    /// Observations that name exactly this path, the latest first.
+    /// Observations that name exactly this path, latest first.
     pub fn lines_about(
         &self,
         project: ProjectId,
@@ -86,7 +86,7 @@ impl Store {
         })
     }
 
-    /// How many observations were made in each quarter of an hour since then. Every time zone begins its days with one.
+    /// The number of observations in each quarter of an hour since then. In every time zone, days begin with one.
     pub fn observations_by_quarter_hour(
         &self,
         project: Option<ProjectId>,

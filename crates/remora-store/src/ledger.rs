@@ -1,7 +1,7 @@
-//! Which passages an agent has in its context, so that none is injected twice.
+//! Records which passages an agent has in its context, so that none is injected twice.
 //!
-//! An agent of a session keeps what it was given until its host empties the context. That begins a new epoch of the
-//! session, and passages of earlier ones no longer count.
+//! An agent keeps injected passages until its host empties the context. That begins a new epoch of the session, and
+//! passages of earlier epochs no longer count.
 
 use std::collections::HashSet;
 
@@ -13,17 +13,17 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::retrievals::Retrieval;
 use crate::{Store, StoreError};
 
-/// What an agent was given in the current epoch of its session.
+/// The injections of an agent in the current epoch of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// By their hashes.
+    /// Hashes of the passages.
     pub passages: HashSet<u64>,
-    /// The records those passages are from.
+    /// The records of these passages.
     pub records: HashSet<RecordId>,
 }
 
 impl Store {
-    /// `agent` is empty for the main one.
+    /// `agent` is empty for the main agent.
     pub fn ledger(&self, session: SessionId, agent: &str) -> Result<Ledger, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT passage_hash, record FROM injections WHERE session_id = ?1 AND agent = ?2
@@ -38,14 +38,14 @@ impl Store {
         Ok(ledger)
     }
 
-    /// The host emptied the session's context, by compaction or because the user cleared it.
+    /// Records that the host emptied the session's context, by compaction or because the user cleared it.
     pub fn begin_epoch(&mut self, session: SessionId, at: Time) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET epoch = epoch + 1, emptied_at = ?2 WHERE id = ?1";
         self.writable()?.execute(sql, params![session.0, at.0])?;
         Ok(())
     }
 
-    /// When the host last emptied the session's context, if it ever did.
+    /// When the host last emptied the session's context.
     pub fn emptied_at(&self, session: SessionId) -> Result<Option<Time>, StoreError> {
         let sql = "SELECT emptied_at FROM sessions WHERE id = ?1";
         let found = self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;

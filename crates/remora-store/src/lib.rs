@@ -1,9 +1,9 @@
 //! The only crate with SQL: everything Remora knows, in one SQLite file.
 //!
-//! In goes a [`Record`] (a captured event with its id and time) and, later, the memory that was made of it;
-//! out come batches of events to work on and the records people and agents ask for. Beside the database the
-//! data directory holds what must work without it: the [`spool`], the [`log`] and the
-//! [`private_turns`] ledger. This crate knows no host's wire format and no network.
+//! It stores a [`Record`] (a captured event with its id and time) and, later, the memory made of it. It returns
+//! batches of events to observe, and the records that people and agents request. Beside the database, the data
+//! directory holds what must work without it: the [`spool`], the [`log`] and the [`private_turns`] ledger. This crate
+//! knows no host's wire format and no network.
 
 mod about_file;
 mod asking;

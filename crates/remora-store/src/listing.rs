@@ -1,4 +1,4 @@
-//! Lists in pages, latest first, and what came after a certain row: for programs that show the memory as it grows.
+//! Lists records in pages, latest first, and rows after a cursor, for programs that show memory as it grows.
 
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
@@ -14,14 +14,14 @@ use crate::reading::{
 };
 use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
 
-/// A part of a list, and how long the whole is.
+/// A part of a list, and the length of the whole list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page<T> {
     pub items: Vec<T>,
     pub total: i64,
 }
 
-/// Which part of a list, and of whose.
+/// A page of a list, and its filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     pub project: Option<ProjectId>,
@@ -30,14 +30,14 @@ pub struct Selection {
     pub offset: u32,
 }
 
-/// A session by its row, or by the id its host gave it.
+/// A session by its row, or by the host's id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichSession {
     Row(SessionId),
     Named(String),
 }
 
-/// What a person or program may have meant by a project's name.
+/// The projects that a name may refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FoundProject {
     One(Box<ProjectRow>),
@@ -45,7 +45,7 @@ pub enum FoundProject {
     None,
 }
 
-/// The last rows somebody has seen.
+/// The last rows that a client has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cursor {
     pub observation: i64,
@@ -64,7 +64,7 @@ pub struct News {
     pub events: Vec<ToolEvent>,
 }
 
-/// A tool call, as a page shows it while its turn goes on.
+/// A tool call, as shown while its turn is running.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolEvent {
     pub id: i64,
@@ -72,9 +72,9 @@ pub struct ToolEvent {
     pub project_id: ProjectId,
     pub prompt_number: i64,
     pub tool: String,
-    /// What it was about, such as the command.
+    /// Its subject, such as the command.
     pub subject: Option<String>,
-    /// From the project's root, or whole where they lie elsewhere.
+    /// Relative to the project's root, or full paths if they are elsewhere.
     pub files: Vec<String>,
     pub outcome: Option<String>,
     #[serde(flatten, serialize_with = "times::created")]
@@ -109,7 +109,7 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
     })
 }
 
-/// What waits, is worked on, or failed, as in [`Counts`](crate::Counts).
+/// Counts of queued events by state, as in [`Counts`](crate::Counts).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueueCounts {
     pub pending: i64,
@@ -140,7 +140,7 @@ impl Store {
         self.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
     }
 
-    /// Those observations, in the order they are asked for; one that is not there is left out.
+    /// Observations by id, in the given order. Missing ones are left out.
     pub fn observations(&self, ids: &[ObservationId]) -> Result<Vec<ObservationRow>, StoreError> {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
@@ -149,7 +149,7 @@ impl Store {
         Ok(found)
     }
 
-    /// A project by its id, its name if only one has it, or a directory.
+    /// Finds a project by its id, by its name if that is unique, or by a directory.
     pub fn find_project(&self, wanted: &str) -> Result<FoundProject, StoreError> {
         let projects = self.projects()?;
         let mut named: Vec<ProjectRow> =
@@ -164,7 +164,7 @@ impl Store {
         Ok(found.map_or(FoundProject::None, |project| FoundProject::One(Box::new(project))))
     }
 
-    /// Where a session's project is, if the session is known.
+    /// The root of a session's project, if the session is known.
     pub fn session_directory(&self, session: &SessionRef) -> Result<Option<String>, StoreError> {
         let sql = "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
                    WHERE s.host = ?1 AND s.content_session_id = ?2";
@@ -172,7 +172,7 @@ impl Store {
         Ok(statement.query_row([session.host.name(), &session.id], |row| row.get(0)).optional()?)
     }
 
-    /// The last rows there are.
+    /// The last rows in the database.
     pub fn latest(&self) -> Result<Cursor, StoreError> {
         let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
                        (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts),
@@ -187,10 +187,10 @@ impl Store {
         })?)
     }
 
-    /// What came after `cursor`, at most `most` rows of each kind.
+    /// Rows after `cursor`, at most `most` of each kind.
     pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
         let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
-        // All as of one moment: what was stored together is seen together.
+        // One transaction, so that rows stored together are seen together.
         let moment = self.db.unchecked_transaction()?;
         let news = News {
             prompts: self.rows(&format!("{PROMPT} {}", rows("id")), &[&cursor.prompt, &most], read_prompt)?,
@@ -230,7 +230,7 @@ impl Store {
         Ok(counts)
     }
 
-    /// The size of the database with what belongs to it.
+    /// The size of the database, including its log.
     pub fn bytes(&self) -> u64 {
         let size = |ending: &str| {
             let path = self.dir().database().with_extension(ending);
@@ -262,7 +262,7 @@ impl Store {
     }
 }
 
-/// What follows the statement's own `FROM`, which is the last one outside of parentheses.
+/// The part after the statement's own `FROM`, which is the last one outside of parentheses.
 fn from_clause(select: &str) -> &str {
     let mut depth = 0;
     let mut from = select;
@@ -277,7 +277,7 @@ fn from_clause(select: &str) -> &str {
     from
 }
 
-/// What a kind of row is selected by.
+/// The columns that a kind of row is filtered by.
 #[derive(Clone, Copy)]
 struct Columns {
     id: &'static str,
@@ -286,7 +286,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Further conditions, and the values they need in order.
+    /// Further conditions, with their values in order.
     fn filter(self, selection: &Selection) -> (String, Vec<Value>) {
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         if let Some(project) = selection.project {

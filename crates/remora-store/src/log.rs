@@ -1,13 +1,14 @@
-//! The log: failures that no caller sees, and what the daemon does. Bounded in size.
+//! The log: failures that no caller sees, and the daemon's activity. Its size is limited.
 //!
-//! One line an entry, for people and programs alike: `TIME LEVEL FROM: MESSAGE`, the time in UTC with milliseconds.
+//! Every entry is one line, readable by people and programs: `TIME LEVEL FROM: MESSAGE`, the time in UTC with
+//! milliseconds.
 //!
 //! ```text
 //! 2026-03-10T09:22:00.123Z error hook: claude-code: the database is busy; the event waits in the spool
 //! ```
 //!
-//! Messages hold reasons, never any content. When the data directory itself cannot be written, a line goes to a
-//! directory of the user's own below the system's temporary directory.
+//! Messages hold reasons, never content. If the data directory cannot be written, a line goes to a private directory
+//! of the user below the system's temporary directory.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -26,12 +27,12 @@ use serde::Serialize;
 
 use crate::data_dir::DataDir;
 
-/// Both files together, unless the settings say otherwise.
+/// Size limit in bytes for both files together, unless the settings change it.
 static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
 static ORIGIN: OnceLock<&'static str> = OnceLock::new();
 const LONGEST_LINE: usize = 500;
 
-/// From the gravest to the least.
+/// Levels, most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -58,12 +59,13 @@ impl FromStr for Level {
     }
 }
 
-/// Says how many megabytes the log of this process may take (`retention.log_mb`).
+/// Sets the size limit of the log for this process in megabytes (`retention.log_mb`).
 pub fn set_limit(megabytes: u32) {
     LIMIT.store(u64::from(megabytes) << 20, Ordering::Relaxed);
 }
 
-/// Says what this process is (`hook`, `daemon`), for lines that are written deep inside. The first word counts.
+/// Sets the name of this process (`hook`, `daemon`) for lines written by library code. Only the first call has an
+/// effect.
 pub fn set_origin(origin: &'static str) {
     let _ = ORIGIN.set(origin);
 }
@@ -80,20 +82,20 @@ pub fn info(dir: &DataDir, from: &str, text: &str) {
     write(Some(dir), Level::Info, from, text);
 }
 
-/// What this process calls itself.
+/// The name of this process.
 pub(crate) fn origin() -> &'static str {
     ORIGIN.get().copied().unwrap_or("cli")
 }
 
-/// Writes one line, wherever that is possible.
+/// Writes one line, to the first place that can be written.
 pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str) {
     let time = Time::now().iso_millis();
-    // A key that was pasted into the wrong setting is quoted in the complaint about it.
+    // An error message may quote a key that was pasted into the wrong setting.
     let text = clean_text(text);
     let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, LONGEST_LINE));
     let written = dir.is_some_and(|dir| dir.create().is_ok() && append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
-        // There is no third place to say that this failed.
+        // If this fails too, there is no place left to report it.
         let _ = append(&fallback, &format!("{line}{}", place(dir)));
     }
 }
@@ -109,7 +111,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads a line. One that is not ours, or was torn by a full disk, is a message without a time.
+    /// Parses a line. A foreign line, or one cut off by a full disk, becomes a message without a time.
     pub fn parse(line: &str) -> Self {
         let mut parts = line.splitn(3, ' ');
         let mut read = || {
@@ -143,20 +145,20 @@ impl fmt::Display for Entry {
     }
 }
 
-/// The log as it grows.
+/// Reads the log as it grows.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
     current: Option<Tail>,
-    /// The file before the last rotation: who had it open may still write to it.
+    /// The file before the last rotation. A process that has it open may still write to it.
     previous: Option<Tail>,
 }
 
 impl Reader {
-    /// Everything there is about this data directory, oldest first, and a reader for what comes.
+    /// All entries about this data directory, oldest first, and a reader for new ones.
     pub fn open(dir: &DataDir) -> io::Result<(Vec<Entry>, Self)> {
         let path = dir.log();
-        // The current file first: should it become the older one meanwhile, its lines are still read once.
+        // The current file is opened first: if it is rotated meanwhile, its lines are still read once.
         let mut current = Tail::open(&path)?;
         let mut previous = Tail::open(&older(&path))?;
         if previous.as_ref().map(Tail::identity) == current.as_ref().map(Tail::identity) {
@@ -172,7 +174,7 @@ impl Reader {
             lines.extend(about.iter().find_map(|place| line.strip_suffix(place)).map(str::to_owned));
         }
         let mut entries: Vec<Entry> = lines.iter().map(|line| Entry::parse(line)).collect();
-        // A line without a time belongs where it stands: behind the one before it.
+        // A line without a time keeps its place after the line before it.
         let mut last = None;
         let mut timed: Vec<(Option<Time>, Entry)> = Vec::with_capacity(entries.len());
         for entry in entries.drain(..) {
@@ -183,7 +185,7 @@ impl Reader {
         Ok((timed.into_iter().map(|(_, entry)| entry).collect(), Self { path, current, previous }))
     }
 
-    /// What has been written since the last time, also when the log was rotated meanwhile.
+    /// Entries written since the last call, even if the log was rotated meanwhile.
     pub fn more(&mut self) -> io::Result<Vec<Entry>> {
         let mut lines = Vec::new();
         for tail in [&mut self.previous, &mut self.current].into_iter().flatten() {
@@ -191,7 +193,7 @@ impl Reader {
         }
         let now = fs::metadata(&self.path).ok().map(|file| (file.dev(), file.ino()));
         if now.is_some() && now != self.current.as_ref().map(Tail::identity) {
-            // Between two looks it may have been rotated twice; then the file between is the older one.
+            // The log may have been rotated twice since the last call. Then the older file is new as well.
             let mut between = Tail::open(&older(&self.path))?;
             let known = [&self.previous, &self.current].map(|tail| tail.as_ref().map(Tail::identity));
             if known.contains(&between.as_ref().map(Tail::identity)) {
@@ -208,7 +210,7 @@ impl Reader {
     }
 }
 
-/// A file and how far it was read.
+/// A file, and the position up to which it was read.
 #[derive(Debug)]
 struct Tail {
     file: File,
@@ -231,9 +233,9 @@ impl Tail {
         self.identity
     }
 
-    /// The whole lines that came since the last time.
+    /// The complete lines written since the last call.
     fn read(&mut self) -> io::Result<Vec<String>> {
-        // Somebody emptied it.
+        // The file was truncated.
         if self.file.metadata()?.len() < self.offset {
             self.offset = 0;
         }
@@ -246,7 +248,7 @@ impl Tail {
     }
 }
 
-/// Which data directory a line in the common place is about.
+/// Suffix that names the data directory of a line in the fallback log.
 fn place(dir: Option<&DataDir>) -> String {
     dir.map_or_else(|| " (no data directory)".to_owned(), |dir| format!(" (in {})", dir.path().display()))
 }
@@ -260,8 +262,8 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Makes a full log the older one. Of several who find it full one does it: a second rename would throw the older
-/// file away for an almost empty one.
+/// Renames a full log to the older one. If several processes find it full, only one does it: a second rename would
+/// replace the older file with an almost empty one.
 fn rotate(full: &File, path: &Path) -> io::Result<()> {
     if full.try_lock().is_err() {
         return Ok(());
@@ -277,7 +279,7 @@ pub(crate) fn older(path: &Path) -> PathBuf {
     path.with_extension("log.1")
 }
 
-/// Others can write to the temporary directory too, so ours must really be ours.
+/// The fallback log. Other users can write to the temporary directory, so its directory must belong to this user.
 fn fallback_log() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let directory = std::env::temp_dir().join(format!("remora-{user}"));
@@ -297,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written() {
+    fn a_line_is_parsed_and_written_unchanged() {
         let line = "2026-03-10T09:22:00.123Z warn daemon: a: b  c";
         let entry = Entry::parse(line);
         assert_eq!((entry.level, &*entry.from, &*entry.message), (Level::Warn, "daemon", "a: b  c"));

@@ -20,52 +20,52 @@ const LATEST: u32 = 200;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
 const PINNED: u32 = 100;
-/// The files of this many newest observations are in work.
+/// Files of this many of the newest observations count as in progress.
 const LATELY: usize = 20;
-/// Several summaries belong to one session.
+/// Summaries read for each session, because a session may have several.
 const SUMMARIES_EACH: u32 = 6;
 const MOST_FACTS: u32 = 50;
-/// Texts that the user saved, the newest.
+/// Limit for texts saved by the user. The newest are kept.
 const MOST_SAVED: u32 = 20;
-/// Facts below this trust are found by a search, and are no standing facts: permission that the user gave once, for example.
+/// Facts below this trust are only found by search and are not standing facts, for example a permission given once.
 const LEAST_TRUST: f64 = 0.5;
 
-/// What [`read_known`] reads, of `observations AS o` and `observation_feedback AS f`.
+/// Columns for [`read_known`], of `observations AS o` and `observation_feedback AS f`.
 pub(crate) const KNOWN_COLUMNS: &str = concat!(
-    // A file that was modified comes before one that was read.
+    // Modified files sort before read ones.
     "o.id, o.created_at, o.type, o.title, length(o.narrative) + length(o.facts), o.discovery_tokens,
     (SELECT path FROM observation_files WHERE observation_id = o.id ORDER BY how, position LIMIT 1),
     o.pinned_at IS NOT NULL, ",
     feedback::feedback_columns!()
 );
 
-/// Which part of a project's memory is wanted.
+/// Which part of a project's memory to recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recall {
-    /// All of it: a session begins.
+    /// All of it, at the start of a session.
     Everything,
-    /// What this session learned, because its host forgot.
+    /// Only what this session learned, because its host lost its context.
     OfSession(SessionId),
-    /// What others learned since then: the host remembers the rest.
+    /// Only what other sessions learned since then: the host still has the rest.
     Since { session: SessionId, at: Time },
 }
 
-/// A session as the store knows it.
+/// A session in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownSession {
     pub id: SessionId,
     pub project: ProjectId,
-    /// When something was last asked in it.
+    /// The time of its last prompt.
     pub last_prompt_at: Option<Time>,
 }
 
 impl Store {
-    /// The session of this name, if it was captured.
+    /// Finds a session by the host's name, if it was captured.
     pub fn known_session(&self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
         let found = self
             .db
             .prepare_cached(
-                // A deleted prompt was asked all the same.
+                // Includes deleted prompts: they were asked, too.
                 "SELECT id, project_id, (SELECT max(created_at) FROM user_prompts WHERE session_id = sessions.id)
                  FROM sessions WHERE host = ?1 AND content_session_id = ?2",
             )?
@@ -134,7 +134,7 @@ impl Store {
             Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
         };
         let live = "project_id = ?1 AND superseded_by IS NULL AND deleted_at IS NULL";
-        // Decisions and bugs stay worth knowing longer than the rest; what is pinned stays however old it is.
+        // Decisions and bugfixes are useful for longer than the rest. Pinned observations are always included.
         let sql = format!(
             "SELECT {KNOWN_COLUMNS} FROM observations AS o
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.id IN (
@@ -187,7 +187,7 @@ impl Store {
             let (id, session) = row?;
             match sessions.iter().position(|(other, _)| *other == id) {
                 None if sessions.len() < most as usize => sessions.push((id, session)),
-                // The last summary of a session covers those before it, unless it has nothing but a request.
+                // The last summary of a session includes the earlier ones, unless it has nothing but a request.
                 Some(place) if !sessions[place].1.is_substantial() && session.is_substantial() => {
                     sessions[place].1 = session;
                 }
@@ -197,9 +197,8 @@ impl Store {
         Ok(sessions.into_iter().map(|(_, session)| session).collect())
     }
 
-    /// What the user laid down and what is in force: texts they saved at a terminal, then rules and corrections they typed.
-    /// What an agent, a program or an import said is reference data. A session that goes on gets what was said elsewhere
-    /// meanwhile.
+    /// The user's own rules: texts they saved at a terminal, then rules and corrections they typed. Statements of
+    /// agents, programs and imports are only reference data. A resumed session gets those stated elsewhere since.
     fn laid_down(&self, project: ProjectId, recall: Recall) -> Result<Vec<LaidDown>, StoreError> {
         let (own, since) = match recall {
             Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
@@ -217,7 +216,8 @@ impl Store {
         Ok(laid_down)
     }
 
-    /// By way of the session that holds what was saved, so that no other observation is read.
+    /// Texts saved by the user. Found through the session that holds saved texts, so that no other observation is
+    /// read.
     fn saved_by_person(&self, project: ProjectId, since: Time) -> Result<Vec<LaidDown>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT o.id, o.narrative FROM sessions AS s JOIN observations AS o ON o.session_id = s.id
@@ -236,7 +236,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What is known for certain. The user's answers need no key: the question is in them.
+    /// Standing facts. The user's answers need no key: they contain the question.
     fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());

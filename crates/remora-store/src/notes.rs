@@ -1,6 +1,6 @@
-//! The user's own notes: kept as they were last read, so that a hook and a search know them without the vault.
+//! The user's own notes, stored as last read, so that hooks and search can use them without the vault.
 //!
-//! The notes that are always injected are a list in `meta`, because a hook has no time to read them all.
+//! The list of notes that are always injected is in `meta`, because a hook has no time to read all notes.
 
 use crate::record::new_uuid;
 use remora_core::context::Noted;
@@ -21,18 +21,18 @@ const STATE: &str = "notes_state";
 /// Limit for notes that are always injected. The list is cut after it.
 const MOST_ALWAYS: usize = 100;
 
-/// A note, before it is stored.
+/// A note to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNote {
-    /// The folder or the address its vault is read from.
+    /// The folder or address of its vault.
     pub vault: String,
     pub note: VaultNote,
-    /// What its file looks like from outside.
+    /// Modification time and size of its file.
     pub stamp: String,
     pub changed_at: Time,
 }
 
-/// What has to be known of a note to see whether it changed.
+/// The fields of a stored note that show whether it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownNote {
     pub id: NoteId,
@@ -42,7 +42,7 @@ pub struct KnownNote {
     pub changed_at: Time,
 }
 
-/// A note, whole.
+/// A complete note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoteRow {
     pub id: NoteId,
@@ -53,21 +53,21 @@ pub struct NoteRow {
     pub changed_at: Time,
 }
 
-/// How notes came in last.
+/// The state of the last sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotesState {
-    /// The folder or the address they come from.
+    /// The folder or address of the notes.
     pub source: String,
-    /// When all of them were looked at.
+    /// When the last complete sync ended.
     pub synced_at: Option<Time>,
-    /// Why they cannot be looked at now. Those that are known stay.
+    /// Why the last sync failed. Stored notes are kept.
     pub problem: Option<String>,
-    /// Some that were left out, and why.
+    /// Some of the notes that were left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
 impl Store {
-    /// Every note that is there, in no order.
+    /// All notes, in no particular order.
     pub fn known_notes(&self) -> Result<Vec<KnownNote>, StoreError> {
         let mut statement = self
             .db
@@ -90,7 +90,8 @@ impl Store {
         Ok(count.unsigned_abs())
     }
 
-    /// Stores some notes with their documents, in one transaction: few at a time, because hooks wait meanwhile.
+    /// Stores some notes with their documents in one transaction. Callers pass few at a time, because hooks wait
+    /// meanwhile.
     pub fn put_notes(&mut self, notes: &[NewNote]) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for note in notes {
@@ -100,7 +101,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes some notes: their text and their documents. The ids stay theirs, should they come back.
+    /// Removes the text and the documents of some notes. Their ids are kept in case they come back.
     pub fn remove_notes(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
         let now = Time::now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -116,7 +117,7 @@ impl Store {
         Ok(())
     }
 
-    /// Stores which notes are injected into every session, the most important first.
+    /// Stores which notes are injected into every session, most important first.
     pub fn set_always_injected(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
         let notes = &notes[..notes.len().min(MOST_ALWAYS)];
         write_meta(self, ALWAYS, &notes)
@@ -143,7 +144,7 @@ impl Store {
         Ok(notes)
     }
 
-    /// Those of them that were not injected into a session yet, or in an older version.
+    /// The always injected notes that a session has not got yet, or only in an older version.
     pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
         let mut notes = self.always_injected()?;
         if !notes.is_empty() {
@@ -177,7 +178,7 @@ impl Store {
         Ok(row.optional()?)
     }
 
-    /// The text of one part of a record, as it is searched.
+    /// The text of one part of a record, as indexed.
     pub fn part_text(&self, record: RecordId, part: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT body FROM documents WHERE kind = ?1 AND record_id = ?2 AND part = ?3";
         let values = params![record.kind.name(), record.number, part];
@@ -187,13 +188,13 @@ impl Store {
 
 fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
     let NewNote { vault, note, stamp, changed_at } = new;
-    // The file is the user's own and stays; it is read no more.
+    // A forgotten note is not read again. The file belongs to the user and stays.
     if forget::is_forgotten(db, &forget::of_note(db, vault, note.path())?)? {
         return Ok(());
     }
     let now = Time::now();
     let tags = serde_json::to_string(note.tags())?;
-    // A file that was only touched keeps its documents, and with them their vectors.
+    // A file that was only touched keeps its documents and their vectors.
     let same = db
         .prepare_cached(
             "UPDATE notes SET stamp = ?1, tags = ?2, updated_at = ?3
@@ -244,7 +245,7 @@ fn read_meta<T: for<'a> Deserialize<'a>>(db: &Connection, key: &str) -> Result<O
     Ok(json.map(|json| serde_json::from_slice(&json)).transpose()?)
 }
 
-/// Only where it is not there already: a look at the vault that found nothing new writes nothing.
+/// Writes a value only if it differs, so that a sync without changes writes nothing.
 fn write_meta<T: Serialize>(store: &mut Store, key: &str, value: &T) -> Result<(), StoreError> {
     let json = serde_json::to_vec(value)?;
     let is_there = "SELECT 1 FROM meta WHERE key = ?1 AND value = ?2";

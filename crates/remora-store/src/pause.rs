@@ -1,6 +1,6 @@
-//! Capture switched off for a while, everywhere or in some projects.
+//! Pauses of capture, global or for some projects.
 //!
-//! A file and not a table, because a hook that cannot reach the database must know it too.
+//! This is a file and not a table, because a hook that cannot open the database needs it, too.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ pub struct Pause {
     pub everywhere_since: Option<Time>,
     #[serde(default)]
     pub projects: Vec<PausedProject>,
-    /// The file is there and says nothing that can be read. Nobody knows what was paused, so everything is.
+    /// The file exists but cannot be parsed. It is unknown what was paused, so everything is.
     #[serde(skip)]
     pub damaged: bool,
 }
@@ -44,7 +44,7 @@ impl Pause {
         self.everywhere_since.is_none() && self.projects.is_empty()
     }
 
-    /// Whether anything at `directory` is to be left alone. Looks the directory up only if it has to.
+    /// Whether capture is paused at `directory`. Resolves the directory only if needed.
     pub fn covers(&self, directory: &Path) -> bool {
         if self.everywhere_since.is_some() {
             return true;
@@ -64,7 +64,7 @@ impl PausedProject {
     }
 }
 
-/// What is paused now.
+/// Reads the current pauses.
 pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
     let unreadable = [ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
     match read_small(&dir.pause()) {
@@ -75,7 +75,7 @@ pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
     }
 }
 
-/// Replaces what is paused, in one step.
+/// Replaces the pauses atomically.
 pub fn write(dir: &DataDir, pause: &Pause) -> Result<(), StoreError> {
     let path = dir.pause();
     if pause.is_empty() {

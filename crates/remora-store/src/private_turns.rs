@@ -1,11 +1,11 @@
-//! Remembers which turns are private, so that nothing of them is captured.
+//! Records which turns are private, so that nothing of them is captured.
 //!
 //! A prompt that is entirely private makes its whole turn private, and the turn's later events come in other
-//! processes. They must know even when the database cannot be read, so this is a small file for each session
-//! that had a private turn: a line `private ID` or `public ID` for every prompt since. Most sessions have none.
+//! processes. They need to know it even if the database cannot be read. So each session that had a private turn has a
+//! small file with a line `private ID` or `public ID` for every prompt since. Most sessions have none.
 //!
-//! What cannot be noted counts as private: a full disk has no room for a line, but for an empty file, and an empty one or half
-//! a line means that the session is private until a public prompt could be noted.
+//! A prompt that cannot be recorded counts as private. A full disk has no room for a line, but for an empty file. An
+//! empty file or half a line means that the session is private until a public prompt could be recorded.
 
 use std::fs;
 use std::hash::Hasher;
@@ -21,18 +21,18 @@ use crate::StoreError;
 use crate::data_dir::DataDir;
 use crate::hex::hex;
 
-/// A ledger nobody has written to for this long belongs to a session that is over.
+/// A file that was not written to for this long belongs to a session that is over.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     Private,
     Public,
-    /// Whatever the turn before it was: nobody typed its prompt.
+    /// Same as the turn before: its prompt was not typed by the user.
     Continued,
 }
 
-/// Notes a prompt. Costs nothing for sessions that never had a private turn.
+/// Records a prompt. Writes nothing for sessions that never had a private turn.
 pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -> Result<(), StoreError> {
     let path = ledger(dir, session);
     let known = read(&path)?;
@@ -49,18 +49,18 @@ pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -
         create_private_dir(&dir.private_turns())?;
         let mut file = private_file().create(true).append(true).open(&path)?;
         let written = file.write_all(format!("{word} {}\n", id(origin)).as_bytes());
-        // Emptying takes no room. Of a public prompt, nothing needs to be known that is not known already.
+        // Truncating needs no space. For a public prompt, keeping the earlier lines is safe.
         if is_private && written.is_err() { file.set_len(0) } else { written }
     };
     let written = match write() {
-        // Not even room for a name: this one was made in better times.
+        // The disk has no room even for a new name, so a file created earlier is used.
         Err(_) if is_private && !path.exists() => fs::rename(spare(dir), &path),
         other => other,
     };
     written.map_err(StoreError::file(&path))
 }
 
-/// Makes the file that becomes a ledger when a full disk takes no new one. For processes that have the time.
+/// Creates the spare file that is used if a full disk allows no new one. For processes that have the time.
 pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
     private_file().create(true).append(true).open(spare(dir)).map(drop)
@@ -78,12 +78,12 @@ pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<
     Ok(own.or(lines.last()).is_some_and(|line| line.is_private))
 }
 
-/// Whether the session had a private turn at all.
+/// Whether the session had any private turn.
 pub fn had_any(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
     Ok(read(&ledger(dir, session))?.iter().any(|line| line.is_private))
 }
 
-/// Removes ledgers of sessions that are long over.
+/// Removes the files of sessions that ended long ago.
 pub fn prune(dir: &DataDir) -> io::Result<()> {
     let entries = match fs::read_dir(dir.private_turns()) {
         Ok(entries) => entries,
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
     }
     let parse = |line: &str| {
         let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
-        // Half a line may have been cut from either.
+        // A line that was cut off may have been either, so it counts as private.
         Line { is_private: word != "public" || !line.ends_with('\n'), id: id.to_owned() }
     };
     Ok(text.split_inclusive('\n').map(parse).collect())

@@ -1,5 +1,5 @@
-//! Failures that no caller sees. Hooks must stay silent, so their failures end up in the [`log`],
-//! and `remora doctor` shows them.
+//! Failures that no caller sees. Hooks must stay silent, so their failures go to the [`log`], and `remora doctor`
+//! shows them.
 
 use remora_core::time::Time;
 use remora_sys::file::{read_small, replace};
@@ -8,30 +8,30 @@ use crate::StoreError;
 use crate::data_dir::DataDir;
 use crate::log::{self, Entry, Level, Reader};
 
-/// Writes one line, wherever that is possible.
+/// Writes one line, to the first place that can be written.
 pub fn report(dir: Option<&DataDir>, reason: &str) {
     let origin = log::origin();
     let reason = reason.strip_prefix(origin).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason);
     log::write(dir, Level::Error, origin, reason);
 }
 
-/// What a line about a panic begins with, behind its origin.
+/// Prefix of a line about a panic, after its origin.
 const BUG: &str = "bug: panic at ";
 
-/// Reports a panic of this version by its place. Its message may quote the user and is left out.
+/// Reports a panic of this version by its location. The message may quote the user and is left out.
 pub fn report_bug(dir: Option<&DataDir>, place: &str) {
     report(dir, &format!("{BUG}{place} (version {})", env!("CARGO_PKG_VERSION")));
 }
 
-/// Whether a line of the log is about a panic in this version. Those of others may be mended.
+/// Whether a log line is about a panic in this version. Those of other versions may be fixed.
 pub fn is_bug_of_this_version(line: &str) -> bool {
     line.contains(BUG) && line.ends_with(&format!("(version {})", env!("CARGO_PKG_VERSION")))
 }
 
-/// What a report of a lost event has in it.
+/// Marker text of a report about a lost event.
 pub const LOST: &str = "an event is lost";
 
-/// How many events were lost, as far as the log goes back, since somebody acknowledged it.
+/// The number of lost events in the log since the last acknowledgement.
 pub fn lost(dir: &DataDir) -> usize {
     let known = read_small(&dir.acknowledged()).ok().and_then(|text| Time::from_iso(text.trim()));
     let entries = Reader::open(dir).map(|(entries, _)| entries).unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn lost(dir: &DataDir) -> usize {
     entries.iter().filter(|entry| entry.message.contains(LOST)).filter(is_new).count()
 }
 
-/// Counts lost events from now on.
+/// Acknowledges the lost events so far.
 pub fn acknowledge(dir: &DataDir, now: Time) -> Result<(), StoreError> {
     let path = dir.acknowledged();
     replace(&path, format!("{}\n", now.iso_millis()).as_bytes()).map_err(StoreError::file(path))

@@ -1,12 +1,12 @@
-//! From event to memory, exactly once.
+//! The queue: every event becomes memory exactly once.
 //!
-//! `claim` hands out one turn of one session, in order; `confirm` stores what was made of it and removes the
-//! payloads in one transaction; `release` gives it back. A claim whose owner died is reclaimed. Nothing that
-//! fails is thrown away: after its last attempt an event stays, failed, with the reason.
+//! `claim` hands out one turn of one session, in order. `confirm` stores its memory and removes the payloads in one
+//! transaction. `release` returns it. A claim whose owner died is reclaimed. Failed events are never thrown away:
+//! after its last attempt an event stays, marked failed, with the reason.
 //!
-//! Payloads outlive their memory in two cases: a model is still to be asked (`asking.rs`), or the rest of the turn is not
-//! observed yet. Such events are marked `observed` with the records made of them. Whatever is made of the turn later
-//! revises those records.
+//! Payloads outlive their memory in two cases: a model is still to be called (`asking.rs`), or the rest of the turn
+//! is not observed yet. Such events are marked `observed`, with the records made of them, which later memory of the
+//! turn revises.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::time::Duration;
@@ -24,31 +24,31 @@ use crate::reading::SUBJECT;
 use crate::transcripts::{self, Heard, ReadTo};
 use crate::{Call, HostProcess, Store, StoreError, retention, usage, writing};
 
-/// Answers to a batch that may be bad before its events count as failed: the first, and three more.
+/// Bad answers to a batch before its events count as failed: the first, and three retries.
 const MOST_ATTEMPTS: i64 = 4;
-/// Deaths of the owner before a batch is halved, to find the event that kills.
+/// Crashes of the owner before a batch is halved, to find the event that causes them.
 const CRASHES_PER_HALVING: i64 = 10;
-/// A claim without a sign of life for this long is void.
+/// A claim without a heartbeat for this long is void.
 const CLAIM_LIFETIME: Duration = Duration::from_mins(1);
 const LONGEST_BACKOFF: i64 = 10;
 
-/// Events of one session's turn, claimed by one owner.
+/// Events of one turn of a session, claimed by one owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     pub session: SessionId,
     pub prompt_number: i64,
     pub owner: String,
     pub events: Vec<Queued>,
-    /// Events of the same turn that were observed before, and whose payloads are still there. They are not claimed.
+    /// Events of the same turn that were observed before and still have payloads. They are not claimed.
     pub earlier: Vec<Queued>,
-    /// What the host's transcript has of the turn, as far as it was read.
+    /// Text of the turn that was read from the host's transcript.
     pub heard: Heard,
-    /// How far it was read for this batch, if it was. Stored with the memory.
+    /// The position up to which the transcript was read for this batch, if it was. Stored with the memory.
     pub transcript: Option<ReadTo>,
 }
 
 impl Batch {
-    /// Everything that is known of the turn, in order.
+    /// All known events of the turn, in order.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> + Clone {
         self.earlier.iter().chain(&self.events).map(|event| &event.body)
     }
@@ -61,17 +61,17 @@ pub struct Queued {
     pub body: Body,
 }
 
-/// Why a batch is given back.
+/// Why a batch is released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The answer was no good. Counts.
+    /// The answer was unusable. Counts as an attempt.
     BadAnswer(String),
-    /// There was no answer, or none was asked for: an outage, a limit, a missing login. Does not count.
+    /// There was no answer: an outage, a limit, a missing login. Does not count as an attempt.
     NoAnswer { reason: String, retry_after: Duration },
 }
 
-/// The oldest turn of each session with something pending that is observed (1) or not (0). Sessions are found by stepping
-/// through the index from one to the next, so the cost grows with the number of sessions, not of events.
+/// The oldest turn of each session with a pending event that is observed (1) or not (0). Steps through the index from
+/// session to session, so the cost grows with the number of sessions, not of events.
 macro_rules! oldest_turns {
     ($observed:literal) => {
         concat!(
@@ -94,8 +94,8 @@ macro_rules! oldest_turns {
 }
 pub(crate) use oldest_turns;
 
-/// Of the turns in `turn`, those that have ended and are due, in sessions in which nothing is being observed. A turn that a
-/// model is being asked about waits for the answer; later turns of its session do not.
+/// Of the turns in `turn`, those that have ended and are due, in sessions in which nothing is being observed. A turn
+/// with a model call in flight waits for the answer; later turns of its session do not.
 macro_rules! due {
     ($turns:expr) => {
         concat!(
@@ -120,18 +120,20 @@ macro_rules! due {
     };
 }
 
-/// Sessions with a turn that is due. Looking for them costs the more the more sessions wait, so a look finds many.
+/// A cache of sessions with a due turn. The search for them costs more the more sessions are queued, so each finds
+/// many.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     sessions: VecDeque<i64>,
-    /// As a JSON array.
+    /// Ids of abandoned sessions, as a JSON array.
     abandoned: String,
 }
 
 impl Due {
     const MOST: i64 = 64;
 
-    /// A turn that is due: if possible of the sessions found before, where things may have changed meanwhile.
+    /// A turn that is due, from the cached sessions if possible. They are checked again, because they may have
+    /// changed.
     fn next(
         &mut self,
         db: &Connection,
@@ -170,8 +172,8 @@ impl Due {
     }
 }
 
-/// Sessions that nobody will continue: another one began in their project later, and their host's process is gone. A host
-/// that is alive may work in several sessions of a project at a time. Later is what arrived later: clocks may be wrong.
+/// Sessions that will not continue: a later one began in their project, and their host's process is gone. A live host
+/// may have several sessions in a project at a time. "Later" is by arrival, because clocks may be wrong.
 fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = db.prepare_cached(concat!(
         oldest_turns!(0),
@@ -194,13 +196,13 @@ fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     Ok(sessions.into_iter().filter(|(_, host)| host.is_gone()).map(|(id, _)| id).collect())
 }
 
-/// Up to a quarter of `duration`, so that what failed together is not tried again together.
+/// A random delay of up to a quarter of `duration`, so that simultaneous failures are not retried simultaneously.
 fn spread(duration: Duration) -> Duration {
     let quarter = u64::try_from(duration.as_millis() / 4).unwrap_or(u64::MAX).max(1);
     Duration::from_millis(new_uuid().as_u64_pair().1 % quarter)
 }
 
-/// Which failed events are meant.
+/// A selection of failed events.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
     All,
@@ -208,7 +210,7 @@ pub enum Which<'a> {
 }
 
 impl Store {
-    /// Claims the oldest turn that has ended, of a session nobody is working on; at most `most` events.
+    /// Claims the oldest turn that has ended, in a session without a claim, with at most `most` events.
     ///
     /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
     /// session in the same project if its own host is gone, or `silence`.
@@ -219,7 +221,7 @@ impl Store {
         silence: Duration,
         now: Time,
     ) -> Result<Option<Batch>, StoreError> {
-        // Looked for before anything is locked: hooks must not wait while a long queue is searched.
+        // Searched before anything is locked: hooks must not wait while a long queue is searched.
         let mut due = std::mem::take(&mut self.due);
         let turn = due.next(self.writable()?, silence, now);
         self.due = due;
@@ -233,7 +235,7 @@ impl Store {
             )?
             .query_and_then(params![session, prompt_number, most], |row| Ok((queued(row)?, row.get(3)?)))?
             .collect::<Result<_, StoreError>>()?;
-        // Somebody else was quicker.
+        // Another process claimed it first.
         if rows.is_empty() {
             return Ok(None);
         }
@@ -263,9 +265,9 @@ impl Store {
         Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
 
-    /// Stores what the batch became, made at `at` by way of `call`, and removes its payloads: all or nothing. What was
-    /// stored of it before is revised. Payloads stay while the rest of their turn is not observed, because halves make
-    /// poor memory.
+    /// Stores the memory of a batch, made at `at` by `call`, and removes its payloads, in one transaction. Memory
+    /// stored of it before is revised. Payloads stay until the rest of their turn is observed, because memory of half
+    /// a turn is poor.
     pub fn confirm(
         &mut self,
         batch: &Batch,
@@ -296,8 +298,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives a batch back, to be tried again later or, after too many bad answers, to be kept as failed.
-    /// What was spent in vain counts all the same.
+    /// Returns a batch to be retried later or, after too many bad answers, to be marked failed. The cost of a failed
+    /// call is counted, too.
     pub fn release(
         &mut self,
         batch: &Batch,
@@ -338,7 +340,7 @@ impl Store {
         Ok(())
     }
 
-    /// Lets everything that waits for its next attempt be tried now, because what it waited for may have changed.
+    /// Makes everything that waits for a retry due now, because the cause may be gone.
     pub fn retry_now(&mut self) -> Result<usize, StoreError> {
         let changed = self.writable()?.execute(
             "UPDATE pending_messages SET retry_at = NULL WHERE status = 'pending' AND retry_at IS NOT NULL",
@@ -347,7 +349,7 @@ impl Store {
         Ok(changed)
     }
 
-    /// Gives back everything an owner holds, for one that ends and leaves no claim behind. Says how many.
+    /// Releases all claims of an owner that is about to exit. Returns their number.
     pub fn release_all(&mut self, owner: &str) -> Result<usize, StoreError> {
         let released = self.writable()?.execute(
             "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
@@ -367,14 +369,14 @@ impl Store {
         if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
     }
 
-    /// Returns every claim but `owner`'s to the queue: for one that holds the data directory's lock, which proves
-    /// that the others are dead. An event that kills its owner even alone fails, and so does a turn that kills the process
-    /// that asks a model about it.
+    /// Returns all claims except `owner`'s to the queue. The caller holds the data directory's lock, which proves
+    /// that other owners are dead. An event that crashes its owner even alone is marked failed, and so is a turn that
+    /// crashes the process while it calls a model.
     pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
         self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
     }
 
-    /// Returns the claims of an owner of which there is one at a time to the queue: for a process that has just become it.
+    /// Returns the claims of an owner that exists once at a time, for a process that has just become it.
     pub fn reclaim_of(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
         self.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
     }
@@ -386,13 +388,13 @@ impl Store {
 
     fn reclaim_where(&mut self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
         let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
-        // Mostly there is none, and then nobody has to wait for a lock.
+        // Usually there are none, and then no lock is taken.
         if !self.db.prepare_cached(is_any)?.exists([])? {
             return Ok(0);
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Half of an observed turn is no question for a model, so only turns that are not observed are halved. The deaths of an
-        // event alone are those that the rest of its turn was not part of.
+        // A model is not called for half a turn, so only turns that are not observed are halved. Crashes of a single
+        // event count only as far as they exceed those of the rest of its turn.
         let dead: Vec<(i64, i64, Option<i64>)> = transaction
             .prepare(&format!(
                 "SELECT m.id, crashes + 1,
@@ -427,8 +429,7 @@ impl Store {
         Ok(dead.len())
     }
 
-    /// When something that waits will be due without anything else happening: a turn that is to be tried again, or
-    /// one that silence ends.
+    /// When the next turn becomes due by itself: by a retry, or by silence.
     pub fn next_due(&self, silence: Duration) -> Result<Option<Time>, StoreError> {
         let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
         let retry = "SELECT max(retry_at) FROM pending_messages AS m INDEXED BY pending_messages_by_retry
@@ -446,7 +447,7 @@ impl Store {
         Ok(observe.into_iter().chain(ask).min().map(Time))
     }
 
-    /// Sessions of which nothing was heard for a day are over. Says how many.
+    /// Ends sessions without an event for a day. Returns their number.
     pub fn interrupt_quiet_sessions(&mut self, now: Time) -> Result<usize, StoreError> {
         let quiet_since = now.before(Duration::from_hours(24));
         let changed = self.writable()?.execute(
@@ -456,8 +457,8 @@ impl Store {
         Ok(changed)
     }
 
-    /// Tries failed events again, as if for the first time; those named, or all. Says how many. A model is asked about
-    /// whole turns only: with an observed event, the others of its turn are tried again.
+    /// Retries failed events as if for the first time, all or those named. Returns their number. A model is called
+    /// for whole turns only, so the other failed events of an observed turn are retried, too.
     pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
         let again =
             "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
@@ -472,7 +473,7 @@ impl Store {
         })
     }
 
-    /// Gives failed events up; their traces stay, and what the user asked is found as before. Says how many.
+    /// Gives up failed events. Their traces stay, and their prompts can still be found. Returns their number.
     pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
         self.change_failed("queue drop", which, give_up)
     }
@@ -506,19 +507,19 @@ pub(crate) fn queued(row: &Row<'_>) -> Result<Queued, StoreError> {
     Ok(Queued { id: EventId(row.get(0)?), at: Time(row.get(1)?), body: serde_json::from_str(&payload)? })
 }
 
-/// What a claim holds.
+/// The events of a claim.
 pub(crate) struct Claimed {
-    /// Ids, with the attempts so far.
+    /// Ids, with the number of attempts so far.
     events: Vec<(i64, i64)>,
-    /// Whether memory of it is stored.
+    /// Whether their memory is stored.
     pub(crate) observed: bool,
 }
 
-/// Conditions of a batch's claim; at most one owner has a claim on a turn.
+/// Condition for a batch's claim. At most one owner has a claim on a turn.
 const CLAIM: &str = "status = 'processing' AND observed IN (0, 1) AND session_id = ?1 AND prompt_number = ?2
     AND claimed_by = ?3";
 
-/// The claim of a batch, if all of it is still there.
+/// The claim of a batch, if it still holds all of its events.
 pub(crate) fn claimed(db: &Connection, batch: &Batch) -> Result<Claimed, StoreError> {
     let rows: Vec<(i64, i64, bool)> = db
         .prepare_cached(&format!("SELECT id, attempts, observed FROM pending_messages WHERE {CLAIM}"))?
@@ -534,15 +535,15 @@ pub(crate) fn claimed(db: &Connection, batch: &Batch) -> Result<Claimed, StoreEr
     Ok(Claimed { events: rows.into_iter().map(|row| (row.0, row.1)).collect(), observed })
 }
 
-/// Whether events of the batch's turn are still to be observed, beside those claimed.
+/// Whether the batch's turn has events that are neither observed nor claimed.
 pub(crate) fn has_rest(db: &Connection, batch: &Batch) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM pending_messages WHERE status = 'pending' AND observed = 0 AND session_id = ?1
                AND prompt_number = ?2";
     Ok(db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?)
 }
 
-/// Notes in which records the claimed events are stored. Those observed earlier are stored in the same ones now, and belong to
-/// the claim from here on: the turn is one question.
+/// Marks the claimed events as observed and stores the ids of their records. Events of the turn that were observed
+/// earlier are now in the same records, and join the claim: a model is called once for the turn.
 pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]) -> Result<(), StoreError> {
     let (session, turn, owner) = (batch.session.0, batch.prompt_number, &batch.owner);
     db.prepare_cached(&format!(
@@ -559,7 +560,8 @@ pub(crate) fn mark_observed(db: &Connection, batch: &Batch, records: &[RecordId]
     transcripts::keep_heard(db, batch)
 }
 
-/// Part of a turn is done with, so the rest of it starts again: its earlier deaths may have been the other part's.
+/// Resets the crash count of the rest of a turn after one part is done: the earlier crashes may have been caused by
+/// that part.
 fn acquit(db: &Connection, turn: (i64, i64)) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE pending_messages SET crashes = 0
@@ -569,7 +571,7 @@ fn acquit(db: &Connection, turn: (i64, i64)) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends the claim; what was claimed waits again.
+/// Releases the claim, so that its events are pending again.
 pub(crate) fn give_back(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     db.prepare_cached(&format!(
         "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL WHERE {CLAIM}"
@@ -578,8 +580,8 @@ pub(crate) fn give_back(db: &Connection, batch: &Batch) -> Result<(), StoreError
     Ok(())
 }
 
-/// A model is asked about a session's turns in order: what holds for a batch holds for the observed turns behind it. They wait
-/// as long and for the same reason, or not at all.
+/// Delays the observed turns after this batch, because a model is called for a session's turns in order. They get the
+/// same retry time and reason, or none.
 fn put_off_behind(
     db: &Connection,
     batch: &Batch,
@@ -598,7 +600,7 @@ fn put_off_behind(
     Ok(())
 }
 
-/// Removes the payloads of what was claimed, and of what was observed of the turn before.
+/// Removes the payloads of the claimed events, and of those of the turn that were observed before.
 fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     keep_subjects(db, batch)?;
     db.prepare_cached(&format!("DELETE FROM pending_messages WHERE {CLAIM}"))?.execute(params![
@@ -612,11 +614,12 @@ fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Longest subject of a tool call that its trace keeps.
+/// Length limit for the subject of a tool call in its trace.
 const LONGEST_SUBJECT: usize = 120;
 
-/// Writes into the traces what each tool call was about, if no file says it: the command, the address, the question. So a
-/// session can be read after its payloads are gone. Hooks do not pay for it, and payloads are redacted already.
+/// Stores the subject of each tool call without files in its trace: the command, the address, the question. This
+/// keeps a session readable after its payloads are gone. Payloads are redacted already, and hooks are not slowed
+/// down.
 fn keep_subjects(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     let mut keep = db.prepare_cached(
         "UPDATE event_traces SET tool = tool || ?2 || ?3 WHERE id = ?1 AND files IS NULL AND instr(tool, ?2) = 0",
@@ -631,8 +634,8 @@ fn keep_subjects(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes failed events for which a condition on `?1` holds. Prompts are found where their turn waits, or by its
-/// document; so the turns get theirs now. Says how many events there were.
+/// Removes failed events for which a condition on `?1` holds. Returns their number. A prompt is found in the queue or
+/// by its turn's document, so the turns are indexed now.
 pub(crate) fn give_up(db: &Connection, condition: &str, value: i64) -> Result<usize, StoreError> {
     let sql = format!(
         "DELETE FROM pending_messages WHERE status = 'failed' AND {condition} RETURNING session_id, prompt_number"

@@ -1,4 +1,5 @@
-//! The records people and programs ask for. JSON shows every time twice: epoch milliseconds and ISO 8601.
+//! Queries for the records that people and programs request. JSON shows every time twice: epoch milliseconds and ISO
+//! 8601.
 
 use remora_core::event::Body;
 use remora_core::feedback::Feedback;
@@ -21,14 +22,14 @@ pub struct Counts {
     pub observations: i64,
     pub summaries: i64,
     pub facts: i64,
-    /// Events that are not observed yet, those in the spool included.
+    /// Events that are not observed yet, including those in the spool.
     pub pending: i64,
-    /// Events that are being worked on, those next in line for a model included.
+    /// Events being processed, including those next in line for a model.
     pub processing: i64,
-    /// Events whose memory is stored and about which a model is asked again later.
+    /// Events whose memory is stored and for which the model is called again later.
     pub awaiting_model: i64,
     pub failed: i64,
-    /// Turns of which nothing was kept because their prompt was private.
+    /// Turns that were not stored because their prompt was private.
     pub private_turns: i64,
 }
 
@@ -56,7 +57,7 @@ pub struct SessionRow {
     pub private_turns: i64,
     pub events: i64,
     pub pending: i64,
-    /// The first prompt: what the session was for.
+    /// The first prompt.
     pub title: Option<String>,
     #[serde(flatten, serialize_with = "times::started")]
     #[schemars(with = "times::Started")]
@@ -69,7 +70,7 @@ pub struct SessionRow {
     pub completed_at: Option<Time>,
 }
 
-/// A host that sent events, or a channel.
+/// A host or channel that sent events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostSeen {
     pub host: String,
@@ -89,7 +90,7 @@ pub struct PromptRow {
     pub created_at: Time,
 }
 
-/// An event as it is now: its trace and, while it waits, its payload.
+/// An event: its trace and, while it is queued, its payload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventRow {
     pub id: EventId,
@@ -97,14 +98,14 @@ pub struct EventRow {
     pub prompt_number: i64,
     pub kind: String,
     pub tool: Option<String>,
-    /// What a tool call was about that names no file: its command, address or question, cut short. While the event waits, its
-    /// payload says it.
+    /// The subject of a tool call without files: its command, address or question, shortened. While the event is
+    /// queued, its payload has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     pub files: Vec<String>,
     pub outcome: Option<String>,
     pub agent_id: Option<String>,
-    /// `pending`, `processing`, `awaiting_model`, `failed`, or `done` when only the trace is left.
+    /// `pending`, `processing`, `awaiting_model`, `failed`, or `done` if only the trace is left.
     pub status: String,
     pub attempts: i64,
     pub last_error: Option<String>,
@@ -127,7 +128,7 @@ pub struct ObservationRow {
     pub model: String,
     /// The uuids of the events it was made of.
     pub source_event_ids: Vec<Uuid>,
-    /// When it was put first at the start of every session, if it was.
+    /// When it was pinned, to come first at the start of every session.
     #[serde(flatten, serialize_with = "times::pinned")]
     #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
@@ -153,8 +154,8 @@ pub struct SummaryRow {
     pub created_at: Time,
 }
 
-// Each of these ends in a condition, and callers add theirs with AND. A session that was forgotten keeps its row, which has no
-// text: events that come later continue it.
+// Each of these ends in a condition, to which callers append theirs with AND. A forgotten session keeps its row,
+// which has no text: later events continue it.
 pub(crate) const SESSION: &str =
     "SELECT s.id, s.host, s.content_session_id, s.memory_session_id, p.name, s.project_id, s.status,
     s.prompt_counter, s.private_turns, (SELECT count(*) FROM event_traces WHERE session_id = s.id),
@@ -171,8 +172,8 @@ pub(crate) const PROMPT: &str =
     "SELECT id, session_id, prompt_number, text, closing_message, created_at FROM user_prompts
     WHERE deleted_at IS NULL";
 
-/// The state of `pending_messages AS q` as people see it. An observed event without a time to retry is next in line for a
-/// model, which is work under way.
+/// The state of `pending_messages AS q` as shown to users. An observed event without a retry time is next in line for
+/// a model, which counts as processing.
 macro_rules! state {
     () => {
         "CASE WHEN q.status = 'pending' AND q.observed = 1
@@ -181,7 +182,7 @@ macro_rules! state {
 }
 pub(crate) use state;
 
-/// What stands between the name of a tool and the subject of the call, in `event_traces.tool`. No tool has it in its name.
+/// Separator between the name of a tool and the subject of its call in `event_traces.tool`. No tool name contains it.
 pub(crate) const SUBJECT: &str = ": ";
 
 pub(crate) const EVENT: &str = concat!(
@@ -283,13 +284,13 @@ impl Store {
         )
     }
 
-    /// The project of a directory, if it is known: by the same rules as when an event comes from there.
+    /// The project of a directory, if it is known, by the same rules as for an event from there.
     pub fn project_at(&self, place: &Place) -> Result<Option<ProjectRow>, StoreError> {
         let Some(id) = project::project_of(&self.db, place)? else { return Ok(None) };
         Ok(self.projects()?.into_iter().find(|project| project.id == id))
     }
 
-    /// What a directory shares its project with, because of the same origin alone.
+    /// The project that a directory joined, only because it has the same origin or is below the project's root.
     pub fn joined(&self, place: &Place) -> Result<Option<Joined>, StoreError> {
         Ok(project::joined(&self.db, place)?)
     }
@@ -299,7 +300,7 @@ impl Store {
         Ok(project::joined_with(&self.db, session)?)
     }
 
-    /// Gives a directory that shares a project one of its own, from now on. `None` if it shares none.
+    /// Gives a directory that shares a project its own, from now on. `None` if it shares none.
     pub fn split(&mut self, place: &Place, now: Time) -> Result<Option<ProjectRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let split = project::split(&transaction, place, now)?;
@@ -310,7 +311,7 @@ impl Store {
         if split.is_none() { Ok(None) } else { self.project_at(place) }
     }
 
-    /// The latest sessions first, of one project or of all.
+    /// Sessions of one project or of all, latest first.
     pub fn sessions(&self, project: Option<ProjectId>, most: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = format!(
             "{SESSION} AND (?1 IS NULL OR s.project_id = ?1) ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
@@ -318,9 +319,9 @@ impl Store {
         self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
     }
 
-    /// Hosts that sent events, the latest first.
+    /// Hosts that sent events, latest first.
     pub fn hosts_seen(&self) -> Result<Vec<HostSeen>, StoreError> {
-        // The session that holds what was saved by hand has no events, and its host is nobody's.
+        // The session that holds saved texts has no events, and its host is a placeholder.
         let sql = "SELECT s.host, count(*), max(s.last_activity_at) FROM sessions AS s
                    WHERE EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id) GROUP BY s.host ORDER BY 3 DESC";
         self.rows(sql, &[], |row| {
@@ -328,26 +329,26 @@ impl Store {
         })
     }
 
-    /// Sessions whose host's id begins with `beginning`.
+    /// Sessions whose host id begins with `beginning`.
     pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
         let sql =
             format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
         self.rows(&sql, &[&beginning], read_session)
     }
 
-    /// The directory of the session's project. Its paths are relative to it.
+    /// The root of the session's project, to which its paths are relative.
     pub fn session_root(&self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
         Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
-    /// The program a session ran in.
+    /// The host of a session.
     pub fn session_host(&self, session: SessionId) -> Result<String, StoreError> {
         Ok(self.db.query_row("SELECT host FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))?)
     }
 
-    /// What the session's project is called.
+    /// The name of the session's project.
     pub fn session_project(&self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.name FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
@@ -359,14 +360,14 @@ impl Store {
         self.rows(&sql, &[&session.0], read_prompt)
     }
 
-    /// What was asked in a turn; empty when that was private or nothing.
+    /// The prompt of a turn; empty if it was private or missing.
     pub fn prompt_text(&self, session: SessionId, prompt_number: i64) -> Result<String, StoreError> {
         let sql = "SELECT text FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2 AND deleted_at IS NULL";
         let text = self.db.query_row(sql, [session.0, prompt_number], |row| row.get(0)).optional()?;
         Ok(text.unwrap_or_default())
     }
 
-    /// What the agent said at the end of a turn.
+    /// The agent's closing message of a turn.
     pub fn closing_message(
         &self,
         session: SessionId,
@@ -391,7 +392,7 @@ impl Store {
         Ok(self.db.query_row(&format!("{EVENT} WHERE t.id = ?1"), [id.0], read_event).optional()?)
     }
 
-    /// What waits, oldest first.
+    /// Queued events, oldest first.
     pub fn queue(&self, most: u32) -> Result<Vec<EventRow>, StoreError> {
         let sql = format!("{EVENT} WHERE q.id IS NOT NULL ORDER BY t.created_at, t.id LIMIT ?1");
         self.rows(&sql, &[&most], read_event)
@@ -402,8 +403,8 @@ impl Store {
         Ok(self.db.query_row(&sql, [id.0], read_observation).optional()?)
     }
 
-    /// What a model may know of a session when it is asked about a turn: what was learned before it, and nothing that its
-    /// answer may replace.
+    /// The earlier observations of a session for a model call about a turn, without those that its answer may
+    /// replace.
     pub fn session_history(
         &self,
         session: SessionId,
@@ -420,7 +421,7 @@ impl Store {
         self.rows(&sql, &[&session.0, &prompt_number], read_observation)
     }
 
-    /// What was learned in a session, in order.
+    /// The observations of a session, in order.
     pub fn session_observations(&self, session: SessionId) -> Result<Vec<ObservationRow>, StoreError> {
         let sql = format!("{OBSERVATION} AND o.session_id = ?1 ORDER BY o.prompt_number, o.id");
         self.rows(&sql, &[&session.0], read_observation)
@@ -430,8 +431,8 @@ impl Store {
         Ok(self.db.query_row(&format!("{SUMMARY} AND s.id = ?1"), [id.0], read_summary).optional()?)
     }
 
-    /// The summary of a session that the one of a batch builds on: as the last turn left it or, if the batch is stored
-    /// already, as it was before that.
+    /// The summary that the batch's summary builds on: the session's latest or, if the batch is stored already, the
+    /// one before it.
     pub fn summary_before(&self, batch: &Batch) -> Result<Option<SummaryRow>, StoreError> {
         let sql = format!(
             "{SUMMARY} AND s.session_id = ?1 AND s.id < ifnull((
@@ -444,20 +445,20 @@ impl Store {
         Ok(self.db.prepare_cached(&sql)?.query_row(values, read_summary).optional()?)
     }
 
-    /// The summary of a session as each of its turns left it, in order.
+    /// All versions of a session's summary, in order.
     pub fn session_summaries(&self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number, s.id");
         self.rows(&sql, &[&session.0], read_summary)
     }
 
-    /// When the first session began.
+    /// The start of the first session.
     pub fn first_session_at(&self) -> Result<Option<Time>, StoreError> {
         let first: Option<i64> =
             self.db.query_row("SELECT min(started_at) FROM sessions", [], |row| row.get(0))?;
         Ok(first.map(Time))
     }
 
-    /// When each host last brought an event, by its name.
+    /// The last activity of each host, sorted by name.
     pub fn last_activity_by_host(&self) -> Result<Vec<(String, Time)>, StoreError> {
         self.rows(
             "SELECT host, max(last_activity_at) FROM sessions GROUP BY host ORDER BY host",
@@ -466,7 +467,7 @@ impl Store {
         )
     }
 
-    /// What SQLite finds wrong with its file; empty when it is sound.
+    /// The problems that SQLite finds in its file; empty if it is sound.
     pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
         let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;
         Ok(found.into_iter().filter(|line| line != "ok").collect())
@@ -592,7 +593,7 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
     })
 }
 
-/// A list kept as JSON text; one that is missing is empty.
+/// Parses a list stored as JSON text. NULL is an empty list.
 pub(crate) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
     let Some(json) = row.get::<_, Option<String>>(column)? else { return Ok(Vec::new()) };
     serde_json::from_str(&json).map_err(|error| {
@@ -615,9 +616,9 @@ pub(crate) mod times {
                 members.end()
             }
 
-            /// The members as a schema describes them.
+            /// The members, for the JSON schema.
             #[derive(JsonSchema)]
-            #[expect(dead_code, reason = "only its schema is asked for")]
+            #[expect(dead_code, reason = "only its schema is used")]
             pub(crate) struct $members {
                 $iso: $text,
                 $epoch: $time,

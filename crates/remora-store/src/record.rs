@@ -8,13 +8,13 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::project::{Place, locate};
 
-/// An event on its way into the store.
+/// An event to be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Names this capture for ever: however often it is written, it is stored once.
+    /// Identifies this capture: it is stored once, even if it is written several times.
     pub uuid: Uuid,
     pub at: Time,
-    /// Where the event's directory belonged at the time; looked up when missing.
+    /// The place of the event's directory at the time. Resolved later if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The host's process, if it is known.
@@ -23,7 +23,7 @@ pub struct Record {
     pub captured: Captured,
 }
 
-/// A process of a host: its number, and when it was started, which tells it from a later one with the same number.
+/// A process of a host. The start time distinguishes it from a later process with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostProcess {
     pub pid: u32,
@@ -31,13 +31,13 @@ pub struct HostProcess {
 }
 
 impl HostProcess {
-    /// The host that runs this process as a hook.
+    /// The host that started this process as a hook.
     pub fn of_this_hook() -> Option<Self> {
         let Identity { pid, started_at } = Identity::of_host()?;
         Some(Self { pid, started_at: started_at? })
     }
 
-    /// Whether it has ended. If the system does not say, it has not.
+    /// Whether it has ended. `false` if unknown.
     pub(crate) fn is_gone(self) -> bool {
         !Identity { pid: self.pid, started_at: Some(self.started_at) }.is_alive()
     }
@@ -48,7 +48,7 @@ impl Record {
         Self { uuid: new_uuid(), at, place: None, host_process: None, captured }
     }
 
-    /// Looks the directory up now, because it may be gone when the record is read again.
+    /// Resolves the directory now, because it may be gone when the record is read again.
     #[must_use]
     pub fn located(mut self) -> Self {
         self.place.get_or_insert_with(|| locate(self.captured.event().cwd.as_ref()));
@@ -56,7 +56,7 @@ impl Record {
     }
 }
 
-/// A new name for a row. A clock before 1970, which such a name cannot hold, must not stop capture.
+/// A new id for a row. Works even if the clock is before 1970, because capture must not stop.
 pub(crate) fn new_uuid() -> Uuid {
     if SystemTime::now() >= SystemTime::UNIX_EPOCH {
         Uuid::now_v7()

@@ -1,4 +1,4 @@
-//! Deletes what is past its retention: usage, the log of injections, the audit log, failed payloads, old backups.
+//! Deletes data past its retention: usage, the log of injections, the audit log, failed payloads, old backups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,27 +14,27 @@ use serde::Serialize;
 use crate::reading::times;
 use crate::{Store, StoreError, queue};
 
-/// Backups of before a migration; one of the latest is what somebody may want to go back to.
+/// Limit for backups made before migrations. Only the latest are useful to go back to.
 const MOST_BACKUPS: usize = 3;
-/// Changes made by hand are remembered for as long.
+/// Retention of the audit log.
 const AUDIT_DAYS: u32 = 365;
 
-/// A change that somebody made by hand.
+/// A manual change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditRow {
     pub action: String,
-    /// Ids and counts, never what it was about.
+    /// Ids, counts or a project's directory, never content.
     pub detail: String,
     #[serde(flatten, serialize_with = "times::created")]
     #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 
-/// What was removed.
+/// Numbers of removed rows and files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub usage: usize,
-    /// The log of injections.
+    /// Entries of the log of injections.
     pub retrievals: usize,
     pub audit: usize,
     pub failed: usize,
@@ -42,7 +42,7 @@ pub struct Pruned {
 }
 
 impl Store {
-    /// Removes what is older than the settings allow.
+    /// Removes data that is older than the settings allow.
     pub fn prune(&mut self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
         let before = |days: u32| now.before(Duration::from_hours(24) * days).0;
         let db = self.writable()?;
@@ -52,7 +52,7 @@ impl Store {
             .execute("DELETE FROM memory_retrievals WHERE created_at < ?1", [before(retention.usage_days)])?;
         db.execute("DELETE FROM injections WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
-        // The trace stays; only what was to be learned from it is given up. Of what a model never answered, memory stays.
+        // The trace stays; only the payload goes. Memory stays, too, if only the model never answered.
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut failed = queue::give_up(&transaction, "created_at < ?1", before(retention.failed_days))?;
         failed += transaction.execute(
@@ -65,7 +65,7 @@ impl Store {
         Ok(Pruned { usage, retrievals, audit, failed, backups })
     }
 
-    /// Changes made by hand, the latest first.
+    /// Manual changes, latest first.
     pub fn audit_log(&self, most: u32) -> Result<Vec<AuditRow>, StoreError> {
         let sql = "SELECT action, detail, created_at FROM audit_log ORDER BY id DESC LIMIT ?1";
         self.rows(sql, &[&most], |row| {
@@ -82,7 +82,7 @@ impl Store {
         let mut files: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
         for entry in entries {
             let entry = entry.map_err(StoreError::file(&folder))?;
-            // Only what we made: a copy somebody put there is theirs.
+            // Only our own files: a copy that the user put there stays.
             if entry.file_name().to_string_lossy().starts_with("before-schema-") {
                 let made = entry.metadata().and_then(|file| file.modified());
                 files.push((made.map_err(StoreError::file(&folder))?, entry.path()));
@@ -96,7 +96,7 @@ impl Store {
         Ok(surplus)
     }
 
-    /// How many bytes of events wait, and how many have failed.
+    /// The bytes of waiting payloads, and of failed ones.
     pub fn payload_bytes(&self) -> Result<(u64, u64), StoreError> {
         let sum = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0));
         let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-/// Notes that somebody changed something by hand.
+/// Records a manual change.
 pub(crate) fn audit(db: &Connection, action: &str, detail: &str) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO audit_log (action, detail, created_at) VALUES (?1, ?2, ?3)",

@@ -1,4 +1,4 @@
-//! The log of injections: so that nothing is injected twice into a session, and `remora retrievals` can show it.
+//! The log of injections: prevents injecting anything twice into a session, and is shown by `remora retrievals`.
 
 use std::collections::HashSet;
 
@@ -41,14 +41,15 @@ impl Moment {
     }
 }
 
-/// Two hooks for one event start together, and each ends within a second.
+/// Time window in which two equal injections count as one. Two hooks for one event start together, and each ends
+/// within a second.
 const MOMENTS_MS: i64 = 2_000;
-/// What was injected before the context was emptied is not there any more, however short ago that was.
+/// Finds an equal injection moments ago. Injections before the context was emptied do not count.
 const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals AS r
     WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4 AND abs(created_at - ?5) < ?6
     AND created_at >= (SELECT ifnull(emptied_at, 0) FROM sessions WHERE id = r.session_id)";
 
-/// Why a record stands in the timeline of a session's start: with its title alone.
+/// The `why` of a record in the timeline of a session start, of which only the title was injected.
 const TIMELINE: &str = "timeline";
 
 /// One record of an injection.
@@ -62,7 +63,7 @@ pub struct Item {
     /// Version of a note that is always injected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// Hashes of the passages that were injected, for the ledger; none where only a title was.
+    /// Hashes of the injected passages, for the ledger; empty if only a title was injected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<u64>,
 }
@@ -77,7 +78,7 @@ impl Item {
         Self::new(observation.to_string(), TIMELINE)
     }
 
-    /// Something the user laid down; its text counts as injected.
+    /// A rule of the user. Its text counts as injected.
     pub fn of_laid_down(laid_down: &LaidDown) -> Self {
         let passages = vec![fingerprint(&laid_down.text)];
         Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
@@ -100,38 +101,38 @@ impl Item {
 pub struct Retrieval {
     #[serde(skip)]
     pub session: SessionId,
-    /// The subagent, by its host's name; empty for the main one.
+    /// The host's name of the subagent; empty for the main agent.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     pub moment: Moment,
-    /// The beginning of the prompt, as it was captured; of a file, its path in the project; of a start, the host's word for
-    /// how the session started.
+    /// The beginning of the prompt, as captured; for a file, its path in the project; for a start, the host's name
+    /// for how the session started.
     pub prompt: String,
     pub tokens: u64,
     pub ms: u64,
-    /// What could not be asked.
+    /// The part of recall that was not available.
     pub degraded: Option<String>,
     pub items: Vec<Item>,
     pub at: Time,
 }
 
-/// Whose injections are meant.
+/// A selection of injections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichRetrievals {
     All,
     OfProject(ProjectId),
     OfSession(SessionId),
-    /// Those that this record was part of.
+    /// Those that included this record.
     OfRecord(RecordId),
 }
 
-/// What was injected into a session before.
+/// Earlier injections into a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InjectedBefore {
     pub records: HashSet<RecordId>,
-    /// The sessions whose observations those are.
+    /// The sessions of these observations.
     pub sessions: HashSet<SessionId>,
-    /// Notes that are always injected, with their versions. A part of such a note may also answer a prompt.
+    /// Always injected notes, with their versions. A part of such a note may also be injected with a prompt.
     pub notes: HashSet<(i64, String)>,
 }
 
@@ -144,7 +145,7 @@ pub struct Injected {
     pub at: Time,
 }
 
-/// The same, read again.
+/// An injection as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RetrievalRow {
     pub id: i64,
@@ -156,8 +157,9 @@ pub struct RetrievalRow {
 }
 
 impl Store {
-    /// Logs an injection, and counts it for the observations whose use is measured. Says `false`, and logs nothing, if the
-    /// same was logged moments ago: a host that runs our hook twice, from a plugin and from its settings, gets one answer.
+    /// Logs an injection, and counts it for the observations whose use is measured. Returns `false` and logs nothing
+    /// if the same was logged moments ago: a host that runs our hook twice, from a plugin and from its settings, gets
+    /// one answer.
     pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<bool, StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let on_trial = feedback::on_trial(retrieval);
@@ -192,13 +194,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether another hook has just answered for the same start of a session.
+    /// Whether another hook has just answered the same session start.
     pub fn has_just_started(&self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
         let key = params![session.0, "", Moment::Start.name(), source, now.0, MOMENTS_MS];
         Ok(self.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
     }
 
-    /// What was injected into a session before.
+    /// Everything that was injected into a session before.
     pub fn injected_before(&self, session: SessionId) -> Result<InjectedBefore, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
@@ -206,7 +208,7 @@ impl Store {
         let mut before = InjectedBefore::default();
         for items in rows {
             let items: Vec<Item> = serde_json::from_str(&items?)?;
-            // A title is an offer. It must not keep the substance from being injected later.
+            // A title is only an offer. It must not prevent the substance from being injected later.
             for item in items.into_iter().filter(|item| item.why != TIMELINE) {
                 let Ok(record) = item.id.parse::<RecordId>() else { continue };
                 if item.version.is_empty() {
@@ -224,7 +226,7 @@ impl Store {
         Ok(before)
     }
 
-    /// Whether an agent of a session was given a note about this file in the session's current epoch.
+    /// Whether an agent already got a note about this file in the session's current epoch.
     pub fn was_injected_before_file(
         &self,
         session: SessionId,
@@ -236,13 +238,13 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
     }
 
-    /// The size of every injection since then, the latest first.
+    /// The size of every injection since then, latest first.
     pub fn injected_since(
         &self,
         since: Time,
         project: Option<ProjectId>,
     ) -> Result<Vec<Injected>, StoreError> {
-        // There is no index by time. Rows are in the order of their ids, so the first one that is older ends the scan.
+        // There is no index by time. Rows are read by descending id, so the first older one ends the scan.
         let mut statement = self.db.prepare_cached(
             "SELECT r.moment, r.tokens, r.ms, r.created_at, ?1 IS NULL OR s.project_id = ?1
              FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id ORDER BY r.id DESC",
@@ -266,13 +268,13 @@ impl Store {
         Ok(injected)
     }
 
-    /// The latest first.
+    /// Injections, latest first.
     pub fn retrievals(&self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
         let (project, session, record) = match which {
             WhichRetrievals::All => (None, None, None),
             WhichRetrievals::OfProject(project) => (Some(project.0), None, None),
             WhichRetrievals::OfSession(session) => (None, Some(session.0), None),
-            // As `serde_json` writes it, so that no list is parsed that does not have it.
+            // As `serde_json` writes it, so that lists without it need not be parsed.
             WhichRetrievals::OfRecord(record) => (None, None, Some(format!("\"id\":\"{record}\""))),
         };
         let mut statement = self.db.prepare(

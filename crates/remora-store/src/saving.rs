@@ -1,5 +1,5 @@
-//! What people save by hand. It belongs to a session like everything else that was learned: every project has one for
-//! this, of no host and never active, made when something is saved for the first time.
+//! Texts that people save by hand. Like all observations they belong to a session: every project has one for them, of
+//! no real host and never active, created when the first text is saved.
 
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
@@ -13,18 +13,18 @@ use crate::record::new_uuid;
 use crate::writing::{self, Origin};
 use crate::{Place, Store, StoreError, forget, project, schema};
 
-/// Who saved something. Only what a person typed is laid down for every session; the rest is reference data, because an
-/// agent may save what a page says.
+/// Who saved a text. Only a person's texts are injected as rules into every session. Others are reference data,
+/// because an agent may save what a web page says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SavedBy {
-    /// At a terminal.
+    /// Typed at a terminal.
     Person,
-    /// An agent, a script, a program over the network; or an earlier version, which did not ask.
+    /// By an agent, a script, a program over the network, or an earlier version, which did not distinguish.
     Program,
 }
 
 impl SavedBy {
-    /// Stands where other observations have the provider that made them.
+    /// The value of `provider` for such observations.
     pub(crate) fn provider(self) -> &'static str {
         match self {
             Self::Person => "user",
@@ -37,22 +37,22 @@ impl SavedBy {
     }
 }
 
-/// The session's name at its host begins so; the project's uuid follows.
+/// Prefix of the session's host id; the project's uuid follows.
 pub(crate) const SESSION: &str = "saved-";
 
-/// Which project something is saved for.
+/// The project that a text is saved for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SaveFor {
     Project(ProjectId),
-    /// The project of a directory, which may be new.
+    /// The project of a directory. It may be new.
     Directory(Place),
 }
 
-/// What became of something that was to be saved.
+/// The result of saving a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
     New(ObservationId),
-    /// The project has it already.
+    /// The project already has it.
     Known(ObservationId),
 }
 
@@ -65,8 +65,8 @@ impl Saved {
 }
 
 impl Store {
-    /// Saves a text with its documents: when this returns, search finds it. A person who saves what a program saved before
-    /// makes it their own.
+    /// Saves a text with its documents, so that search finds it when this returns. If a person saves what a program
+    /// saved before, it becomes the person's.
     pub fn save(
         &mut self,
         target: &SaveFor,
@@ -94,7 +94,7 @@ impl Store {
             model: "",
         };
         let observation = text.observation();
-        // What was forgotten comes back when a person says so, not when an agent still has it in its context.
+        // Forgotten content comes back if a person saves it again, not if an agent still has it in its context.
         let hash = writing::content_hash(session_uuid, &observation.title, &observation.narrative);
         let hash = forget::of_content(&transaction, &hash)?;
         if forget::is_forgotten(&transaction, &hash)? {
@@ -121,7 +121,7 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
     let uuid: [u8; 16] =
         db.query_row("SELECT uuid FROM projects WHERE id = ?1", [project.0], |row| row.get(0))?;
     let name = format!("{SESSION}{}", hex(&uuid));
-    // The start of a session ends the turns of earlier ones. This one must not: it is as old as its project.
+    // The start of a session ends the turns of earlier ones. This one must not, so it is as old as its project.
     db.execute(
         "INSERT INTO sessions (uuid, host, content_session_id, project_id, status, started_at, last_activity_at,
              completed_at)
@@ -135,7 +135,7 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
     Ok(db.query_row(sql, values, |row| Ok((SessionId(row.get(0)?), Uuid::from_bytes(row.get(1)?))))?)
 }
 
-/// What was saved is now said by a person.
+/// Makes a saved text the person's own.
 fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> Result<(), StoreError> {
     db.execute(
         "UPDATE observations SET provider = ?3, updated_at = ?4 WHERE id = ?1 AND session_id = ?2 AND provider <> ?3",
@@ -144,7 +144,7 @@ fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> 
     Ok(())
 }
 
-/// The observation that says the same: one saved before, or one that was just made.
+/// The observation with the same content: one saved before, or one that was just made.
 fn known(db: &Connection, origin: &Origin<'_>, text: &SavedText) -> Result<ObservationId, StoreError> {
     let observation = text.observation();
     let hash = writing::content_hash(origin.session_uuid, &observation.title, &observation.narrative);

@@ -1,8 +1,8 @@
-//! Where events go when the database cannot take them: one append-only file of checksummed lines.
+//! The spool: an append-only file of checksummed lines, for events that the database cannot take.
 //!
-//! A line is `CRC32 JSON`. Every append begins with a line break too, so that a line cut short by a full disk
-//! or a killed process spoils itself alone. The next process that opens the store moves the file aside and takes
-//! its records in, a hook before it stores its own; their uuids make that happen once however often it is tried.
+//! A line is `CRC32 JSON`. Every append also begins with a line break, so that a line cut short by a full disk or a
+//! killed process damages only itself. The next process that opens the store moves the file aside and imports its
+//! records; a hook does so before it stores its own. Their uuids make repeated imports harmless.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,15 +18,15 @@ use uuid::Uuid;
 use crate::data_dir::DataDir;
 use crate::{Record, StoreError};
 
-/// Caps what can pile up while nobody takes the records in.
+/// Size limit in bytes, for the case that no process imports the records.
 const LARGEST_SPOOL: u64 = 256 << 20;
-/// An event is 1 to 2 KB, and seldom more than 20.
+/// Size of the reserve. An event is 1 to 2 KB, rarely more than 20.
 const RESERVE: u64 = 4 << 20;
-/// The unit of `st_blocks`, whatever the file system's own is.
+/// The unit of `st_blocks`, on every file system.
 const BLOCK: u64 = 512;
 
-/// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` that of the
-/// machine.
+/// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` also
+/// a power cut.
 pub fn append(dir: &DataDir, record: &Record, sync: Sync) -> Result<(), StoreError> {
     dir.create()?;
     let path = dir.spool();
@@ -43,11 +43,11 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The reserve is an empty file whose blocks are there already, so that a full disk has room for some thousand events.
+/// Appends to the reserve, an empty file with allocated blocks. It gives a full disk room for some thousand events.
 fn append_to_reserve(dir: &DataDir, line: &[u8], sync: Sync) -> io::Result<()> {
     let path = dir.spool_reserve();
     loop {
-        // Without blocks of its own there is no sense in a new one.
+        // Fails if there is no reserve: a new file would have no blocks.
         fs::symlink_metadata(&path)?;
         if write_unless_moved(open_to_append(&path)?, &path, |file| write(file, line, sync))? {
             return Ok(());
@@ -55,11 +55,11 @@ fn append_to_reserve(dir: &DataDir, line: &[u8], sync: Sync) -> io::Result<()> {
     }
 }
 
-/// Makes the reserve, if there is none and the disk has room to spare. For processes that have the time.
+/// Creates the reserve if there is none and the disk has enough space. For processes that have the time.
 pub(crate) fn keep_reserve(dir: &DataDir) -> io::Result<()> {
     let path = dir.spool_reserve();
     match fs::symlink_metadata(&path) {
-        // Somebody copied the directory, or the file system gave the blocks to others.
+        // A smaller reserve lost its blocks, by a copy of the directory or by the file system, and is made again.
         Ok(reserve) if reserve.len() > 0 || reserve.blocks() * BLOCK >= RESERVE => return Ok(()),
         Err(error) if !is_absent(&error) => return Err(error),
         _ => {}
@@ -91,7 +91,7 @@ fn allocate(_file: &File) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Bytes of events that a full disk would still take.
+/// Bytes of events that fit into the reserve.
 pub fn reserved(dir: &DataDir) -> u64 {
     let reserve = fs::symlink_metadata(dir.spool_reserve());
     reserve.map_or(0, |reserve| (reserve.blocks() * BLOCK).saturating_sub(reserve.len()))
@@ -110,11 +110,11 @@ fn write(file: &mut File, line: &[u8], sync: Sync) -> io::Result<()> {
     if sync == Sync::Full { file.sync_data() } else { Ok(()) }
 }
 
-/// `false` if the file was moved aside before the line was certainly in it.
+/// Appends a line. `false` if the file may have been moved aside before the line was in it.
 ///
-/// No lock is needed, so nobody waits. A line is one write at the end of the file. If the file is still in its place after
-/// that, it is moved later, and read after it was moved. If not, nobody knows whether the line was read, so the caller writes
-/// it again; its uuid makes it one.
+/// No lock is needed, so no process waits. A line is one write at the end of the file. If the file is still in place
+/// after that, it will be moved later, and read after the move. If not, it is unknown whether the line was read, so
+/// the caller writes it again; its uuid prevents a duplicate.
 fn write_unless_moved(
     mut file: File,
     path: &Path,
@@ -132,15 +132,15 @@ fn write_unless_moved(
     Ok(is_in_place())
 }
 
-/// What the spool holds, not yet taken in.
+/// The content of the spool that is not imported yet.
 #[derive(Debug, Default)]
 pub struct Contents {
     pub records: Vec<Record>,
-    /// Lines that a crash or a full disk cut short.
+    /// Number of lines cut short by a crash or a full disk.
     pub damaged: usize,
 }
 
-/// Whether records wait to be taken in. The spool is looked at first: it becomes the other file, never the reverse.
+/// Whether records wait to be imported. Checks the spool first: it becomes the other file, never the reverse.
 pub(crate) fn is_waiting(dir: &DataDir) -> bool {
     let spool = dir.spool();
     spool.exists() || aside_of(&spool).exists() || is_reserve_used(dir)
@@ -150,17 +150,17 @@ fn is_reserve_used(dir: &DataDir) -> bool {
     fs::symlink_metadata(dir.spool_reserve()).is_ok_and(|reserve| reserve.len() > 0)
 }
 
-/// A file of records that nobody appends to any more.
+/// A spool file that was moved aside, so that no process appends to it any more.
 #[derive(Debug)]
 pub(crate) struct TakenAside {
     path: PathBuf,
-    /// Held so that two processes do not take in the same file.
+    /// Held so that two processes do not import the same file.
     _lock: File,
     pub(crate) contents: Contents,
 }
 
-/// Moves the spool aside and reads it; one that an earlier process did not finish comes first.
-/// `None` when there is nothing to take in or somebody else is at it.
+/// Moves the spool aside and reads it. A file that an earlier process did not finish comes first. `None` if there is
+/// nothing to import or another process is importing.
 pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     let spool = dir.spool();
     let aside = aside_of(&spool);
@@ -173,7 +173,7 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     }
     if fs::symlink_metadata(&aside).is_err() {
         let mut moved = fs::rename(&spool, &aside);
-        // While the disk is full, the reserve stays where it is: the next events need the rest of it.
+        // While the disk is full, the reserve stays in place: the next events need the rest of it.
         if moved.as_ref().is_err_and(is_absent) && is_reserve_used(dir) && has_room(dir, RESERVE)? {
             moved = fs::rename(dir.spool_reserve(), &aside);
         }
@@ -183,7 +183,7 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
             Err(error) => return Err(error),
         }
     }
-    // A pipe, a device or a link under our name holds nothing of ours, and must not keep out what does.
+    // A pipe, a device or a link under our name holds no records, and must not block the spool.
     if fs::symlink_metadata(&aside)?.file_type().is_file() {
         let contents = read(&aside)?;
         return Ok(Some(TakenAside { path: aside, _lock: lock, contents }));
@@ -193,13 +193,13 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
 }
 
 impl TakenAside {
-    /// The records are in the database.
+    /// Deletes the file, after its records are in the database.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 }
 
-/// Everything in the spool, for counting and showing.
+/// Reads the whole spool, for counting and display.
 pub fn peek(dir: &DataDir) -> io::Result<Contents> {
     let mut all = read(&aside_of(&dir.spool()))?;
     let newer = read(&dir.spool())?;
@@ -252,9 +252,9 @@ mod tests {
         let opened = [open(), open()];
         fs::rename(&path, &aside).unwrap();
         let [first, second] = opened;
-        assert!(!write(first), "there is no spool");
+        assert!(!write(first), "the spool is gone");
         let new = open();
-        assert!(!write(second), "there is another one");
+        assert!(!write(second), "the spool was replaced");
         assert!(write(new));
         assert_eq!((fs::read(&aside).unwrap(), fs::read(&path).unwrap()), (b"".to_vec(), b"line".to_vec()));
     }

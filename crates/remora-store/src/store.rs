@@ -1,4 +1,4 @@
-//! Opening the store and putting events into it.
+//! Opens the store and enqueues events.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,12 +21,12 @@ use crate::{
     Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
 };
 
-/// Why a database is only read.
+/// Why a database is opened read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOnly {
-    /// A newer Remora made it, with this schema.
+    /// It was made by a newer Remora, with this schema.
     NewerSchema(i64),
-    /// Its disk is full, or mounted for reading.
+    /// Its disk is full or read-only.
     Disk,
 }
 
@@ -36,26 +36,25 @@ pub struct Store {
     pub(crate) db: Connection,
     dir: DataDir,
     read_only: Option<ReadOnly>,
-    /// The file that was opened. Known to processes that stay, under whom it may be replaced.
+    /// The files that were opened. Only tracked by long-lived processes, under which they may be replaced.
     files: Option<Files>,
     pub(crate) due: Due,
 }
 
-/// How long opening may take longer because records from before have no documents yet. The rest is done in the
-/// background, or by the next process that opens the store.
+/// Time limit for making missing documents when the store is opened. The rest is done in the background, or by the
+/// next process that opens the store.
 const FILL_AT_OPENING: Duration = Duration::from_secs(2);
 
-/// What became of an event.
+/// The result of enqueueing an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
     Stored(EventId),
-    /// It is there already, or it was forgotten.
+    /// It was stored before, or it was forgotten.
     Duplicate,
 }
 
 impl Store {
-    /// For a hook: quick, and never a migration. Anything unusual is an error, and the caller turns to the
-    /// spool.
+    /// For a hook: fast, and never migrates. Anything unusual is an error, and the caller uses the spool.
     pub fn open_for_hook(dir: &DataDir, sync: Sync) -> Result<Self, StoreError> {
         if !dir.database().exists() {
             dir.create()?;
@@ -66,7 +65,7 @@ impl Store {
         Ok(Self { db, dir: dir.clone(), read_only: None, files: None, due: Due::default() })
     }
 
-    /// For a hook that only asks: `None` where nothing was captured yet.
+    /// For a hook that only reads. `None` if nothing was captured yet.
     pub fn open_to_ask(dir: &DataDir) -> Result<Option<Self>, StoreError> {
         if !dir.database().exists() {
             return Ok(None);
@@ -79,8 +78,7 @@ impl Store {
         or_to_read(dir, ask()).map(Some)
     }
 
-    /// For commands and the daemon: creates or migrates the database and takes in what hooks had to leave in
-    /// the spool.
+    /// For commands and the daemon: creates or migrates the database and imports the spool.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
         or_to_read(dir, Self::open_as_owner(dir)).map_err(|error| error.about(dir.database()))
     }
@@ -114,12 +112,13 @@ impl Store {
         let mut store = Self { db, dir: dir.clone(), read_only, files, due: Due::default() };
         if store.read_only.is_none() {
             store.db.execute_batch(include_str!("search/triggers.sql"))?;
-            // A restored backup has what was forgotten since; events from the spool must meet its tombstones.
+            // A restored backup may contain forgotten records; tombstones must be complete before the spool is
+            // imported.
             store.keep_forgotten()?;
             store.take_in_spool();
             store.purge(Time::now())?;
             store.set_times_right(Time::now())?;
-            // Without it a full disk costs events, and nothing else. `remora doctor` says so.
+            // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);
             let _ = private_turns::keep_spare(dir);
             store.fill_for(FILL_AT_OPENING);
@@ -132,7 +131,7 @@ impl Store {
         &self.dir
     }
 
-    /// Why nothing can be stored, if that is so.
+    /// Why nothing can be stored, or `None` if the store is writable.
     pub fn read_only(&self) -> Option<ReadOnly> {
         self.read_only
     }
@@ -150,7 +149,7 @@ impl Store {
         }
     }
 
-    /// Stores one event, after those of the spool. When this returns, it survives the death of every process.
+    /// Stores one event, after those in the spool. When this returns, it survives the death of every process.
     pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
         self.enqueue_after_spool(record).map_err(|error| error.about(self.dir.database()))
     }
@@ -160,22 +159,23 @@ impl Store {
         if let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
         }
-        // The session is new. Looking its directory up means reading files: not while others wait for the
-        // database.
+        // The session is new. Its directory is resolved outside of the transaction, because that reads files while
+        // others would wait.
         let located = record.clone().located();
         self.try_enqueue(&located)?.ok_or(StoreError::Busy)
     }
 
-    /// An event belongs to the turn that is open when it is stored. If it overtook an event of its session that waits in
-    /// the spool, one of them would land in the wrong turn, or come after the turn became memory.
+    /// Imports the spool before a new event is stored. An event belongs to the turn that is open when it is stored.
+    /// If it overtook an event of its session in the spool, one of them would get into the wrong turn, or be stored
+    /// after the turn was observed.
     fn let_spool_go_first(&mut self) -> Result<(), StoreError> {
         if !spool::is_waiting(&self.dir) {
             return Ok(());
         }
         match self.try_take_in_spool() {
-            // Another process takes it in right now.
+            // Another process is importing it right now.
             Ok(()) if spool::is_waiting(&self.dir) => Err(StoreError::Busy),
-            // The order matters less than the event: a spool that cannot be read must not keep it out.
+            // The event matters more than the order: an unreadable spool must not keep it out.
             Err(error @ StoreError::File { .. }) => {
                 self.report_waiting_spool(&error);
                 Ok(())
@@ -184,7 +184,7 @@ impl Store {
         }
     }
 
-    /// `None` when the event's place has to be looked up first.
+    /// `None` if the event's place has to be resolved first.
     fn try_enqueue(&mut self, record: &Record) -> Result<Option<Enqueued>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
@@ -196,11 +196,10 @@ impl Store {
         Ok(Some(enqueued))
     }
 
-    /// Stores several events in one transaction that is on the disk, power cuts included, when this returns: all of
-    /// them or none.
+    /// Stores several events in one transaction, all or none. When this returns, they survive a power cut.
     pub fn enqueue_group(&mut self, records: &[Record]) -> Result<Vec<Enqueued>, StoreError> {
         self.check_in_place()?;
-        // Looked up before anything is locked, because it means reading files.
+        // Resolved before anything is locked, because it reads files.
         let mut known = HashSet::new();
         let mut placed = Vec::with_capacity(records.len());
         for record in records {
@@ -216,14 +215,14 @@ impl Store {
         stored
     }
 
-    /// Lets the write-ahead log grow longer before it is copied back, for a process that stays and stores much. Others
-    /// that open the database meanwhile do not read the log: they share this process's index of it.
+    /// Lets the write-ahead log grow longer before a checkpoint, for a long-lived process that stores much. Other
+    /// processes do not have to read the log meanwhile: they share this process's index of it.
     pub fn allow_long_wal(&self) -> Result<(), StoreError> {
         Ok(self.db.pragma_update(None, "wal_autocheckpoint", connection::LONG_WAL_PAGES)?)
     }
 
-    /// Empties the write-ahead log when it has grown, which keeps the next hooks fast. For hooks, which are done then:
-    /// it waits for nobody, and when others are at work the next one tries again.
+    /// Empties the write-ahead log if it is large, which keeps the next hooks fast. Hooks call it after their answer.
+    /// It does not wait: if other processes are active, the next hook tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
         if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
@@ -233,31 +232,31 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps more of a large file in memory, for somebody who searches all of it.
+    /// Enlarges the page cache for a large file, for searches over all of it.
     pub fn widen_cache(&self) -> Result<(), StoreError> {
         let sql = "SELECT page_count * page_size / 1024 FROM pragma_page_count(), pragma_page_size()";
         let file_kib: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         Ok(connection::widen_cache(&self.db, file_kib)?)
     }
 
-    /// Gives back what is kept of the file in memory.
+    /// Frees the page cache.
     pub fn shrink_cache(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("PRAGMA shrink_memory")?)
     }
 
-    /// Leaves the write-ahead log as it is when this store is closed. A process whose files were replaced would copy back, and
-    /// remove, a log that is another's by now.
+    /// Leaves the write-ahead log alone when this store is closed. A process whose files were replaced would
+    /// otherwise checkpoint and remove the log of the new database.
     pub fn leave_log(&self) -> Result<(), StoreError> {
         Ok(self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)?)
     }
 
-    /// Empties the write-ahead log, for a process that is about to end.
+    /// Empties the write-ahead log, for a process that is about to exit.
     pub fn empty_wal(&self) -> Result<(), StoreError> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
 
-    /// A spool that cannot be taken in now stays where it is; `counts` sees it there too.
+    /// Imports the spool. If that fails now, the spool stays, and `counts` includes it.
     pub fn take_in_spool(&mut self) {
         if let Err(error) = self.try_take_in_spool() {
             self.report_waiting_spool(&error);
@@ -268,8 +267,9 @@ impl Store {
         problems::report(Some(&self.dir), &format!("the spool waits: {error}"));
     }
 
-    /// An open connection can store events in a file that was emptied or removed: its log still takes them. They would be
-    /// gone with the next process, so this is asked before events are taken from where they are safe.
+    /// Checks that the open files are still in place. A connection can store events in a file that was emptied or
+    /// removed, but they would be lost with the process. So this is checked before events are taken from a safe
+    /// place.
     fn check_in_place(&self) -> Result<(), StoreError> {
         if self.files.is_none_or(|files| files.are_those_of(&self.dir)) {
             return Ok(());
@@ -307,7 +307,7 @@ fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enq
     Ok(stored)
 }
 
-/// The store, opened to be read where its disk takes nothing.
+/// Falls back to read-only access if the disk cannot be written.
 fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store, StoreError> {
     match opened {
         Err(error) if error.is_about_disk() && dir.database().exists() => {
@@ -323,8 +323,8 @@ fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store,
     }
 }
 
-/// A database that is gone while backups of it exist was lost. A new one in its place would hide that, so events wait in the
-/// spool until the database is restored.
+/// Fails if the database is gone while backups of it exist. A new database would hide the loss, so events stay in the
+/// spool until it is restored.
 fn refuse_if_lost(dir: &DataDir) -> Result<(), StoreError> {
     if backup::exist(dir) { Err(lost(dir)) } else { Ok(()) }
 }
@@ -334,8 +334,8 @@ pub(crate) fn lost(dir: &DataDir) -> StoreError {
     StoreError::Damaged { path: dir.database(), reason }
 }
 
-/// Those of `records` that did not come in before: by an earlier attempt to take in the spool, or by a hook that
-/// stored its record at the last moment after all.
+/// The records that are not stored yet. Some may be, by an earlier import of the spool or by a hook that succeeded at
+/// the last moment.
 pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite::Result<Vec<&'a Record>> {
     let mut uuids = db.prepare(
         "SELECT t.uuid FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id
@@ -354,7 +354,7 @@ pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite
 
 struct Session {
     id: SessionId,
-    /// Keys the hashes of idempotency keys; the same for all sessions.
+    /// Key of the idempotency hashes; the same for all sessions.
     hash_key: [u8; 16],
     prompt_counter: i64,
     turn_open: bool,
@@ -428,7 +428,7 @@ fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError
     session(db, event)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
 }
 
-/// Any sign of life makes a session active again, except its end. Another transcript is read from its beginning.
+/// Updates a session. Any event except its end makes it active again. A new transcript is read from its beginning.
 fn update_session(db: &Connection, session: &Session, record: &Record) -> rusqlite::Result<()> {
     let Event { body, origin, .. } = record.captured.event();
     let completed = matches!(body, Body::SessionEnded { .. });
@@ -488,7 +488,7 @@ fn begin_turn(
     text: Option<&str>,
     at: Time,
 ) -> rusqlite::Result<()> {
-    // No event of a private turn will come, not even its end.
+    // No more events of a private turn will be stored, not even its end.
     db.execute(
         "UPDATE sessions SET prompt_counter = ?2, turn_open = NOT ?3, private_turns = private_turns + ?3
          WHERE id = ?1",
@@ -506,7 +506,7 @@ fn begin_turn(
 
 fn end_turn(db: &Connection, session: &Session, message: &str, at: Time) -> rusqlite::Result<()> {
     db.execute("UPDATE sessions SET turn_open = 0 WHERE id = ?1", [session.id.0])?;
-    // A turn ends more than once when an agent in the background ends after it; every message counts.
+    // A turn ends more than once if a background agent ends after it. All messages are kept.
     if !message.is_empty() {
         db.execute(
             "UPDATE user_prompts SET closing_message = concat_ws(char(10, 10), closing_message, ?3), updated_at = ?4
@@ -526,7 +526,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_on_the_disk_when_it_is_acknowledged_and_a_single_event_need_not_be() {
+    fn a_group_is_synced_before_it_is_acknowledged_and_a_single_event_is_not() {
         let temp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
         store

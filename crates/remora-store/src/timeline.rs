@@ -1,4 +1,4 @@
-//! What was learned before and after a moment.
+//! Lists records before and after a point in time.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ProjectId, SessionId};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::reading::times;
 use crate::{Store, StoreError};
 
-/// Something on a timeline.
+/// A record on a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Moment {
     pub id: RecordId,
@@ -39,7 +39,7 @@ impl Moment {
     }
 }
 
-/// A place on the timeline. At the same time, an observation comes before the summary that was made with it.
+/// A position on the timeline. At the same time, an observation sorts before the summary made with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     at: Time,
@@ -51,9 +51,9 @@ struct Place {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Anchor<'a> {
     Moment(&'a Moment),
-    /// A moment at which nothing need have happened; what came before it is shown.
+    /// A point in time, at which nothing need have happened.
     Time(Time),
-    /// The end of it.
+    /// The end of the timeline.
     Now,
 }
 
@@ -70,7 +70,7 @@ const TURNS: &str = "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.
     WHERE r.deleted_at IS NULL";
 
 impl Store {
-    /// A record as a moment, if it is one: an observation, a summary or a turn.
+    /// A record as a moment, if it is an observation, a summary or a turn.
     pub fn moment(&self, record: RecordId) -> Result<Option<Moment>, StoreError> {
         let select = match record.kind {
             RecordKind::Observation => OBSERVATIONS,
@@ -82,7 +82,7 @@ impl Store {
         Ok(self.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
     }
 
-    /// What was learned in a project around `anchor`, oldest first, the anchor itself included.
+    /// The observations and summaries of a project around `anchor`, oldest first, including the anchor.
     pub fn timeline(
         &self,
         project: ProjectId,
@@ -106,7 +106,7 @@ impl Store {
         Ok(moments)
     }
 
-    /// The nearest first.
+    /// The nearest moments on one side, nearest first.
     fn beside(
         &self,
         project: ProjectId,
@@ -119,10 +119,10 @@ impl Store {
             Side::After => (">", "ASC"),
         };
         let mut all = Vec::new();
-        // Of a session, only what its summary has become is a moment of its own.
+        // Only the current summary of a session is a moment, not its checkpoints.
         let summaries = format!("{SUMMARIES} AND r.checkpoint = 0");
         for (select, rank) in [(OBSERVATIONS, 1), (summaries.as_str(), 2)] {
-            // The first condition is what the index can be searched by.
+            // The first condition lets SQLite search the index.
             let sql = format!(
                 "{select} AND r.project_id = ?1 AND r.created_at {compare}= ?2
                  AND (r.created_at, {rank}, r.id) {compare} (?2, ?3, ?4)
@@ -142,7 +142,7 @@ impl Store {
         Ok(all)
     }
 
-    /// The project a record belongs to; `None` for what is not there, and for what holds for every project.
+    /// The project of a record. `None` if the record does not exist or belongs to no project.
     pub fn project_of(&self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
         let sql = match record.kind {
             RecordKind::Observation => {
@@ -152,7 +152,7 @@ impl Store {
                 "SELECT project_id FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL"
             }
             RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1 AND deleted_at IS NULL",
-            // A note holds for every project.
+            // A note belongs to no project.
             RecordKind::Note => return Ok(None),
             RecordKind::Turn => {
                 "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id

@@ -1,6 +1,6 @@
-//! The transcripts that hosts keep of their sessions: where they are and how far they were read. The observer reads them and
-//! keeps what is worth keeping. What it read is stored only beside payloads that a model, or the rest of their turn, still
-//! needs.
+//! The transcripts that hosts keep of their sessions: their paths, and the positions up to which they were read. The
+//! observer reads them and keeps only what is useful. The text is stored only beside payloads that are still needed,
+//! by a model or by the rest of their turn.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,21 +20,21 @@ use crate::{Batch, Store, StoreError, writing};
 pub struct Transcript {
     pub host: Host,
     pub path: PathBuf,
-    /// How far it was read.
+    /// The position up to which it was read.
     pub offset: u64,
-    /// The turn that what follows belongs to, until the next prompt; `None` if that is not known or not ours.
+    /// The turn that continues at that position, until the next prompt; `None` if unknown or not captured.
     pub turn: Option<i64>,
     /// The number of the session's latest prompt.
     pub latest_turn: i64,
-    /// Whether the session had a turn of which nothing may be kept.
+    /// Whether the session had a private turn.
     pub had_private: bool,
-    /// The directory of the session's project.
+    /// The root of the session's project.
     pub root: String,
-    /// The session was imported: all of its turns are in the file, from its beginning.
+    /// The session was imported: the file has all of its turns, from its beginning.
     pub is_past: bool,
 }
 
-/// A stretch of a transcript that was read for a batch.
+/// A range of a transcript that was read for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadTo {
     pub path: PathBuf,
@@ -42,16 +42,16 @@ pub struct ReadTo {
     pub to: u64,
 }
 
-/// What a transcript has of a turn, fit to be stored.
+/// The text of a turn from a transcript, ready to be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// What the agent said between its tool calls.
+    /// The agent's texts between its tool calls.
     pub said: Vec<Said>,
-    /// The agent's closing message, if no hook brought it.
+    /// The agent's closing message, if no hook reported it.
     pub closing: Option<String>,
-    /// The host's own digest of the session, if no hook brought it.
+    /// The host's own digest of the session, if no hook reported it.
     pub digest: Option<String>,
-    /// The command at which the turn broke off.
+    /// The command during which the turn was interrupted.
     pub running: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Heard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     pub text: String,
-    /// When, if the host says it.
+    /// Its time, if the host reports it.
     pub at: Option<Time>,
 }
 
@@ -89,12 +89,12 @@ impl Store {
                 Ok((host, transcript))
             })
             .optional()?;
-        // A host that a newer Remora knows.
+        // Skips hosts that only a newer Remora knows.
         Ok(found.and_then(|(host, transcript)| Some(Transcript { host: Host::named(&host)?, ..transcript })))
     }
 
-    /// Stores what became of text that a host wrote after its turn was observed, beside the turn's memory. `false` if
-    /// somebody else read it before.
+    /// Stores the memory of text that a host wrote after its turn was observed. `false` if another process read it
+    /// before.
     pub fn remember_late(
         &mut self,
         (session, prompt_number): (SessionId, i64),
@@ -120,33 +120,33 @@ impl Store {
         Ok(true)
     }
 
-    /// Sessions with a sign of life since then whose transcripts were read, and may have grown.
+    /// Sessions with activity since then whose transcripts were read before and may have grown.
     pub fn growing_transcripts(&self, since: Time) -> Result<Vec<SessionId>, StoreError> {
         let sql = "SELECT id FROM sessions WHERE transcript_turn IS NOT NULL AND last_activity_at >= ?1";
         self.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
     }
 
-    /// Whether a hook reported a compaction in a turn, and so its digest.
+    /// Whether a hook reported a compaction in a turn, and with it the digest.
     pub fn was_compacted(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
         let sql =
             "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
         Ok(self.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
     }
 
-    /// Whether somebody works on events of the session right now.
+    /// Whether events of the session are claimed right now.
     pub fn is_claimed(&self, session: SessionId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM pending_messages WHERE status = 'processing' AND session_id = ?1";
         Ok(self.db.prepare_cached(sql)?.exists([session.0])?)
     }
 
-    /// Counts everything in the transcripts of some projects as read, because it was written while capture was paused.
-    /// `skips` decides by a project's directory.
+    /// Marks the transcripts of some projects as read, because they were written while capture was paused. `skips`
+    /// decides by the project's root.
     pub fn skip_transcripts(&mut self, skips: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
         let sql = "SELECT s.id, s.transcript_path, p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
              WHERE s.transcript_path IS NOT NULL";
         let sessions: Vec<(i64, String, String)> =
             self.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        // A file that is gone has nothing to skip.
+        // A missing file has nothing to skip.
         let length = |path: &str| fs::metadata(path).ok().and_then(|file| i64::try_from(file.len()).ok());
         let skipped: Vec<(i64, i64)> = sessions
             .iter()
@@ -165,8 +165,8 @@ impl Store {
     }
 }
 
-/// Stores how far a transcript was read for a batch, and a closing message that only it had. If the host changed to another
-/// file meanwhile, or the batch was stored before, the position stays.
+/// Stores the position up to which a transcript was read for a batch, and a closing message that only it had. If the
+/// host switched to another file meanwhile, or the batch was stored before, the position stays.
 pub(crate) fn record(db: &Connection, batch: &Batch, read: &ReadTo, at: Time) -> Result<(), StoreError> {
     advance(db, batch, read)?;
     if let Some(closing) = &batch.heard.closing {
@@ -179,7 +179,7 @@ pub(crate) fn record(db: &Connection, batch: &Batch, read: &ReadTo, at: Time) ->
     Ok(())
 }
 
-/// Says whether the position was where the reading began.
+/// Advances the position. `false` if it was not where the reading began.
 fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreError> {
     let position = |position: u64| i64::try_from(position).unwrap_or(i64::MAX);
     let advanced = db.execute(
@@ -196,7 +196,7 @@ fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreE
     Ok(advanced > 0)
 }
 
-/// What was read of a turn whose payloads are still there.
+/// The stored transcript text of a turn whose payloads are still there.
 pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> Result<Heard, StoreError> {
     let kept: Option<String> = db
         .prepare_cached(
@@ -208,7 +208,8 @@ pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> 
     Ok(kept.map(|heard| serde_json::from_str(&heard)).transpose()?.unwrap_or_default())
 }
 
-/// Keeps what was read of a turn beside the payload of its last event. It includes what was read for earlier batches.
+/// Stores the transcript text of a turn beside the payload of its last event. It includes the text read for earlier
+/// batches.
 pub(crate) fn keep_heard(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     let Some(last) = batch.events.last().filter(|_| batch.heard != Heard::default()) else { return Ok(()) };
     db.prepare_cached(

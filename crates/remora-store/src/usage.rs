@@ -1,4 +1,4 @@
-//! What calls of a model have cost.
+//! The cost of model calls.
 
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use crate::{Store, StoreError};
 
-/// One call of a model.
+/// One model call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub provider: String,
     pub model: String,
-    /// What was asked for: `observation`, or `observation and summary`.
+    /// The kind of the request: `observation`, or `observation and summary`.
     pub kind: &'static str,
-    /// All tokens that were sent, those from a cache included.
+    /// All input tokens, including cached ones.
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
-    /// `None` when nobody knows.
+    /// `None` if unknown.
     pub cost_usd: Option<f64>,
-    /// Whether the figures are ours because the provider gave none.
+    /// Whether the figures are our estimates, because the provider reported none.
     pub estimated: bool,
     pub outcome: CallOutcome,
     pub at: Time,
@@ -37,7 +37,7 @@ pub enum CallOutcome {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Spent {
     pub calls: u64,
-    /// In and out.
+    /// Input and output.
     pub tokens: u64,
     pub usd: f64,
 }
@@ -47,23 +47,23 @@ pub struct Spent {
 pub struct Usage {
     pub provider: String,
     pub model: String,
-    /// `None` if the project is gone.
+    /// `None` if the project no longer exists.
     pub project: Option<String>,
     pub calls: u64,
     pub failed: u64,
-    /// Those from a cache included.
+    /// Includes cached tokens.
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
     pub usd: f64,
-    /// Calls that cost something nobody knows.
+    /// Calls with unknown cost.
     pub unpriced: u64,
-    /// Calls whose tokens are estimated.
+    /// Calls with estimated tokens.
     pub estimated: u64,
 }
 
 impl Store {
-    /// What was spent in a stretch of time, in all or for one project, by provider, model and project.
+    /// The usage in a period, of all projects or of one, by provider, model and project.
     pub fn usage(
         &self,
         from: Time,
@@ -98,7 +98,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What was spent since then, in all or in one session.
+    /// The total since then, of all sessions or of one.
     pub fn spent(&self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
         let spent = self
             .db

@@ -1,7 +1,7 @@
-//! Writing memory, inside the transaction that removes its events or marks them as observed.
+//! Writes memory, in the transaction that removes its events or marks them as observed.
 //!
-//! Memory of a turn may come in several versions: of a part of it, of all of it, of a model. Each revises the one before, in
-//! place: the ids that agents have seen stay true. A version that says nothing changes nothing.
+//! The memory of a turn may come in several versions: of a part of it, of all of it, of a model. Each revises the
+//! previous one in place, so that ids known to agents stay valid. An empty version changes nothing.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use crate::{Batch, NewFact, SavedBy, StoreError, about_file, facts, feedback, fo
 
 mod revise;
 
-/// The same observation again within this time is the same one, whatever session it comes from.
+/// An equal observation within this time is an echo, even from another session.
 const ECHO: Duration = Duration::from_secs(30);
 
-/// Where an observation comes from.
+/// The origin of an observation.
 pub(crate) struct Origin<'a> {
     pub(crate) session: SessionId,
     pub(crate) session_uuid: Uuid,
@@ -36,7 +36,8 @@ pub(crate) struct Origin<'a> {
     pub(crate) model: &'a str,
 }
 
-/// Stores what a batch became, in place of what was stored of its turn's queued events before. Returns the records.
+/// Stores the memory of a batch, and revises what was stored for its turn's queued events before. Returns the
+/// records.
 pub(crate) fn write(
     db: &Connection,
     batch: &Batch,
@@ -78,7 +79,7 @@ pub(crate) fn write(
             corrected = Some(uuid_of(db, "facts", id.0)?);
         }
     }
-    // What came after its turn adds to the turn's memory.
+    // Memory without events comes after its turn and is added to the turn's memory.
     let known = if batch.events.is_empty() { Vec::new() } else { stored(db, batch)? };
     let of_kind = |kind| known.iter().filter(move |record| record.kind == kind).map(|record| record.number);
     let observations: Vec<i64> = of_kind(RecordKind::Observation).collect();
@@ -94,7 +95,7 @@ pub(crate) fn write(
             records
         }
     };
-    // Without an observation of its own, a turn replaces what it refutes by what the user said.
+    // Without an observation of its own, a turn replaces what it refutes by the user's correction.
     let own = records.iter().find(|record| record.kind == RecordKind::Observation);
     let own = own.map(|record| uuid_of(db, "observations", record.number)).transpose()?;
     if let Some(by) = own.or(corrected) {
@@ -103,8 +104,8 @@ pub(crate) fn write(
     Ok(records)
 }
 
-/// What was said in the events of a batch counts once, when they are observed for the first time: what it cites, and the
-/// turn itself, which search finds from now on.
+/// Counts the citations of a batch and indexes its turn. Called once, when the events are observed for the first
+/// time.
 pub(crate) fn count_turn(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     let (project, _) = session(db, batch.session)?;
     feedback::count_cited(db, batch, project)?;
@@ -116,7 +117,7 @@ fn session(db: &Connection, session: SessionId) -> Result<(i64, Uuid), StoreErro
     Ok(statement.query_row([session.0], |row| Ok((row.get(0)?, Uuid::from_bytes(row.get(1)?))))?)
 }
 
-/// The records in which the queued events of a batch's turn are stored.
+/// The records that the queued events of a batch's turn are stored in.
 fn stored(db: &Connection, batch: &Batch) -> Result<Vec<RecordId>, StoreError> {
     let mut known: Vec<RecordId> = Vec::new();
     let mut lists = db.prepare_cached(
@@ -136,7 +137,7 @@ fn uuid_of(db: &Connection, table: &str, id: i64) -> Result<Uuid, StoreError> {
     Ok(db.prepare_cached(&sql)?.query_row([id], |row| row.get(0).map(Uuid::from_bytes))?)
 }
 
-/// Marks observations of a session as replaced. One that was replaced before stays as it is.
+/// Marks observations of a session as superseded. Those that already are stay unchanged.
 fn supersede(
     db: &Connection,
     session: SessionId,
@@ -164,7 +165,7 @@ fn sources(db: &Connection, batch: &Batch) -> Result<String, StoreError> {
     Ok(serde_json::to_string(&uuids)?)
 }
 
-/// The turn itself becomes findable, too. A turn that ends twice is indexed twice, the second time with all of it.
+/// Indexes the turn itself. A turn that ends twice is indexed again, with all of its text.
 pub(crate) fn index_turn(db: &Connection, session: SessionId, prompt_number: i64) -> Result<(), StoreError> {
     let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
     let prompt =
@@ -175,7 +176,7 @@ pub(crate) fn index_turn(db: &Connection, session: SessionId, prompt_number: i64
     Ok(())
 }
 
-/// Puts other words in place of what an observation says, by whomever it was made.
+/// Replaces the content of an observation of any provider.
 pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time) -> Result<(), StoreError> {
     let sql =
         "SELECT s.uuid FROM observations AS o JOIN sessions AS s ON s.id = o.session_id WHERE o.id = ?1";
@@ -202,7 +203,7 @@ pub(crate) fn rewrite(db: &Connection, number: i64, new: &Observation, at: Time)
     Ok(())
 }
 
-/// Says which row it became; `None` when the same was known already.
+/// Stores an observation with its documents. `None` if the same content is already stored or was forgotten.
 pub(crate) fn insert_observation(
     db: &Connection,
     origin: &Origin<'_>,
@@ -226,7 +227,8 @@ pub(crate) fn insert_observation(
     Ok(inserted)
 }
 
-/// Stores an observation under a given uuid, without its documents; `None` when its session has one that says the same.
+/// Stores an observation under a given uuid, without its documents. `None` if its session has one with the same
+/// content.
 pub(crate) fn insert_observation_as(
     db: &Connection,
     uuid: Uuid,
@@ -265,14 +267,14 @@ pub(crate) fn insert_observation_as(
     }
     let number = db.last_insert_rowid();
     insert_parts(db, number, observation)?;
-    // What a person says is the last word.
+    // A person's statement overrides earlier verdicts.
     if origin.provider != SavedBy::Person.provider() {
         feedback::inherit_wrong(db, origin.project, number)?;
     }
     Ok(Some(ObservationId(number)))
 }
 
-/// What belongs to an observation in other tables.
+/// Inserts the rows of an observation in other tables.
 fn insert_parts(db: &Connection, number: i64, observation: &Observation) -> Result<(), StoreError> {
     insert_files(db, number, "read", &observation.files_read)?;
     insert_files(db, number, "modified", &observation.files_modified)?;
@@ -296,7 +298,7 @@ fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) 
     Ok(())
 }
 
-/// The summary of a session after one more turn. What it was before stays as history, which nobody searches.
+/// Stores the summary of a session after one more turn. The previous version stays as history, which is not searched.
 fn insert_summary(
     db: &Connection,
     origin: &Origin<'_>,

@@ -8,7 +8,7 @@ use remora_store::retrievals::{Item, Moment, Retrieval};
 
 use crate::support::{World, observation};
 
-/// Two that fit equally well, of two sessions; the later one comes first.
+/// Two observations from two sessions that fit equally well. The later one comes first.
 fn two_alike() -> World {
     let mut world = World::new();
     for animal in ["zebra", "giraffe"] {
@@ -52,7 +52,7 @@ fn tell(world: &mut World, id: i64, times: usize) {
 }
 
 #[test]
-fn of_two_alike_the_one_that_was_used_comes_first() {
+fn of_two_equal_hits_the_used_one_comes_first() {
     let mut world = two_alike();
     assert_eq!(order(&mut world), ["2", "1"]);
     tell(&mut world, 1, 1);
@@ -63,17 +63,17 @@ fn of_two_alike_the_one_that_was_used_comes_first() {
     query.mode = Mode::Text;
     let hits = world.search(&query).hits;
     let used = |id: &str| hits.iter().find(|hit| hit.id.to_string() == id).unwrap().why.used;
-    assert!(used("1") > 0.0 && used("2").abs() < f64::EPSILON, "and it is said why");
+    assert!(used("1") > 0.0 && used("2").abs() < f64::EPSILON, "the reason is reported");
     let json = serde_json::to_value(&hits).unwrap();
     assert_eq!(json[0]["feedback"]["fetched"], 1);
-    assert_eq!(json[1].get("feedback"), None, "what nobody did is not told");
+    assert_eq!(json[1].get("feedback"), None, "empty feedback is omitted");
 }
 
 #[test]
-fn of_two_alike_the_one_that_is_told_in_vain_sinks() {
+fn of_two_equal_hits_the_one_injected_in_vain_sinks() {
     let mut world = two_alike();
     tell(&mut world, 2, 20);
     assert_eq!(order(&mut world), ["1", "2"]);
     world.store.judge(ObservationId(2), Verdict::Useful, false, Time::now()).unwrap();
-    assert_eq!(order(&mut world), ["2", "1"], "a word is worth more than silence");
+    assert_eq!(order(&mut world), ["2", "1"], "a verdict outweighs unused injections");
 }

@@ -1,4 +1,4 @@
-//! A small memory of our own, and what has to come first for each question.
+//! A small memory, and the expected first hit for each query.
 
 use remora_core::memory::{Observation, ObservationType};
 use remora_search::Mode;
@@ -61,7 +61,7 @@ fn memory() -> Vec<Observation> {
     all
 }
 
-/// A question, how it may be asked, and the title that comes first.
+/// Queries with the title of the expected first hit.
 const BY_WORDS: &[(&str, &str)] = &[
     ("JWT minutes", "Login tokens live for fifteen minutes"),
     ("refresh token rotation", "Login tokens live for fifteen minutes"),
@@ -173,7 +173,7 @@ fn a_score_means_the_same_with_a_single_memory() {
 }
 
 #[test]
-fn what_is_said_in_a_few_words_comes_before_what_is_said_among_many() {
+fn a_short_text_ranks_before_a_long_one_with_the_same_words() {
     let mut world = World::new();
     world.observe("app", observation("Winter timetable", "The ferry leaves an hour later in winter."));
     let chance = [

@@ -1,4 +1,4 @@
-//! Whatever somebody types is an answer, never an error, and never another project's.
+//! Any input gets an answer, never an error, and never results of another project.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -74,7 +74,7 @@ const PIECES: &[&str] = &[
     "`",
 ];
 
-/// Two projects that know the same words, and what belongs to the first of them.
+/// Two projects with the same words. Returns the id of the first.
 fn two_projects() -> (World, ProjectId) {
     let mut world = World::new();
     world.observe(
@@ -95,7 +95,7 @@ fn two_projects() -> (World, ProjectId) {
     (world, mine)
 }
 
-/// Asks ten thousand times; each answer is one, and of the own project.
+/// Runs ten thousand queries. Each must succeed and return records of the own project only.
 fn ask(mine: ProjectId, mode: Mode, search: impl Fn(&SearchQuery) -> Result<Results, StoreError>) {
     let pieces = prop::collection::vec(
         prop_oneof![3 => prop::sample::select(PIECES).prop_map(str::to_owned), 1 => any::<String>()],
@@ -128,7 +128,8 @@ fn ten_thousand_hostile_questions_are_answered_from_the_own_project() {
     ask(mine, Mode::Text, |query| world.searcher.search(&world.store, None, query));
 }
 
-/// Vectors that cost nothing: each piece of three letters points somewhere. Not a multiple of what the scan likes.
+/// An embedder that costs nothing: every three bytes set one dimension. 100 dimensions are not a multiple of the
+/// scan's block size.
 struct Letters;
 
 impl Embed for Letters {

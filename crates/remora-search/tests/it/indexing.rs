@@ -4,14 +4,14 @@ use remora_search::{Embed, EmbedError, Embeddings, IndexBatch, Mode, Purpose, in
 use crate::support::{World, observation};
 
 #[test]
-fn indexing_that_is_killed_goes_on_and_does_nothing_twice() {
+fn killed_indexing_resumes_and_does_nothing_twice() {
     let mut world = World::new();
     for number in 0..50 {
         world.observe("app", observation(&format!("Finding {number}"), "Something was found out."));
     }
     let all = world.store.embedding_progress().unwrap();
     assert_eq!((all.documents, all.waiting), (100, 100));
-    // Killed after it was embedded and before it was stored.
+    // Killed between embedding and storing.
     let mut embedder = Embedder::new();
     let model = embedder.model().unwrap();
     let batch = IndexBatch::next(&mut world.store, &model, true).unwrap().unwrap();
@@ -27,7 +27,7 @@ fn indexing_that_is_killed_goes_on_and_does_nothing_twice() {
     assert_eq!(ids.len(), ids.iter().collect::<std::collections::HashSet<_>>().len());
 }
 
-/// A model of another name.
+/// The same model under another name.
 struct Renamed(Embedder);
 
 impl Embed for Renamed {
@@ -41,7 +41,7 @@ impl Embed for Renamed {
     }
 }
 
-/// A model that cannot be reached.
+/// A model that is unreachable.
 struct Offline;
 
 impl Embed for Offline {
@@ -55,7 +55,7 @@ impl Embed for Offline {
 }
 
 #[test]
-fn another_model_means_all_vectors_anew_and_search_goes_on() {
+fn another_model_replaces_all_vectors_and_search_goes_on() {
     let mut world = World::new();
     world.observe(
         "app",
@@ -73,7 +73,7 @@ fn another_model_means_all_vectors_anew_and_search_goes_on() {
 }
 
 #[test]
-fn a_failing_embedder_means_words_alone_and_says_so() {
+fn with_a_failing_embedder_search_uses_words_and_says_so() {
     let mut world = World::new();
     world.observe(
         "app",
@@ -116,7 +116,7 @@ fn new_vectors_are_seen_by_a_searcher_that_has_loaded_others() {
 }
 
 #[test]
-fn vectors_that_come_too_late_are_not_mixed_with_those_of_another_model() {
+fn late_vectors_are_not_mixed_with_those_of_another_model() {
     let mut world = World::new();
     world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
     let batch = IndexBatch::next(&mut world.store, "slow", true).unwrap().unwrap();
@@ -130,7 +130,7 @@ fn vectors_that_come_too_late_are_not_mixed_with_those_of_another_model() {
 }
 
 #[test]
-fn turns_have_vectors_only_where_they_are_to_be_found() {
+fn turns_get_vectors_only_if_they_are_searchable() {
     let mut world = World::new();
     world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
     world.observe("app", observation("The theme is dark", "Colours come from CSS."));
@@ -142,9 +142,9 @@ fn turns_have_vectors_only_where_they_are_to_be_found() {
     };
     assert_eq!(index(&mut world, false), (4, 2, 0));
     assert_eq!(index(&mut world, true), (4, 4, 0));
-    // Vectors that are there stay.
+    // Existing vectors stay.
     assert_eq!(index(&mut world, false), (4, 4, 0));
-    // Another model makes them anew, again without the turns.
+    // Another model makes them again, still without the turns.
     world.store.use_embedding_model("another").unwrap();
     assert_eq!(index(&mut world, false), (4, 2, 0));
     assert_eq!(index(&mut world, true), (4, 4, 0));

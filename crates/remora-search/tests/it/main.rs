@@ -1,4 +1,4 @@
-//! Searching a real store, with the real model.
+//! Tests of search with a real store and the real model.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 

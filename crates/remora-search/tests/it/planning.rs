@@ -121,7 +121,7 @@ fn without_text_the_newest_come_first_in_pages_with_counts() {
 }
 
 #[test]
-fn what_says_the_same_is_shown_once() {
+fn duplicates_are_shown_once() {
     let mut world = World::new();
     let text = "The cache key forgot the locale, so German pages were shown to French users.";
     for hours in [50, 2] {
@@ -141,7 +141,7 @@ fn what_says_the_same_is_shown_once() {
 }
 
 #[test]
-fn everybody_is_asked_only_when_that_was_said() {
+fn other_projects_are_searched_only_on_request() {
     let mut world = World::new();
     world.observe("one", observation("Zebra in one", "A zebra."));
     world.observe("two", observation("Zebra in two", "Another zebra."));
@@ -159,7 +159,7 @@ fn everybody_is_asked_only_when_that_was_said() {
 }
 
 #[test]
-fn operators_say_what_may_be_an_answer() {
+fn operators_limit_the_answers() {
     let mut world = World::new();
     let titles = [
         ("Sessions of user auth", "The session of a user auth lasts an hour."),
@@ -179,9 +179,9 @@ fn operators_say_what_may_be_an_answer() {
         };
         let golden = r#""user auth" AND (JWT OR session) NOT deprecated"#;
         assert_eq!(found(golden), ["Sessions of user auth"], "{mode:?}");
-        // What they exclude is not let in because nothing else is there.
+        // Excluded records are not returned, even if nothing else matches.
         assert_eq!(found(r#""user auth" AND JWT NOT deprecated"#), [""; 0], "{mode:?}");
-        // A message with quotes that finds nothing as it stands is plain text.
+        // A quoted message that matches nothing literally is searched as plain text.
         assert!(found(r#"panicked at "palette missing" (dark theme)"#).contains(&"Colours".to_owned()));
     }
 }
@@ -213,11 +213,11 @@ fn a_part_of_a_record_can_be_named() {
         assert_eq!(found("learned:zebra"), ["Mend the clock learned"], "{mode:?}");
         assert_eq!(found("concepts:time"), ["The clock narrative"], "{mode:?}");
         assert_eq!(found("concepts:time-zones AND facts:freeze").len(), 1, "{mode:?}");
-        // What is in two parts of a record is in that record.
+        // Terms in two parts of a record match that record.
         assert_eq!(found("narrative:zone AND facts:zebra").len(), 1, "{mode:?}");
         assert_eq!(found("facts:(zebra OR floor) NOT narrative:zone"), ["The printer fact_1"], "{mode:?}");
         assert_eq!(found("title:clock AND NOT narrative:restart AND facts:zebra"), ["The clock fact_1"]);
-        // The words that describe an observation are not its narrative.
+        // Concepts are not part of the narrative.
         assert_eq!(found("narrative:time AND narrative:zones"), [""; 0], "{mode:?}");
     }
 }

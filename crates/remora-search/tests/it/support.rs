@@ -11,7 +11,7 @@ use remora_embed::Embedder;
 use remora_search::{Hit, Mode, ProjectScope, Results, SearchQuery, Searcher, index_next};
 use remora_store::{DataDir, Record, Store, locate};
 
-/// A store with a memory in it.
+/// A store with test data, a searcher and an embedder.
 pub(crate) struct World {
     _temp: tempfile::TempDir,
     pub(crate) store: Store,
@@ -32,7 +32,7 @@ impl World {
         self.searcher = Searcher::new();
     }
 
-    /// What a hook stores.
+    /// Stores an event, as a hook does.
     pub(crate) fn hook(&mut self, project: &str, session: &str, body: Body, at: Time) {
         self.hook_of(Host::ClaudeCode, project, session, body, at);
     }
@@ -49,7 +49,7 @@ impl World {
         self.store.enqueue(&Record::new(clean(event), at)).unwrap();
     }
 
-    /// A turn, and what was made of it.
+    /// Stores a turn and its memory.
     pub(crate) fn turn(&mut self, project: &str, prompt: &str, closing: &str, memory: &Memory, at: Time) {
         let session = format!("{project}-{}", self.turns / 20);
         self.hook(project, &session, Body::PromptSubmitted { text: prompt.to_owned() }, at);
@@ -57,7 +57,7 @@ impl World {
         self.remember(memory, at);
     }
 
-    /// What an observer makes of all that waits.
+    /// Confirms everything in the queue with this memory.
     pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
         while let Some(batch) = self.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap() {
             self.store.confirm(&batch, memory, None, at).unwrap();
@@ -95,7 +95,7 @@ impl World {
         self.search(query).hits.into_iter().map(|hit| hit.title).collect()
     }
 
-    /// The first hit by every way that can find it.
+    /// The first hit in this mode.
     pub(crate) fn first(&mut self, project: &str, text: &str, mode: Mode) -> Option<Hit> {
         let mut query = self.query(project, text);
         query.mode = mode;

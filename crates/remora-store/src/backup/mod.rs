@@ -1,6 +1,6 @@
-//! Copies of the database, made while others use it, and the way back from one.
+//! Backups of the database, made while other processes use it, and restoring them.
 //!
-//! A backup is one file without a write-ahead log. It appears under its name only after it was verified.
+//! A backup is one file without a write-ahead log. It gets its name only after it was verified.
 
 mod repair;
 mod restore;
@@ -27,14 +27,15 @@ use serde::Serialize;
 use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, store};
 
-/// Pages a step, 2 MB. Hooks read and write between steps and during them; the pause leaves the disk to them.
+/// Pages in a step, 2 MB, and the pause between steps. Hooks can read and write throughout; the pause leaves them the
+/// disk.
 const STEP_PAGES: i32 = 512;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What must be left of a disk after a backup.
+/// Free space in bytes that must remain on the disk after a backup.
 const LEFT_FREE: u64 = 16 << 20;
 
-/// How a name writes the time: as ISO 8601, without colons, which some programs take for a host or a drive.
+/// File name of a backup: ISO 8601 without colons, which some programs mistake for a host or a drive.
 const NAME: &str = "remora-%Y-%m-%dT%H%M%SZ.db";
 
 /// A backup in the data directory.
@@ -43,7 +44,7 @@ pub struct Backup {
     pub path: PathBuf,
     pub made_at: Time,
     pub bytes: u64,
-    /// Whether it is the database as it was before a migration. Those are not part of the rotation.
+    /// Whether it was made before a migration. Such backups are not rotated.
     pub before_migration: bool,
 }
 
@@ -53,12 +54,12 @@ pub fn make(dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
     make_in_folder(&source, dir, now)
 }
 
-/// The same from a connection that is open. It still has everything if the file was deleted under it.
+/// Same as [`make`], from an open connection. That still has everything if the file was deleted under it.
 pub fn make_from(store: &Store, now: Time) -> Result<Backup, StoreError> {
     make_in_folder(&store.db, store.dir(), now)
 }
 
-/// The same, to a path that the user names. Replaces no file.
+/// Same as [`make`], to a path named by the user. Never replaces a file.
 pub fn make_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
     if path.exists() {
         let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
@@ -91,7 +92,7 @@ pub(crate) fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result
     let made = copy(source, &building)
         .and_then(|()| verify(&building))
         .and_then(|verified| match verified.problems.first() {
-            // The copy is new, so the damage is the original's.
+            // The copy is new, so the damage is in the original.
             Some(problem) => Err(StoreError::Damaged { path: PathBuf::new(), reason: problem.clone() }),
             None => fs::rename(&building, path).map(|()| verified).map_err(StoreError::file(path)),
         })
@@ -104,20 +105,20 @@ pub(crate) fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result
     Ok(Verified { path: path.to_owned(), ..verified })
 }
 
-/// A copy that would fill the disk is not begun: the space belongs to the user, and to the next events.
+/// Refuses a copy that would fill the disk: the space is needed by the user and for new events.
 fn ensure_room(source: &Connection, path: &Path) -> Result<(), StoreError> {
     let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
     let bytes: u64 = source.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
     let folder = path.parent().unwrap_or(Path::new("."));
     match remora_sys::file::free_space(folder) {
         Ok(free) if free < bytes + LEFT_FREE => Err(StoreError::DiskFull),
-        // Where nobody can say how much there is, it is tried.
+        // If the free space is unknown, the copy is tried.
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Copies one moment of the source into a new private file, and brings it to the disk. The open read transaction keeps
-/// that moment: without it, every write of a hook would start the copy anew. It blocks no writer.
+/// Copies a consistent state of the source into a new private file and syncs it. The open read transaction holds that
+/// state: without it, every write of a hook would restart the copy. It blocks no writer.
 fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     remove_with_logs(to);
     private_file().create_new(true).write(true).open(to).map_err(StoreError::file(to))?;
@@ -126,7 +127,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     moment.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Copying::new(source, &mut target)?.run_to_completion(STEP_PAGES, PAUSE, None)?;
     moment.finish()?;
-    // A backup is one file: no log beside it that somebody could forget to copy.
+    // A backup is one file, without a log that could be forgotten when it is copied.
     target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     target.close().map_err(|(_, error)| StoreError::from(error))?;
     File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::file(to))
@@ -143,7 +144,7 @@ pub fn list(dir: &DataDir) -> Result<Vec<Backup>, StoreError> {
     Ok(backups)
 }
 
-/// Whether there is anything to restore from. Asked only where the database is missing or damaged.
+/// Whether there is any backup. Only checked if the database is missing or damaged.
 pub(crate) fn exist(dir: &DataDir) -> bool {
     list(dir).is_ok_and(|backups| !backups.is_empty())
 }
@@ -161,7 +162,7 @@ fn described(entry: &fs::DirEntry) -> Option<Backup> {
     Some(Backup { path: entry.path(), made_at, bytes: file.len(), before_migration })
 }
 
-/// Reads `2026-03-10T091200Z`.
+/// Parses `2026-03-10T091200Z`.
 fn time_in_name(text: &str) -> Option<Time> {
     let (date, time) = text.split_once('T')?;
     let time = time.strip_suffix('Z').filter(|time| time.len() == 6 && time.is_ascii())?;
@@ -174,7 +175,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// What a killed process left behind.
+/// Removes a leftover of a killed process.
 fn remove_with_logs(path: &Path) {
     for suffix in ["", "-journal", "-wal", "-shm"] {
         let _ = fs::remove_file(with_suffix(path, suffix));

@@ -1,5 +1,5 @@
-//! A database whose records are all readable gets new derived tables: full text, documents and vectors are made of the records
-//! again, so nothing is lost, and no backup is needed.
+//! Rebuilds a database whose records are all readable. Full text, documents and vectors are derived from the records,
+//! so nothing is lost and no backup is needed.
 
 use std::fs;
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::{remove_with_logs, verify, with_suffix};
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection, schema};
 
-/// Tables that are made of others.
+/// Whether a table is derived from others.
 fn is_derived(table: &str) -> bool {
     table.starts_with("documents") || table == "vectors"
 }
 
-/// Whether a problem, as SQLite words it, is about derived tables alone, or about an index.
+/// Whether a problem reported by SQLite only concerns derived tables or an index.
 pub(super) fn is_about_derived(db: &Connection, problem: &str) -> rusqlite::Result<bool> {
     for line in problem.lines() {
-        // Pages that belong to nobody are what damage elsewhere leaves behind.
+        // Unused pages are a side effect of damage elsewhere.
         let is_harmless =
             line.starts_with("***") || line.starts_with("Page ") && line.ends_with("never used");
         let is_text = line.starts_with("fts5: ") || line.contains("FTS5 table");
@@ -31,7 +31,7 @@ pub(super) fn is_about_derived(db: &Connection, problem: &str) -> rusqlite::Resu
     Ok(true)
 }
 
-/// `Tree 12 page 34: …` names the first page of a table or an index.
+/// Parses `Tree 12 page 34: …`, which names the root page of a table or an index.
 fn is_tree_derived(db: &Connection, line: &str) -> rusqlite::Result<bool> {
     let root = line.strip_prefix("Tree ").and_then(|rest| rest.split(' ').next()?.parse::<i64>().ok());
     let Some(root) = root else { return Ok(false) };
@@ -40,11 +40,11 @@ fn is_tree_derived(db: &Connection, line: &str) -> rusqlite::Result<bool> {
     Ok(found.optional()?.is_some_and(|(kind, table)| kind == "index" || is_derived(&table)))
 }
 
-/// Copies the records into a new database and puts it in the place of the old one. The caller holds the daemon's lock.
+/// Copies the records into a new database and replaces the old one with it. The caller holds the daemon's lock.
 pub fn repair(dir: &DataDir, now: Time) -> Result<Restored, StoreError> {
     let _lock = restore::lock(dir)?;
     let database = dir.database();
-    // From here on hooks turn to the spool: what they stored after the copy would be lost.
+    // From here on hooks use the spool. Events stored after the copy would be lost.
     let held = restore::hold_back_writers(&database);
     let building = with_suffix(&database, ".repairing");
     let built = build(&database, &building);

@@ -1,4 +1,4 @@
-//! The way back: a backup becomes the database, and what was there is set aside.
+//! Restores a backup. The replaced database is set aside.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use super::{Backup, copy, list, remove_with_logs, sync_folder, verify, with_suff
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
     pub from: PathBuf,
-    /// When the restored copy was made. What was stored later may be missing.
+    /// When the backup was made. Anything stored later may be missing.
     pub made_at: Option<Time>,
     pub restored_at: Time,
-    /// Where the database is now that was replaced.
+    /// The new path of the replaced database.
     pub set_aside: Option<PathBuf>,
 }
 
-/// The newest backup that passes every check, and those newer ones that do not.
+/// The newest backup that passes every check, and the newer ones that do not.
 pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), StoreError> {
     let mut damaged = Vec::new();
     for backup in list(dir)? {
@@ -36,7 +36,8 @@ pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), Stor
     Ok((None, damaged))
 }
 
-/// Puts a copy of the backup in the database's place. The caller holds the daemon's lock: no daemon has the database open.
+/// Replaces the database with a copy of the backup. The caller holds the daemon's lock, so no daemon has the database
+/// open.
 pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreError> {
     let _lock = lock(dir)?;
     if let Some(problem) = verify(from)?.problems.into_iter().next() {
@@ -56,14 +57,14 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
     Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
 }
 
-/// Hooks that find no database wait for this lock before they create one.
+/// Takes the lock that hooks wait for before they create a missing database.
 pub(super) fn lock(dir: &DataDir) -> Result<File, StoreError> {
     let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
     lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
     Ok(lock)
 }
 
-/// Sets the database aside and gives a new one its name. Says where the old one is.
+/// Sets the database aside and renames the new one into place. Returns the path of the old one.
 pub(super) fn put_in_place(
     dir: &DataDir,
     building: &Path,
@@ -75,7 +76,7 @@ pub(super) fn put_in_place(
     fs::rename(building, &database).map_err(StoreError::file(&database))?;
     sync_folder(&database)?;
     if held.is_some() {
-        // Hooks that have opened the old file and wait for it give up and turn to the spool.
+        // Hooks that wait on the old file give up and use the spool.
         thread::sleep(HOOK_LIMIT);
     }
     Ok(set_aside)
@@ -92,19 +93,19 @@ fn build(from: &Path, building: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Keeps hooks from storing an event in the file that is about to be set aside. A damaged file may not allow it, but then
-/// it takes no events either. When this connection closes, SQLite sees that its file has moved, and leaves the log of the new
-/// one alone.
+/// Blocks hooks from storing events in the file that is about to be set aside. A damaged file may not allow the lock,
+/// but then it accepts no events either. When this connection closes, SQLite notices that its file was moved and
+/// leaves the new log alone.
 pub(super) fn hold_back_writers(database: &Path) -> Option<Connection> {
     let connection = database.exists().then(|| connection::open_for_owner(database))?.ok()?;
     connection.execute_batch("BEGIN IMMEDIATE").ok()?;
     Some(connection)
 }
 
-/// Renames the database with its log, so that both together can still be opened.
+/// Renames the database together with its log, so that it can still be opened.
 fn set_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> {
     let named = with_suffix(database, &now.format_utc(".damaged-%Y-%m-%dT%H%M%SZ"));
-    // Nothing that was set aside before is replaced, not even within the same second.
+    // Never replaces a file that was set aside before, even within the same second.
     let others = (2..).map(|number| with_suffix(&named, &format!("-{number}")));
     let is_free = |path: &PathBuf| !path.exists();
     let aside = std::iter::once(named.clone()).chain(others).find(is_free).unwrap_or(named);

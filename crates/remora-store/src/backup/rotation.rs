@@ -1,4 +1,4 @@
-//! Which backups are kept.
+//! The rotation of backups.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,8 +13,8 @@ const DAYS: usize = 7;
 const WEEKS: usize = 4;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Removes backups that are no longer wanted, and returns them. Of each of the latest seven days and four weeks that have
-/// backups, the newest one stays. Above `most_mb` the oldest go; the newest always stays.
+/// Removes and returns the backups that are no longer needed. Keeps the newest of each of the latest seven days and
+/// four weeks that have any. Above `most_mb` the oldest are removed; the newest always stays.
 pub fn rotate(dir: &DataDir, most_mb: u32) -> Result<Vec<Backup>, StoreError> {
     let mut backups = list(dir)?;
     backups.retain(|backup| !backup.before_migration);
@@ -32,7 +32,7 @@ pub fn rotate(dir: &DataDir, most_mb: u32) -> Result<Vec<Backup>, StoreError> {
     Ok(removed)
 }
 
-/// For each of the backups, which come newest first, whether it stays.
+/// Decides for each backup, newest first, whether it stays.
 fn kept(backups: &[Backup], most_bytes: u64) -> Vec<bool> {
     let (mut days, mut weeks) = (HashSet::new(), HashSet::new());
     let mut bytes: u64 = 0;
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// Backups of 1 MB, so many hours before a Sunday noon.
+    /// Backups of 1 MB, made these numbers of hours before a Sunday noon.
     fn backups(hours: &[i64]) -> Vec<Backup> {
         let sunday_noon = 1_773_576_000_000;
         let backup = |hours: &i64| Backup {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_a_day_is_kept() {
+    fn the_newest_of_each_day_is_kept() {
         assert_eq!(hours_kept(&[0, 1, 2, 24, 25], 500), [0, 24]);
     }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_is_seldom_there_keeps_days_from_long_ago() {
+    fn an_occasional_user_keeps_old_backups() {
         assert_eq!(hours_kept(&[0, 2400, 4800], 500), [0, 2400, 4800]);
     }
 }

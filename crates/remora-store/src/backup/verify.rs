@@ -1,4 +1,4 @@
-//! Whether a database is sound: its pages, its schema, and the rows that nothing works without.
+//! Checks whether a database is sound: its pages, its schema, and essential rows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ use super::repair;
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection, schema};
 
-/// A damaged file can have thousands of problems; the first few say all there is to know.
+/// Limit for reported problems. A damaged file can have thousands; the first few are enough.
 const MOST_PROBLEMS: u32 = 10;
 
-/// Tables that every schema has that this program can read. Those of its own schema are all checked.
+/// Tables of every schema that this program can read. For its own schema, all tables are checked.
 const OF_EVERY_SCHEMA: [&str; 5] = ["meta", "projects", "sessions", "user_prompts", "observations"];
 
-/// What a look at a database found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verified {
     pub path: PathBuf,
@@ -29,7 +29,7 @@ pub struct Verified {
     pub contents: Option<Contents>,
     /// Empty if it is sound.
     pub problems: Vec<String>,
-    /// Whether only what is made of the records is damaged, so that it can be made anew.
+    /// Whether only derived tables are damaged, which can be rebuilt from the records.
     #[serde(skip)]
     pub(super) derived_alone: bool,
 }
@@ -39,12 +39,12 @@ impl Verified {
         self.problems.is_empty()
     }
 
-    /// Whether only the search index is damaged, which is made of the records.
+    /// Whether only the search index is damaged, which can be rebuilt from the records.
     pub fn is_index_alone(&self) -> bool {
         !self.is_sound() && self.derived_alone
     }
 
-    /// Whether a backup may take its place without asking: it is ours, of a version we know, and of no use as it is.
+    /// Whether a backup may replace it without asking: it is ours, of a version we know, and unusable.
     pub fn is_lost(&self) -> bool {
         let is_known = self.schema == 0 || (schema::OLDEST..=schema::VERSION).contains(&self.schema);
         !self.is_sound() && !self.is_index_alone() && is_known
@@ -56,16 +56,16 @@ pub struct Contents {
     pub sessions: i64,
     pub prompts: i64,
     pub observations: i64,
-    /// When its latest session was last active.
+    /// The last activity of any session.
     pub last_activity_at: Option<Time>,
 }
 
-/// Checks the database in a file. Damage is part of the answer; an error means that it could not be checked.
+/// Checks a database file. Damage is part of the result; an error means that it could not be checked.
 pub fn verify(path: &Path) -> Result<Verified, StoreError> {
     look_at(path, Depth::EveryPage)
 }
 
-/// The same without reading every page: for a moment when somebody waits.
+/// Same as [`verify`] without reading every page, for callers that must not wait.
 pub fn verify_briefly(path: &Path) -> Result<Verified, StoreError> {
     look_at(path, Depth::Schema)
 }
@@ -144,7 +144,7 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
     Ok(())
 }
 
-/// The tables that a database of its version lacks.
+/// The tables that are missing from a database, given its schema version.
 pub(crate) fn missing_tables(db: &Connection) -> Result<Vec<String>, StoreError> {
     let found = tables(db)?;
     if schema::version(db)? == schema::VERSION {
@@ -176,22 +176,22 @@ fn contents(db: &Connection) -> Result<Contents, StoreError> {
     })?)
 }
 
-/// What the daemon's last check of the database found.
+/// The daemon's last check of the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastCheck {
     pub checked_at: Time,
     pub problems: Vec<String>,
-    /// Set when the daemon has restored a backup by itself, until the user has seen to it.
+    /// Set if the daemon has restored a backup by itself, until the user has acknowledged it.
     #[serde(default)]
     pub restored: Option<super::Restored>,
 }
 
-/// `None` if there was none yet.
+/// `None` if no check was recorded yet.
 pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
     serde_json::from_slice(&fs::read(dir.last_check()).ok()?).ok()
 }
 
-/// In a file, because a damaged database cannot say of itself that it is.
+/// Records a check in a file, because a damaged database could not store it.
 pub fn record_check(dir: &DataDir, check: &LastCheck) -> Result<(), StoreError> {
     file::replace_transient(&dir.last_check(), &serde_json::to_vec(check)?)
         .map_err(StoreError::file(dir.last_check()))

@@ -1,7 +1,7 @@
-//! The database of claude-mem: what is in it, whatever version made it.
+//! Reads the database of claude-mem, in any version.
 //!
-//! The database may be in use, and must not change by being read: not by a byte, and no file may appear beside it. SQLite
-//! writes to the index of a log even if it only reads, so a copy is read, in the data directory.
+//! The database may be in use, and reading must not change a byte of it or create a file beside it. SQLite writes to
+//! the log's index even for reading, so a copy in the data directory is read instead.
 
 mod rows;
 
@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
 
-/// How often a copy is begun anew because the database changed meanwhile.
+/// How often a copy is attempted if the database changes meanwhile.
 const MOST_COPIES: u32 = 5;
 
-/// How much memory there is.
+/// Row counts of the tables with memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Rows {
     pub sessions: u64,
@@ -37,8 +37,8 @@ impl Rows {
     }
 }
 
-/// Counts the rows of a database without touching it. Rows that are only in its write-ahead log are not counted. An error if
-/// it is not a database of claude-mem.
+/// Counts the rows of a database without touching it. Rows that are only in its write-ahead log are not counted.
+/// Fails if it is not a database of claude-mem.
 pub fn count(path: &Path) -> Result<Rows, StoreError> {
     let db = connection::open_unchanging(path)?;
     if !has_table(&db, Table::Sessions.name())? {
@@ -61,7 +61,7 @@ fn has_table(db: &Connection, table: &str) -> Result<bool, StoreError> {
     Ok(db.prepare_cached(sql)?.exists([table])?)
 }
 
-/// 0 if there is no such table.
+/// 0 if the table does not exist.
 fn count_of(db: &Connection, table: &str) -> Result<u64, StoreError> {
     if !has_table(db, table)? {
         return Ok(0);
@@ -70,14 +70,14 @@ fn count_of(db: &Connection, table: &str) -> Result<u64, StoreError> {
     Ok(rows.cast_unsigned())
 }
 
-/// A copy of a database of claude-mem. It is removed in the end.
+/// A copy of a claude-mem database, removed when dropped.
 #[derive(Debug)]
 pub struct Source {
     db: Connection,
-    /// The version of its schema; 0 if it does not say.
+    /// The version of its schema; 0 if unknown.
     pub version: i64,
     pub rows: Rows,
-    /// Raw tool calls and events that wait for claude-mem's observer. They are no memory.
+    /// Raw tool calls, and events that wait for claude-mem's observer. They are not imported.
     pub tool_uses: u64,
     pub queued: u64,
     // Dropped after the connection.
@@ -91,7 +91,7 @@ struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What is left of it is in the data directory, and the next import uses the same name.
+        // If this fails, the copy stays in the data directory, which is private.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -130,7 +130,7 @@ impl Source {
     }
 }
 
-/// Copies a database with its log, both as they were at one moment.
+/// Copies a database with its log, both from the same moment.
 fn copy_unchanged(from: &Path, to: &Path) -> Result<(), StoreError> {
     let log_of = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
     let (log, log_copy) = (log_of(from), log_of(to));
@@ -152,7 +152,7 @@ fn copy_unchanged(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 type Stamp = Option<(u64, SystemTime)>;
 
-/// What changes whenever a file is written to.
+/// Size and modification time of both files, to detect writes.
 fn stamps(database: &Path, log: &Path) -> Result<(Stamp, Stamp), StoreError> {
     let stamp = |metadata: &Metadata| Ok::<_, io::Error>((metadata.len(), metadata.modified()?));
     let of = |path: &Path| match fs::metadata(path) {

@@ -1,4 +1,4 @@
-//! Rows as lines. Versions differ in the columns they have, so each is read by its name where it is there.
+//! Converts rows to lines. Versions have different columns, so columns are read by name, if they exist.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use super::{Source, has_table};
 use crate::StoreError;
 use crate::import::derived_uuid;
 
-/// Rows read at a time.
+/// Number of rows read at a time.
 const CHUNK: i64 = 500;
-/// What claude-mem is called as the provider of a record.
+/// The provider of imported records.
 const PROVIDER: &str = "claude-mem";
-/// Before version 17 the ids of a session had other names.
+/// Column names of session ids, now and before version 17.
 const CONTENT_SESSION: [&str; 2] = ["content_session_id", "claude_session_id"];
 const MEMORY_SESSION: [&str; 2] = ["memory_session_id", "sdk_session_id"];
 
-/// A table that holds memory.
+/// A table with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     Sessions,
@@ -32,7 +32,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// Sessions come first, because the others refer to them.
+    /// Sessions first, because the other tables refer to them.
     pub const ALL: [Self; 4] = [Self::Sessions, Self::Prompts, Self::Observations, Self::Summaries];
 
     pub fn name(self) -> &'static str {
@@ -45,13 +45,13 @@ impl Table {
     }
 }
 
-/// A row and the line it becomes.
+/// A row, with the line it becomes.
 #[derive(Debug)]
 pub struct Row {
     pub id: i64,
-    /// Or what is wrong with it.
+    /// The error says what is wrong with the row.
     pub line: Result<Line, String>,
-    /// The first prompt of a session whose version had no table of prompts yet.
+    /// The first prompt of a session, if the version had no table of prompts yet.
     pub first_prompt: Option<Line>,
 }
 
@@ -63,14 +63,14 @@ pub struct Chunk {
     pub broken: Option<String>,
 }
 
-/// How sessions are named, to which other rows refer in one of three ways.
+/// The names of all sessions. Other rows refer to them in one of three ways.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    /// By the observer's name.
+    /// By the observer's session id.
     observers: HashMap<String, (String, Host)>,
-    /// By the number of their row.
+    /// By row number.
     rows: HashMap<i64, (String, Host)>,
-    /// By the host's name.
+    /// By the host's session id.
     hosts: HashMap<String, Host>,
 }
 
@@ -94,7 +94,7 @@ impl Source {
         }
     }
 
-    /// The rows behind `after`.
+    /// The rows after `after`.
     pub fn chunk(&self, table: Table, after: i64, sessions: &Sessions) -> Result<Chunk, StoreError> {
         let Columns { rows, broken } = self.columns(table, after)?;
         let has_prompts = self.rows.prompts > 0;
@@ -116,7 +116,7 @@ impl Source {
         Ok(Chunk { rows, broken })
     }
 
-    /// Where sessions worked, as far as tool calls say it: session, project, directory.
+    /// The directories of sessions, as far as tool calls reveal them: session, project, directory.
     pub fn directories(&self) -> Result<Vec<(String, String, PathBuf)>, StoreError> {
         let mut found = Vec::new();
         for table in ["tool_uses", "pending_messages"] {
@@ -152,7 +152,7 @@ impl Source {
             let row = match rows.next() {
                 Ok(Some(row)) => row,
                 Ok(None) => return Ok(columns),
-                // A damaged page: what was read before it counts.
+                // A damaged page: the rows before it are kept.
                 Err(error) => {
                     columns.broken = Some(error.to_string());
                     return Ok(columns);
@@ -181,7 +181,7 @@ struct Columns {
     broken: Option<String>,
 }
 
-/// A row by the names of its columns, without those that are NULL.
+/// A row by column name, without NULL values.
 #[derive(Debug)]
 struct Values {
     id: i64,
@@ -201,7 +201,7 @@ impl Values {
         self.values.get(name).and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// A list is JSON; an old version may have written a text.
+    /// Parses a list, which is JSON, or lines of text in old versions.
     fn list(&self, name: &str) -> Vec<String> {
         let Some(text) = self.text(&[name]) else { return Vec::new() };
         match serde_json::from_str::<Vec<serde_json::Value>>(&text) {
@@ -213,7 +213,7 @@ impl Values {
         }
     }
 
-    /// `created_at_epoch` and its like, or else the text beside it.
+    /// Reads `created_at_epoch` or a similar column, or else the text column beside it.
     fn time(&self, name: &str) -> Option<Date> {
         let epoch = self.values.get(&format!("{name}_epoch")).and_then(|text| text.parse::<f64>().ok());
         #[expect(clippy::cast_possible_truncation, reason = "milliseconds of this century fit")]
@@ -234,12 +234,12 @@ impl Values {
         }
     }
 
-    /// A project that was merged into another one belongs there.
+    /// The project, or the one that it was merged into.
     fn project(&self) -> Option<String> {
         self.text(&["merged_into_project", "project"])
     }
 
-    /// The same row has the same uuid in every copy of the database.
+    /// Derives a uuid, so that a row has the same one in every copy of the database.
     fn uuid(&self, table: Table, session: &str) -> uuid::Uuid {
         let (id, at) = (self.id.to_string(), self.own("created_at_epoch"));
         derived_uuid(&[PROVIDER, table.name(), session, &id, &at])
@@ -297,7 +297,7 @@ impl Values {
         }))
     }
 
-    /// A session that was deleted is known by the observer's name of it alone.
+    /// The session of a row. If it was deleted, only the observer's session id is known.
     fn session_of(&self, sessions: &Sessions) -> Result<(String, Host), String> {
         let memory = self.text(&MEMORY_SESSION).ok_or("it has no session")?;
         Ok(sessions.observers.get(&memory).cloned().unwrap_or((memory, Host::ClaudeCode)))

@@ -1,7 +1,7 @@
-//! Facts as people handle them: list, set, confirm, end, and look at what was said before.
+//! Facts as people handle them: list, set, confirm, end, and history.
 //!
-//! A statement that contradicts one of a higher rank does not hold. It is stored all the same, as a row that ended when it
-//! began, and is a conflict until somebody settles it: `confirmed_at` is then when that was.
+//! A statement that contradicts one of a higher rank does not hold. It is still stored, as a row that ends when it
+//! begins, and is a conflict until a person resolves it. `confirmed_at` is then the time of that.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{FactId, ProjectId, SessionId};
@@ -12,39 +12,39 @@ use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
 use crate::search::documents;
 use crate::{Store, StoreError, forget, retention};
 
-/// A row that never held.
+/// Condition for a row that never held.
 pub(super) const CONTENDER: &str = "f.valid_to = f.valid_from";
 
-/// What became of a fact that was to be set.
+/// The result of setting a fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetFact {
-    /// It holds now, in place of the other one, if there was any.
+    /// It holds now. `before` is the value that it replaced, if any.
     Holds { row: Box<FactRow>, before: Option<Box<FactRow>> },
-    /// Another value holds and stays; nothing was changed.
+    /// Another value holds; nothing was changed.
     Conflict(Box<FactRow>),
 }
 
-/// How a value that contradicts is handled.
+/// How a contradicting value is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contradiction {
     Refuse,
-    /// Replaces what a program said. What a person said needs a person.
+    /// Replaces a program's value. A person's value can only be replaced by a person.
     Replace,
 }
 
-/// Which facts are meant.
+/// A selection of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactsOf {
-    /// Those of every project, and those that hold everywhere.
+    /// Those of every project, and the global ones.
     All,
-    /// Those that hold everywhere.
+    /// The global ones.
     Everywhere,
-    /// Those of a project, and those that hold everywhere unless the project says otherwise.
+    /// Those of a project, and the global ones that it does not override.
     Project(ProjectId),
 }
 
 impl Store {
-    /// The facts that hold, by key.
+    /// The facts that hold, sorted by key.
     pub fn facts(&self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
         let project = match of {
             FactsOf::All => {
@@ -64,7 +64,7 @@ impl Store {
         self.rows(&sql, &[&project], read)
     }
 
-    /// Statements that contradict what holds, and that nobody has settled.
+    /// Unresolved statements that contradict the current value.
     pub fn fact_conflicts(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
             "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
@@ -72,7 +72,7 @@ impl Store {
         self.rows(&sql, &[&number(project), &key], read)
     }
 
-    /// Everything that was ever said of a key, the latest first.
+    /// All values that a key ever had, latest first.
     pub fn fact_history(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
             "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
@@ -80,13 +80,13 @@ impl Store {
         self.rows(&sql, &[&number(project), &key], read)
     }
 
-    /// The session in which something was said, by its host's name.
+    /// The host's name of a session.
     pub fn session_name(&self, session: SessionId) -> Result<Option<String>, StoreError> {
         let sql = "SELECT content_session_id FROM sessions WHERE id = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
     }
 
-    /// Sets the value of a key. A person's value always holds; a program's only where it contradicts nobody.
+    /// Sets the value of a key. A person's value always holds; a program's only if it contradicts nothing.
     pub fn set_fact(&mut self, new: &NewFact, contradiction: Contradiction) -> Result<SetFact, StoreError> {
         let by_person = new.fact.source == remora_core::fact::FactSource::User;
         let dir = self.dir().clone();
@@ -114,7 +114,7 @@ impl Store {
         }
         let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
         if by_person {
-            // From now on it is theirs, whoever said the same before.
+            // It is the person's value from now on, even if a program stated the same before.
             transaction.execute(
                 "UPDATE facts SET source = 'user', kind = ?2, trust = ?3, session_id = NULL, prompt_number = NULL
                  WHERE id = ?1",
@@ -129,7 +129,7 @@ impl Store {
         Ok(SetFact::Holds { row: Box::new(row), before })
     }
 
-    /// A person says that what holds is right: conflicts are settled. `None` if nothing holds.
+    /// A person confirms the current value, which resolves its conflicts. `None` if there is none.
     pub fn confirm_fact(
         &mut self,
         project: Option<ProjectId>,
@@ -147,7 +147,7 @@ impl Store {
         Ok(row)
     }
 
-    /// Ends what holds of a key; its history stays. `None` if nothing holds.
+    /// Ends the current value of a key; its history stays. `None` if there is none.
     pub fn remove_fact(
         &mut self,
         project: Option<ProjectId>,
@@ -156,7 +156,7 @@ impl Store {
     ) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
-        // Its documents go by a trigger. A row that ends when it begins would be a conflict.
+        // A trigger deletes its documents. A row that ends when it begins would count as a conflict.
         transaction.execute(
             "UPDATE facts SET valid_to = max(valid_from + 1, ?2), updated_at = ?2 WHERE id = ?1",
             [known.id, at.0],
@@ -168,8 +168,8 @@ impl Store {
         Ok(row)
     }
 
-    /// Takes back that a fact was ended or replaced: it holds again as it was, and what replaced it ends. Conflicts that
-    /// were settled with it are open again. `None` if there is no such fact, if it holds, or if it never held.
+    /// Restores a fact that was ended or replaced: it holds again, and its replacement ends. Conflicts that were
+    /// resolved with it are open again. `None` if there is no such fact, if it holds, or if it never held.
     pub fn restore_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let held = format!("{FACT} AND f.id = ?1 AND f.valid_to IS NOT NULL AND NOT {CONTENDER}");
@@ -214,7 +214,7 @@ fn settle(db: &Connection, project: Option<ProjectId>, key: &str, at: Time) -> R
     Ok(())
 }
 
-/// Keeps a statement that does not hold, once.
+/// Stores a statement that does not hold, once.
 pub(super) fn contend(db: &Connection, new: &NewFact) -> Result<(), StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
     let sql = format!(

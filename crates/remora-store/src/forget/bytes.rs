@@ -1,4 +1,4 @@
-//! Looking for bytes in files.
+//! Searches for bytes in files.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,7 +8,7 @@ use remora_sys::file::is_absent;
 
 const CHUNK: usize = 1 << 20;
 
-/// Whether a file has the text, as it is written or in lower case.
+/// Whether a file contains the text, as it is written or in lower case.
 pub(super) fn has(path: &Path, text: &str) -> io::Result<bool> {
     let needles = [text.as_bytes().to_vec(), text.to_lowercase().into_bytes()];
     let longest = needles.iter().map(Vec::len).max().unwrap_or_default();
@@ -41,7 +41,7 @@ fn contains(text: &[u8], needle: &[u8]) -> bool {
     false
 }
 
-/// Regular files below a directory. Links and sockets hold nothing of ours.
+/// The regular files below a directory. Links and sockets hold no data of ours.
 pub(super) fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {

@@ -1,4 +1,4 @@
-//! The last step: nothing of what was forgotten is left in any file of the data directory.
+//! The last step: removes what was forgotten from every file of the data directory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,18 +18,18 @@ use super::tombstones::{self, Hash};
 use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, log, schema};
 
-/// What was done to files.
+/// The files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Erased {
-    /// Backups, and databases that were set aside, that were written anew.
+    /// Backups, and databases set aside, that were rewritten.
     pub rewritten: Vec<PathBuf>,
-    /// Those that could not be, and were deleted.
+    /// Those that could not be rewritten and were deleted.
     pub removed: Vec<PathBuf>,
-    /// Files of the user's own in which a topic still is, such as `config.toml`.
+    /// Files of the user that still contain the topic, such as `config.toml`.
     pub left: Vec<PathBuf>,
 }
 
-/// A forgetting whose rows are gone.
+/// A forgetting whose rows are deleted.
 struct Purged {
     id: i64,
     topic: Option<String>,
@@ -37,13 +37,13 @@ struct Purged {
 }
 
 impl Store {
-    /// Whether files still hold something of what was purged.
+    /// Whether files may still hold purged data.
     pub fn must_erase(&self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM forgettings WHERE purged_at IS NOT NULL";
         Ok(self.db.prepare_cached(sql)?.exists([])?)
     }
 
-    /// Files that have this text in their bytes, free pages included, and that [`Store::erase`] would change.
+    /// Files that contain this text in their bytes, free pages included, and that [`Store::erase`] would change.
     pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
         let database = self.dir().database();
         let mut files =
@@ -58,8 +58,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Removes what is left of purged rows from every file. If it fails or is interrupted, the next call begins again.
-    /// `None` if there was nothing to do.
+    /// Removes the remains of purged rows from every file. After a failure or an interruption, the next call starts
+    /// over. `None` if there was nothing to do.
     pub fn erase(&mut self) -> Result<Option<Erased>, StoreError> {
         let sql = "SELECT id, topic, project_id FROM forgettings WHERE purged_at IS NOT NULL";
         let purged: Vec<Purged> = self
@@ -67,7 +67,7 @@ impl Store {
         if purged.is_empty() {
             return Ok(None);
         }
-        // No backup is made meanwhile, which would have the free pages.
+        // Prevents a backup meanwhile, which would copy the free pages.
         let path = self.dir().backup_lock();
         let lock = lock::open(&path).map_err(StoreError::file(&path))?;
         lock.lock().map_err(StoreError::file(&path))?;
@@ -99,7 +99,7 @@ impl Store {
         for topic in &topics {
             clean_log(&dir, topic)?;
         }
-        // The topics themselves go with the free pages.
+        // The topics themselves are removed with the free pages.
         self.writable()?.execute("UPDATE forgettings SET topic = NULL WHERE purged_at IS NOT NULL", [])?;
         self.rewrite_pages()?;
         for one in &purged {
@@ -118,11 +118,11 @@ impl Store {
         Ok(Some(erased))
     }
 
-    /// Writes the database anew, without free pages, and empties its log.
+    /// Rewrites the database without free pages, and empties its log.
     pub(super) fn rewrite_pages(&mut self) -> Result<(), StoreError> {
         let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
         let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
-        // A copy, and the log of it.
+        // Needs room for a copy and for its log.
         if free_space(self.dir().path()).is_ok_and(|free| free < 2 * bytes.unsigned_abs()) {
             return Err(StoreError::DiskFull);
         }
@@ -132,7 +132,7 @@ impl Store {
     }
 }
 
-/// Every other database in the data directory: backups, and what was set aside.
+/// Every other database in the data directory: backups, and databases set aside.
 pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
     let mut copies = Vec::new();
     for folder in [dir.backups(), dir.path().to_owned()] {
@@ -146,7 +146,7 @@ pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
             let is_copy = if folder == dir.backups() {
                 name.contains(".db")
             } else {
-                // As `restore` names them, and as our hints advise.
+                // Named by `restore`, or by the user as our hints suggest.
                 name.starts_with("remora.db.damaged") || name.starts_with("remora.db.old")
             };
             if is_copy && !is_log && entry.file_type().is_ok_and(|kind| kind.is_file()) {
@@ -157,7 +157,7 @@ pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
     Ok(copies)
 }
 
-/// Write-ahead logs whose database is gone can be opened by nobody.
+/// Removes write-ahead logs without a database. No program can open them.
 pub(super) fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(dir.path()).map_err(StoreError::file(dir.path()))?.flatten() {
@@ -169,7 +169,7 @@ pub(super) fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreErro
     Ok(removed)
 }
 
-/// Writes a copy of the database anew without what was forgotten. `false` if it had none of it.
+/// Rewrites a copy of the database without what was forgotten. `false` if it had nothing of it.
 fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bool, StoreError> {
     let new = beside(path, ".new");
     remove_copy(&new)?;
@@ -201,7 +201,7 @@ fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bo
     cleaned
 }
 
-/// Whether a topic that is forgotten everywhere is in the bytes of a file or of its log.
+/// Whether the bytes of a file or of its log contain a topic that is forgotten in all projects.
 fn still_has(path: &Path, purged: &[Purged]) -> Result<bool, StoreError> {
     for topic in purged.iter().filter(|one| one.project.is_none()).filter_map(|one| one.topic.as_deref()) {
         for suffix in ["", "-wal"] {
@@ -214,8 +214,8 @@ fn still_has(path: &Path, purged: &[Purged]) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Deletes what was forgotten from a copy, and its free pages, in which a topic may be alone (`has_bytes`). Says whether
-/// there was any.
+/// Deletes what was forgotten from a copy, and its free pages, which may be the only place of a topic (`has_bytes`).
+/// Returns whether there was any.
 fn clean(
     path: &Path,
     hashes: &BTreeSet<Hash>,
@@ -229,7 +229,7 @@ fn clean(
         return Err(StoreError::Damaged { path: path.to_owned(), reason });
     }
     if version < schema::VERSION {
-        // Tables that this version does not have are empty.
+        // Stand-ins for tables that this version does not have.
         db.execute_batch(
             "CREATE TEMP TABLE revisions (id INTEGER, record TEXT, before TEXT);
              CREATE TEMP TABLE forgettings (id INTEGER);",
@@ -272,7 +272,7 @@ fn close(db: Connection, path: &Path) -> Result<(), StoreError> {
     db.close().map_err(|(_, error)| StoreError::in_database(path)(error))
 }
 
-/// The log holds reasons, never content. Should a line name the topic all the same, it goes.
+/// Removes log lines that contain the topic. There should be none: the log holds reasons, never content.
 fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
     for path in [dir.log(), beside(&dir.log(), ".1")] {
         if !bytes::has(&path, topic).map_err(StoreError::file(&path))? {

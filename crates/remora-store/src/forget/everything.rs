@@ -1,4 +1,4 @@
-//! Forgetting everything: every row, every backup, every copy and the log. Nothing is kept to undo it.
+//! Forgets everything: every row, every backup, every copy and the log. It cannot be undone.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use rusqlite::TransactionBehavior;
 use super::erase::{beside, copies, remove_copy, remove_loose_logs};
 use crate::{Store, StoreError, retention};
 
-/// Tables whose rows go. Those that refer to others come first.
+/// Tables to empty. Those that refer to others come first.
 const TABLES: [&str; 21] = [
     "vectors",
     "documents",
@@ -36,11 +36,11 @@ const TABLES: [&str; 21] = [
 ];
 
 impl Store {
-    /// Deletes all memory from the database, and every file that holds any: backups, databases that were set aside, the spool,
-    /// the log. Settings, the token and the schema stay. Returns the files that were removed.
+    /// Deletes all memory from the database, and every file with any: backups, databases set aside, the spool, the
+    /// log. Settings, the token and the schema stay. Returns the files that were removed.
     pub fn erase_everything(&mut self) -> Result<Vec<PathBuf>, StoreError> {
         let dir = self.dir().clone();
-        // No backup is made meanwhile, which would keep what goes.
+        // Prevents a backup meanwhile, which would keep the data.
         let path = dir.backup_lock();
         let lock = lock::open(&path).map_err(StoreError::file(&path))?;
         lock.lock().map_err(StoreError::file(&path))?;

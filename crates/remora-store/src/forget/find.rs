@@ -1,4 +1,4 @@
-//! What a request to forget is about: records, queued events, traces and log entries.
+//! Finds what a request to forget is about: records, queued events, traces and log entries.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use super::{Doomed, KINDS, Reason, table};
 use crate::StoreError;
 use crate::reading::SUBJECT;
 
-/// What is to be forgotten. All conditions that are given have to hold.
+/// The conditions of a request to forget. All of those that are set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Criteria {
     pub project: Option<ProjectId>,
     pub session: Option<SessionId>,
-    /// What a text has to contain, whatever its case and line breaks.
+    /// A text that must occur, ignoring case and line breaks.
     pub topic: Option<String>,
     /// A path, or the end of one.
     pub file: Option<String>,
@@ -28,7 +28,7 @@ pub struct Criteria {
 }
 
 impl Criteria {
-    /// Whether everything goes that is in the session, the project or the time.
+    /// Whether everything of the session, the project or the time span goes.
     fn is_whole(&self) -> bool {
         self.topic.is_none() && self.file.is_none()
     }
@@ -39,12 +39,12 @@ impl Criteria {
     }
 }
 
-/// Which rows are looked at.
+/// The rows to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     /// Those that are not deleted.
     Live,
-    /// Those marked as deleted, too: in a backup both go.
+    /// Also those marked as deleted: from a backup, both are removed.
     All,
 }
 
@@ -57,7 +57,7 @@ impl Rows {
     }
 }
 
-/// A text to find in others: in lower case, every run of white space as one space.
+/// A text to search for: in lower case, with every run of white space as one space.
 pub(super) struct Topic(String);
 
 impl Topic {
@@ -88,7 +88,7 @@ fn plain(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a stored path is the one that somebody names by its end or by more than is stored.
+/// Whether a stored path and a path given by the user are the same file: one must be the end of the other.
 fn is_same_file(stored: &str, named: &str) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
@@ -97,7 +97,7 @@ fn is_same_file(stored: &str, named: &str) -> bool {
     !named.is_empty() && (ends(stored, named) || ends(named, stored))
 }
 
-/// Everything that the criteria find.
+/// Everything that matches the criteria.
 pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Result<Doomed, StoreError> {
     let mut doomed = Doomed::default();
     let topic = criteria.topic.as_deref().map(Topic::new);
@@ -107,7 +107,7 @@ pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Resu
         (None, Some(_)) => Reason::File,
         (None, None) => Reason::Named,
     };
-    // Columns: the id, a list of files or NULL, then texts.
+    // Columns: the id, a JSON list of files or NULL, then texts.
     let records = [
         (
             RecordKind::Observation,
@@ -146,7 +146,7 @@ pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Resu
         ),
     ];
     for (kind, sql) in records {
-        // Notes are the user's own files: only a topic finds them.
+        // Notes are the user's own files, so only a topic can match them.
         if kind == RecordKind::Note && topic.is_none() {
             continue;
         }
@@ -275,7 +275,7 @@ fn events(
     })
 }
 
-/// Records that somebody names.
+/// Records that are named by id.
 pub(super) fn named(db: &Connection, records: &[RecordId], reason: Reason) -> Result<Doomed, StoreError> {
     let mut doomed = Doomed::default();
     for record in records {
@@ -298,7 +298,7 @@ pub(super) fn named(db: &Connection, records: &[RecordId], reason: Reason) -> Re
     Ok(doomed)
 }
 
-/// Everything that has one of these tombstones.
+/// Everything that matches one of these tombstones.
 pub(super) fn by_tombstones(db: &Connection, hashes: &BTreeSet<Hash>) -> Result<Doomed, StoreError> {
     let mut doomed = Doomed::default();
     let key = tombstones::key(db)?;
@@ -336,18 +336,19 @@ pub(super) fn by_tombstones(db: &Connection, hashes: &BTreeSet<Hash>) -> Result<
     Ok(doomed)
 }
 
-/// Which events must not come back.
+/// Which events get tombstones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Affected {
-    /// Those that go.
+    /// Those that are removed.
     Named,
-    /// All of a turn something of which goes: payloads that were observed are gone, so nobody knows which of them had it.
+    /// All events of an affected turn: payloads are deleted after observation, so it is unknown which of them had the
+    /// topic.
     WholeTurns,
 }
 
-/// Adds what only makes sense with what was chosen, and the tombstones.
+/// Adds dependent rows, and the tombstones.
 fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<(), StoreError> {
-    // The summary of a session goes with its earlier versions.
+    // Earlier versions go with the summary of a session.
     let versions = "SELECT other.id FROM session_summaries AS own JOIN session_summaries AS other
                     ON other.session_id = own.session_id AND other.checkpoint = 1
                     WHERE own.id = ?1 AND own.checkpoint = 0";
@@ -357,7 +358,7 @@ fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<
             doomed.records.entry(id).or_insert(Reason::Version);
         }
     }
-    // What was asked and said in a turn is queued, too, and the beginning of it is in the log of injections.
+    // Prompt and answer of a turn may still be queued, and the log of injections has the beginning of the prompt.
     let mut turns: BTreeSet<(i64, i64)> = BTreeSet::new();
     for turn in numbers(doomed, RecordKind::Turn) {
         let sql = "SELECT session_id, prompt_number, text FROM user_prompts WHERE id = ?1";
@@ -387,7 +388,7 @@ fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<
         turns.insert((session, number));
         doomed.hashes.insert(tombstones::of_content(db, &content)?);
     }
-    // Traces keep what the turn's commands were.
+    // Traces keep the commands of the turn.
     for (session, number) in &turns {
         let sql = "SELECT id FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND instr(tool, ?3) > 0";
         doomed.blanked.extend(ids(db, sql, &[session, number, &SUBJECT])?);
@@ -432,7 +433,7 @@ fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<
     Ok(())
 }
 
-/// Injections with a prompt, of which the log keeps the beginning.
+/// Log entries of injections for this prompt. The log keeps the beginning of a prompt.
 fn previews(db: &Connection, session: i64, text: &str) -> Result<Vec<i64>, StoreError> {
     let sql = "SELECT id, prompt FROM memory_retrievals WHERE session_id = ?1 AND moment = 'prompt'";
     let mut statement = db.prepare_cached(sql)?;
@@ -469,7 +470,7 @@ fn keys(
     Ok(())
 }
 
-/// Sessions whose documents stand beside something that goes.
+/// Sessions whose documents include text of removed records as context.
 pub(super) fn sessions(db: &Connection, doomed: &Doomed) -> Result<BTreeSet<i64>, StoreError> {
     let mut sessions = BTreeSet::new();
     for record in doomed.records.keys() {
@@ -505,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_by_its_end_or_by_more() {
+    fn a_file_is_matched_by_the_end_of_its_path() {
         assert!(is_same_file("src/main.rs", "main.rs"));
         assert!(is_same_file("src/main.rs", "./src/main.rs"));
         assert!(is_same_file("src/main.rs", "/home/me/project/src/main.rs"));

@@ -1,4 +1,4 @@
-//! Rows that were taken out, as they were, so that undo can put them back.
+//! Keeps removed rows unchanged, so that undo can restore them.
 
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use crate::StoreError;
 use crate::hex::hex;
 
-/// In the order they were taken.
+/// Removed rows, in the order they were taken.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Held {
     rows: Vec<(String, Map<String, Value>)>,
 }
 
 impl Held {
-    /// Keeps rows that are about to be changed or deleted.
+    /// Stores rows that are about to be changed or deleted.
     pub(super) fn take(
         &mut self,
         db: &Connection,
@@ -32,7 +32,7 @@ impl Held {
         Ok(())
     }
 
-    /// The last one taken comes first: what refers to another row was taken before it.
+    /// Restores the rows, last one first, because a row was taken before the rows it refers to.
     pub(super) fn put_back(&self, db: &Connection) -> Result<(), StoreError> {
         for (table, row) in self.rows.iter().rev() {
             let columns: Vec<&str> = row.keys().map(String::as_str).collect();
@@ -41,7 +41,7 @@ impl Held {
             let names = columns.join(", ");
             db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"))?
                 .execute(params_from_iter(&values))?;
-            // A row that was only changed is still there. Replacing it would delete what refers to it.
+            // A row that was only changed still exists. Replacing it would delete rows that refer to it.
             if let Some(place) = columns.iter().position(|column| *column == "id") {
                 let set: Vec<String> = columns.iter().map(|column| format!("{column} = ?")).collect();
                 let sql = format!("UPDATE OR IGNORE {table} SET {} WHERE id = ?", set.join(", "));

@@ -1,15 +1,15 @@
-//! Forgetting: first out of sight, then out of every file.
+//! Forgetting: records first become invisible, and are then removed from every file.
 //!
-//! 1. [`Store::doomed`] and [`Store::doomed_records`] say what would go. Nothing changes.
-//! 2. [`Store::forget`] takes it out in one transaction. Records are marked with `deleted_at`; rows that have no such column are
-//!    moved into `forgettings.held`. Search, recall and lists find none of it. Until `purge_at`, [`Store::undo_forgetting`]
-//!    puts everything back.
+//! 1. [`Store::doomed`] and [`Store::doomed_records`] find what would go. Nothing changes.
+//! 2. [`Store::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
+//!    are moved into `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
+//!    [`Store::undo_forgetting`] restores everything.
 //! 3. [`Store::purge`] deletes the rows.
-//! 4. [`Store::erase`] removes what is left of them in files: backups, databases that were set aside, the log, the write-ahead
-//!    log and free pages. A forgetting ends here.
+//! 4. [`Store::erase`] removes the remains from files: backups, databases set aside, the log, the write-ahead log and
+//!    free pages. This ends a forgetting.
 //!
-//! Tombstones are written in step 2 and stay for ever. They are keyed hashes, in the database and in the file `forgotten`, so
-//! that a replay, a restored backup or a second look at a turn brings nothing back.
+//! Tombstones are written in step 2 and stay forever. They are keyed hashes, in the database and in the file
+//! `forgotten`, so that no replay, restored backup or repeated observation of a turn brings anything back.
 
 mod bytes;
 mod erase;
@@ -40,46 +40,46 @@ use crate::{Store, StoreError, retention};
 use held::Held;
 use tombstones::Hash;
 
-/// Everything that goes with a forgetting.
+/// Everything that a forgetting removes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Doomed {
-    /// Records that have `deleted_at`, each with the reason it was chosen.
+    /// Records with `deleted_at`, each with the reason.
     pub(crate) records: BTreeMap<RecordId, Reason>,
-    /// Queued payloads, by the ids of their events.
+    /// Queued payloads, by event id.
     pub(crate) payloads: BTreeSet<i64>,
-    /// Queued events of which only what was heard or went wrong goes.
+    /// Queued events that only lose their transcript text and error.
     pub(crate) remarks: BTreeSet<i64>,
-    /// Traces that go whole.
+    /// Traces that are deleted.
     pub(crate) traces: BTreeSet<i64>,
     /// Traces that lose tool, files and outcome.
     pub(crate) blanked: BTreeSet<i64>,
-    /// The log of injections.
+    /// Entries of the log of injections.
     pub(crate) retrievals: BTreeSet<i64>,
     /// Earlier versions of records that stay.
     pub(crate) revisions: BTreeSet<i64>,
-    /// Sessions of which everything goes, so that no more is read of their transcripts.
+    /// Sessions that are removed entirely, so that the rest of their transcripts is not read.
     pub(crate) sessions: BTreeSet<i64>,
-    /// What must not come back.
+    /// Tombstones to write.
     pub(crate) hashes: BTreeSet<Hash>,
 }
 
-/// Why a record goes.
+/// Why a record is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It was named by its id, or everything of its session, project or day goes.
+    /// It was named by id, or all of its session, project or time span is removed.
     Named,
-    /// It has the topic, word for word.
+    /// It contains the topic literally.
     Literal,
     /// It is about the file.
     File,
     /// It scores high enough for the topic.
     Similar,
-    /// It is an earlier version of a summary that goes.
+    /// It is an earlier version of a removed summary.
     Version,
 }
 
-/// A record that would go.
+/// A record that would be removed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DoomedRecord {
     pub id: RecordId,
@@ -101,12 +101,12 @@ impl Doomed {
         self.records.contains_key(&record)
     }
 
-    /// Events that wait to be observed.
+    /// Number of events that are not observed yet.
     pub fn queued(&self) -> usize {
         self.payloads.union(&self.remarks).count()
     }
 
-    /// What stays of events that were observed.
+    /// Number of traces of events.
     pub fn traces(&self) -> usize {
         self.traces.union(&self.blanked).count()
     }
@@ -115,7 +115,7 @@ impl Doomed {
         self.retrievals.len()
     }
 
-    /// Adds what `other` has. A reason that is known stays.
+    /// Adds the content of `other`. Existing reasons stay.
     pub fn merge(&mut self, other: Self) {
         for (record, reason) in other.records {
             self.records.entry(record).or_insert(reason);
@@ -131,42 +131,42 @@ impl Doomed {
     }
 }
 
-/// How a forgetting is carried out.
+/// The conditions of a forgetting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// The topic, to be found in backups, too, and the project it was forgotten in.
+    /// The topic, to be removed from backups, too, and the project it is forgotten in.
     pub topic: Option<String>,
     pub project: Option<ProjectId>,
-    /// For how long it can be undone.
+    /// How long it can be undone.
     pub undo: Duration,
-    /// For the audit log: what it was found by, never what.
+    /// For the audit log: the kind of the request, never its content.
     pub by: &'static str,
 }
 
-/// A forgetting that is not over.
+/// A forgetting that is not complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forgetting {
     pub id: i64,
     pub records: Vec<RecordId>,
     pub created_at: Time,
-    /// Until then it can be undone.
+    /// It can be undone until then.
     pub purge_at: Time,
-    /// Its rows are deleted; only files are left.
+    /// Whether its rows are deleted, so that only files are left.
     pub purged: bool,
 }
 
 impl Store {
-    /// What these conditions find. Nothing changes.
+    /// Finds what matches these criteria. Nothing changes.
     pub fn doomed(&self, criteria: &Criteria) -> Result<Doomed, StoreError> {
         find::matching(&self.db, criteria, find::Rows::Live)
     }
 
-    /// These records, with what only makes sense with them. Unknown ids are left out.
+    /// These records and their dependent rows. Unknown ids are left out.
     pub fn doomed_records(&self, records: &[RecordId], reason: Reason) -> Result<Doomed, StoreError> {
         find::named(&self.db, records, reason)
     }
 
-    /// What would go, for somebody who has to decide. Newest first.
+    /// Lists what would be removed, for the user to decide. Newest first.
     pub fn describe_doomed(&self, doomed: &Doomed) -> Result<Vec<DoomedRecord>, StoreError> {
         let mut described = Vec::new();
         for (id, reason) in &doomed.records {
@@ -176,7 +176,7 @@ impl Store {
         Ok(described)
     }
 
-    /// Takes everything out of sight. Returns the forgetting, by whose id it can be undone.
+    /// Hides everything. The returned forgetting can be undone by its id.
     pub fn forget(&mut self, doomed: &Doomed, terms: &Terms, now: Time) -> Result<Forgetting, StoreError> {
         let records: Vec<RecordId> = doomed.records.keys().copied().collect();
         let purge_at = now.after(terms.undo);
@@ -222,7 +222,7 @@ impl Store {
         Ok(Forgetting { id, records, created_at: now, purge_at, purged: false })
     }
 
-    /// Puts back what was forgotten: the given one, or the latest. `None` if it is too late, or there is none.
+    /// Restores a forgetting: the given one, or the latest. `None` if it is too late, or if there is none.
     pub fn undo_forgetting(
         &mut self,
         which: Option<i64>,
@@ -235,7 +235,7 @@ impl Store {
                    ORDER BY id DESC LIMIT 1";
         let id: Option<i64> = self.db.query_row(sql, params![now.0, which], |row| row.get(0)).optional()?;
         let Some(id) = id else { return Ok(None) };
-        // Removed from the file first: what the file has and the database does not is forgotten again.
+        // First from the file: hashes that are only in the file would be forgotten again.
         tombstones::remove_from_file(&self.db, self.dir(), id)?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = "SELECT records, held, created_at, purge_at FROM forgettings WHERE id = ?1";
@@ -267,7 +267,7 @@ impl Store {
         Ok(Some(Forgetting { id, records, created_at, purge_at, purged: false }))
     }
 
-    /// Forgettings that are not over, the latest first.
+    /// Forgettings that are not complete, latest first.
     pub fn forgettings(&self) -> Result<Vec<Forgetting>, StoreError> {
         let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL FROM forgettings ORDER BY id DESC";
         self.rows(sql, &[], |row| {
@@ -282,18 +282,18 @@ impl Store {
         })
     }
 
-    /// Makes everything that waits due now.
+    /// Makes all pending forgettings due now.
     pub fn end_undo(&mut self, now: Time) -> Result<(), StoreError> {
         let sql = "UPDATE forgettings SET purge_at = min(purge_at, ?1) WHERE purged_at IS NULL";
         self.writable()?.execute(sql, [now.0])?;
         Ok(())
     }
 
-    /// Deletes the rows of forgettings that can no longer be undone. Says how many forgettings there were.
+    /// Deletes the rows of forgettings that can no longer be undone. Returns their number.
     pub fn purge(&mut self, now: Time) -> Result<usize, StoreError> {
         let due = "SELECT id, records FROM forgettings WHERE purged_at IS NULL AND purge_at <= ?1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        // Mostly there is none, and then nobody has to wait for a lock.
+        // Usually there are none, and then no lock is taken.
         let waiting: Vec<(i64, String)> = self.rows(due, &[&now.0], read)?;
         if waiting.is_empty() {
             return Ok(0);
@@ -313,7 +313,7 @@ impl Store {
         Ok(waiting.len())
     }
 
-    /// When the next forgetting has something to be done; in the past if it is due.
+    /// When the next forgetting needs work; in the past if it is due.
     pub fn next_purge(&self) -> Result<Option<Time>, StoreError> {
         let sql = "SELECT min(iif(purged_at IS NULL, purge_at, 0)) FROM forgettings";
         let next: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
@@ -333,11 +333,11 @@ fn table(kind: RecordKind) -> Option<&'static str> {
     }
 }
 
-/// Kinds that have a table of their own.
+/// Kinds with a table of their own.
 const KINDS: [RecordKind; 5] =
     [RecordKind::Observation, RecordKind::Summary, RecordKind::Turn, RecordKind::Fact, RecordKind::Note];
 
-/// Removes everything but the records themselves. With `held`, it can be put back.
+/// Removes everything except the records themselves. With `held`, it can be restored.
 fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Result<(), StoreError> {
     let mut out = |table: &'static str, ids: &BTreeSet<i64>, change: &str| -> Result<(), StoreError> {
         for id in ids {
@@ -356,7 +356,7 @@ fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Re
     out("pending_messages", &doomed.remarks, "UPDATE pending_messages SET heard = NULL, last_error = NULL")?;
     out("memory_retrievals", &doomed.retrievals, "DELETE FROM memory_retrievals")?;
     out("pending_messages", &doomed.payloads, "DELETE FROM pending_messages")?;
-    // Payloads go with their traces, so they are held first.
+    // Deleting a trace also deletes its payload, so payloads are held first.
     out("event_traces", &doomed.traces, "DELETE FROM event_traces")?;
     if !doomed.revisions.is_empty() {
         out("revisions", &doomed.revisions, "DELETE FROM revisions")?;
@@ -366,7 +366,7 @@ fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Re
         if let Some(held) = held.as_deref_mut() {
             held.take(db, "injections", "record = ?1", &[name])?;
         }
-        // A hash of a passage without a key: its text could be guessed.
+        // Passage hashes have no key, so their text could be guessed.
         db.prepare_cached("DELETE FROM injections WHERE record = ?1")?.execute([name])?;
     }
     strike_from_log(db, &names, held)?;
@@ -376,7 +376,7 @@ fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Re
     Ok(())
 }
 
-/// Removes records from the items of injections that stay: why an item was chosen may quote it.
+/// Removes records from log entries that stay, because the reason for an item may quote it.
 fn strike_from_log(
     db: &Connection,
     names: &BTreeSet<String>,
@@ -407,7 +407,7 @@ fn strike_from_log(
     Ok(())
 }
 
-/// What the host wrote so far counts as read.
+/// Marks the current content of the transcript as read.
 fn skip_transcript(db: &Connection, session: i64) -> Result<(), StoreError> {
     let sql = "SELECT transcript_path FROM sessions WHERE id = ?1";
     let path: Option<Option<String>> = db.query_row(sql, [session], |row| row.get(0)).optional()?;
@@ -421,7 +421,7 @@ fn skip_transcript(db: &Connection, session: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Its documents go by a trigger.
+/// Marks a record as deleted. A trigger deletes its documents.
 fn mark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError> {
     if let Some(table) = table(record.kind) {
         let sql = format!(
@@ -432,7 +432,7 @@ fn mark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// What was learned or said again meanwhile stays, and so does a newer value of a fact.
+/// Restores a record. If it was stored again meanwhile, the new one stays, as does a newer value of a fact.
 fn unmark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError> {
     let Some(table) = table(record.kind) else { return Ok(()) };
     let sql = format!(

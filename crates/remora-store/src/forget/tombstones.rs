@@ -1,5 +1,5 @@
-//! Keyed hashes of what was forgotten, in the database and in the file `forgotten` beside it: a restored backup has the table
-//! as it was then.
+//! Keyed hashes of what was forgotten, in the database and in the file `forgotten` beside it, because a restored
+//! backup has an old state of the table.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -36,37 +36,38 @@ fn hash(key: &Key, parts: &[&[u8]]) -> Hash {
     hash.finish128().as_bytes()
 }
 
-/// Of a row of memory, by its uuid: the same row comes back with a backup.
+/// Hash of a record, by its uuid: a backup would bring back the same row.
 pub(super) fn of_record(key: &Key, kind: RecordKind, uuid: &[u8]) -> Hash {
     hash(key, &[kind.name().as_bytes(), uuid])
 }
 
-/// Of what an observation says, by its content hash: the same turn, observed again, says the same.
+/// Hash of an observation's content: observing the same turn again would yield the same content.
 pub(crate) fn of_content(db: &Connection, content_hash: &str) -> Result<Hash, StoreError> {
     Ok(hash(&key(db)?, &[b"content", content_hash.as_bytes()]))
 }
 
-/// Of what a fact says.
+/// Hash of a fact.
 pub(crate) fn of_statement(db: &Connection, name: &str, value: &str) -> Result<Hash, StoreError> {
     Ok(hash(&key(db)?, &[b"statement", name.as_bytes(), value.as_bytes()]))
 }
 
-/// Of the user's note at a path: its file stays, and would be read again.
+/// Hash of a note's path: the file stays and would be read again.
 pub(crate) fn of_note(db: &Connection, vault: &str, path: &str) -> Result<Hash, StoreError> {
     Ok(hash(&key(db)?, &[b"note", vault.as_bytes(), path.as_bytes()]))
 }
 
-/// Whether a record of this uuid must not come back.
+/// Whether a record with this uuid was forgotten.
 pub(crate) fn is_record_forgotten(db: &Connection, kind: RecordKind, uuid: Uuid) -> Result<bool, StoreError> {
     is_forgotten(db, &of_record(&key(db)?, kind, uuid.as_bytes()))
 }
 
-/// Whether it must not come back.
+/// Whether something with this hash was forgotten.
 pub(crate) fn is_forgotten(db: &Connection, hash: &Hash) -> Result<bool, StoreError> {
     Ok(db.prepare_cached("SELECT 1 FROM tombstones WHERE hash = ?1")?.exists([hash])?)
 }
 
-/// A person says it again, so it may come back. The caller holds the lock until its transaction is committed.
+/// Removes a tombstone, because a person stated it again. The caller holds the lock until its transaction is
+/// committed.
 pub(crate) fn lift(db: &Connection, dir: &DataDir, hash: &Hash) -> Result<(), StoreError> {
     if db.execute("DELETE FROM tombstones WHERE hash = ?1", [hash])? > 0 {
         let mut known = read_file(dir)?;
@@ -95,7 +96,7 @@ pub(super) fn all(db: &Connection) -> Result<BTreeSet<Hash>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Held while the table and the file change together.
+/// Held while table and file change together.
 pub(crate) fn lock(dir: &DataDir) -> Result<File, StoreError> {
     let path = dir.schema_lock();
     let lock = lock::open(&path).map_err(StoreError::file(&path))?;
@@ -103,12 +104,12 @@ pub(crate) fn lock(dir: &DataDir) -> Result<File, StoreError> {
     Ok(lock)
 }
 
-/// The file as the table is. The caller holds the lock.
+/// Writes the table to the file. The caller holds the lock.
 pub(super) fn write_file(db: &Connection, dir: &DataDir) -> Result<(), StoreError> {
     replace_file(dir, &all(db)?)
 }
 
-/// The caller holds the lock.
+/// Removes the hashes of one forgetting from the file. The caller holds the lock.
 pub(super) fn remove_from_file(db: &Connection, dir: &DataDir, forgetting: i64) -> Result<(), StoreError> {
     let sql = "SELECT hash FROM tombstones WHERE forgetting IS NOT ?1";
     let mut statement = db.prepare(sql)?;
@@ -131,7 +132,7 @@ fn read_file(dir: &DataDir) -> Result<BTreeSet<Hash>, StoreError> {
         Err(error) if is_absent(&error) => return Ok(BTreeSet::new()),
         other => other.map_err(StoreError::file(path))?,
     };
-    // A line that somebody spoiled is lost alone.
+    // A damaged line is skipped; the others stay valid.
     Ok(text.lines().filter_map(|line| from_hex(line.trim()).try_into().ok()).collect())
 }
 
@@ -141,7 +142,7 @@ pub(super) fn from_hex(digits: &str) -> Vec<u8> {
 }
 
 impl Store {
-    /// Forgets again what a restored backup brought back. Cheap while table and file agree.
+    /// Forgets again what a restored backup brought back. Cheap if table and file have the same number of hashes.
     pub(crate) fn keep_forgotten(&mut self) -> Result<(), StoreError> {
         let lines = match fs::metadata(self.dir().forgotten()) {
             Err(error) if is_absent(&error) => 0,
@@ -169,7 +170,7 @@ impl Store {
         let doomed = find::by_tombstones(&transaction, missing)?;
         if !doomed.is_empty() {
             remove(&transaction, &doomed, now)?;
-            // Its bytes are still in free pages.
+            // Their bytes are still in free pages.
             transaction.execute(
                 "INSERT INTO forgettings (records, held, created_at, purge_at, purged_at)
                  VALUES ('[]', '', ?1, ?1, ?1)",
@@ -183,7 +184,7 @@ impl Store {
     }
 }
 
-/// Deletes everything at once.
+/// Deletes everything immediately.
 pub(super) fn remove(db: &Connection, doomed: &Doomed, now: Time) -> Result<(), StoreError> {
     let sessions = find::sessions(db, doomed)?;
     take_out(db, doomed, None)?;

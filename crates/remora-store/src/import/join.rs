@@ -1,4 +1,4 @@
-//! The directory of a project that was imported by its name alone. Only the user says which one it is.
+//! Assigns a directory to a project that was imported by name alone. Only the user knows which one it is.
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
@@ -11,7 +11,8 @@ const TABLES: [&str; 7] =
     ["sessions", "observations", "session_summaries", "facts", "documents", "llm_usage", "forgettings"];
 
 impl Store {
-    /// Gives a project to a directory. If that has a project of its own, all records go there, and the name is gone.
+    /// Assigns a project to a directory. If the directory has its own project, all records move there, and the
+    /// imported project is deleted.
     pub fn join_project(
         &mut self,
         from: ProjectId,
@@ -41,7 +42,7 @@ impl Store {
 }
 
 fn merge(db: &Connection, from: ProjectId, into: ProjectId) -> Result<(), StoreError> {
-    // What holds in the directory stays; a value that contradicts it becomes a conflict. Its documents go by a trigger.
+    // The directory's facts stay; a contradicting value becomes a conflict. A trigger deletes its documents.
     db.execute(
         "UPDATE facts SET valid_to = valid_from WHERE project_id = ?1 AND valid_to IS NULL AND deleted_at IS NULL
          AND key IN (SELECT key FROM facts WHERE project_id = ?2 AND valid_to IS NULL AND deleted_at IS NULL)",
@@ -51,7 +52,7 @@ fn merge(db: &Connection, from: ProjectId, into: ProjectId) -> Result<(), StoreE
         db.execute(&format!("UPDATE {table} SET project_id = ?2 WHERE project_id = ?1"), [from.0, into.0])?;
     }
     db.execute("DELETE FROM projects WHERE id = ?1", [from.0])?;
-    // Processes hold the projects of documents in memory.
+    // Processes cache the projects of documents.
     db.execute("UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch'", [])?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Records that were made elsewhere. They keep their uuid, so that the same record comes in once, however often it is imported,
-//! and their date. Whatever they say of themselves, they are reference data: nothing imported is what the user laid down.
+//! Imports records that were made elsewhere. They keep their uuid, so that repeated imports store a record once, and
+//! their date. They are reference data, whatever they claim: nothing imported counts as the user's own word.
 
 mod join;
 pub(crate) mod past;
@@ -19,22 +19,22 @@ use uuid::{Builder, Uuid};
 use crate::search::documents;
 use crate::{Place, ProjectRow, Store, StoreError, project, schema};
 
-/// Marks that the user's own word came with an import. It is written before who said it.
+/// Prefix of a source that marks the user's own word as imported.
 pub(crate) const IMPORTED: &str = "import:";
 
-/// What became of a record that was to be imported.
+/// The outcome for a record to be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Imported,
-    /// It is there.
+    /// It is stored already.
     Known,
-    /// Its session has another record that says the same, or its place is taken.
+    /// Its session has another record with the same content, or its place is taken.
     Repeated,
-    /// It was forgotten, and must not come back.
+    /// It was forgotten and must not come back.
     Forgotten,
 }
 
-/// A project as another system knows it.
+/// A project of another system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedProject {
     pub uuid: Uuid,
@@ -56,7 +56,7 @@ pub struct ImportedSession {
     pub completed_at: Option<Time>,
 }
 
-/// The uuid of something that has none, from what identifies it: the same every time.
+/// Derives a uuid from identifying parts: the same every time.
 pub fn derived_uuid(parts: &[&str]) -> Uuid {
     let mut hash = Sha256::new();
     for part in parts {
@@ -69,7 +69,7 @@ pub fn derived_uuid(parts: &[&str]) -> Uuid {
 }
 
 impl Store {
-    /// Finds or makes a project. Its directory decides which one it is, as it does for hooks.
+    /// Finds or creates a project. Its directory decides which one it is, as for hooks.
     pub fn import_project(&mut self, new: &ImportedProject) -> Result<(ProjectId, Fate), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
@@ -89,7 +89,7 @@ impl Store {
         Ok((project, Fate::Imported))
     }
 
-    /// Finds or makes a session. One that hooks captured stays as it is, in its project.
+    /// Finds or creates a session. A captured session stays unchanged, in its project.
     pub fn import_session(
         &mut self,
         new: &ImportedSession,
@@ -136,7 +136,7 @@ impl Store {
         Ok(self.projects()?.into_iter().find(|project| project.id == id))
     }
 
-    /// Makes a session reach from its first to its last record.
+    /// Extends a session to span its first and last record.
     pub fn widen_session(&mut self, id: SessionId, first: Time, last: Time) -> Result<(), StoreError> {
         self.writable()?.execute(
             "UPDATE sessions SET started_at = min(started_at, ?2), last_activity_at = max(last_activity_at, ?3),
@@ -146,8 +146,8 @@ impl Store {
         Ok(())
     }
 
-    /// Stores records in one transaction, with their documents: when this returns, search finds them. Says what became of
-    /// each.
+    /// Stores records with their documents in one transaction, so that search finds them when this returns. Returns
+    /// the outcome for each.
     pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<Fate>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
@@ -158,7 +158,7 @@ impl Store {
             fates.push(outcome.map_or_else(|fate| fate, |_| Fate::Imported));
             stored.extend(outcome.ok());
         }
-        // After all of them, because a document has the texts of its neighbours.
+        // After all records, because a document includes text of its neighbours.
         documents::write_all(&transaction, &stored)?;
         transaction.commit()?;
         Ok(fates)

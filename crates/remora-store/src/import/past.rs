@@ -1,5 +1,5 @@
-//! Sessions of the past, as their transcripts tell them. Their events go through the queue like all others, but nobody is asked
-//! about them: a model that is set up costs, and a year of sessions would cost much.
+//! Past sessions, read from transcripts. Their events pass through the queue like all others, but no model is called
+//! for them: a year of sessions would be expensive.
 
 use remora_core::event::{Body, SessionRef};
 use remora_core::ids::SessionId;
@@ -7,16 +7,16 @@ use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::{Enqueued, Record, Store, StoreError, schema, store};
 
-/// Stands in `memory_session_id` of a session that was imported, before the number of its last turn. No provider has such a
-/// name for a session. The first answer about a later turn replaces it.
+/// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
+/// it. The first answer about a later turn replaces it.
 const PAST: &str = "import:";
 
-/// The number of the last turn that was imported, by a session's `memory_session_id`.
+/// The number of the last imported turn, from a session's `memory_session_id`.
 pub(crate) fn last_turn(memory_session: &str) -> Option<i64> {
     memory_session.strip_prefix(PAST)?.parse().ok()
 }
 
-/// How many events and turns of a session were stored.
+/// The number of events and turns stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stored {
     pub events: u64,
@@ -24,14 +24,14 @@ pub struct Stored {
 }
 
 impl Store {
-    /// Stores all events of a past session, or none: whoever kills this process finds either. `None` if the session is known,
-    /// because hooks captured it or because it was imported before.
+    /// Stores all events of a past session, or none if the process is killed. `None` if the session is known, because
+    /// it was captured or imported before.
     pub fn enqueue_past(
         &mut self,
         session: &SessionRef,
         records: &[Record],
     ) -> Result<Option<Stored>, StoreError> {
-        // Looked up before anything is locked, because it means reading files.
+        // Located before anything is locked, because it reads files.
         let first = records.first().map(|record| record.clone().located());
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;

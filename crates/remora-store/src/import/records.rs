@@ -1,4 +1,4 @@
-//! How each kind of record is stored.
+//! Stores each kind of imported record.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::Fact;
@@ -27,7 +27,7 @@ pub enum ImportedRecord {
 pub struct ImportedTurn {
     pub uuid: Uuid,
     pub session: SessionId,
-    /// `None`: the next of its session.
+    /// `None` for the next number of its session.
     pub number: Option<i64>,
     pub turn: Clean<Turn>,
     pub at: Time,
@@ -65,7 +65,7 @@ pub struct ImportedSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedFact {
     pub uuid: Uuid,
-    /// `None`: it holds everywhere.
+    /// `None` if it holds in every project.
     pub project: Option<ProjectId>,
     pub session: Option<SessionId>,
     pub number: Option<i64>,
@@ -75,7 +75,7 @@ pub struct ImportedFact {
     pub confirmed_at: Option<Time>,
 }
 
-/// The record it became, or why it did not become one.
+/// The stored record, or why it was not stored.
 type Outcome = Result<Result<RecordId, Fate>, StoreError>;
 
 /// Stores a record without its documents.
@@ -129,7 +129,7 @@ fn store_turn(db: &Connection, new: &ImportedTurn) -> Outcome {
     Ok(Ok(RecordId { kind: RecordKind::Turn, number: id }))
 }
 
-/// Who made it. The user's own word becomes an import's, until the user says it again.
+/// The provider of an imported record. The user's own word is marked as imported, until the user states it again.
 fn demoted(provider: &str) -> String {
     match provider {
         "" => "import".to_owned(),
@@ -206,8 +206,8 @@ fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
     Ok(Ok(RecordId { kind: RecordKind::Summary, number: db.last_insert_rowid() }))
 }
 
-/// What holds here stays. A value that contradicts it is stored as one that never held, and is a conflict that
-/// `remora facts` shows.
+/// Stores a fact. A current value stays; a contradicting one is stored as a value that never held, which is a
+/// conflict that `remora facts` shows.
 fn store_fact(db: &Connection, new: &ImportedFact) -> Outcome {
     let fact = new.fact.get();
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {

@@ -1,4 +1,4 @@
-//! What the file system says about a directory. Runs in hooks: a few small reads, never a git process.
+//! Locates a directory in the file system. Runs in hooks: a few small reads, never a git process.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,18 +10,18 @@ use remora_core::project::{normalise_origin, origin_in_git_config};
 use remora_sys::file::read_small;
 use serde::{Deserialize, Serialize};
 
-/// A directory as far as it matters for telling projects apart.
+/// What identifies the project of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The git common directory, which all worktrees share, or the directory itself.
     pub path: String,
-    /// What a person would call the project's directory.
+    /// The project's directory, as a person would name it.
     pub root: String,
     pub origin: Option<String>,
     pub identity: Option<Identity>,
 }
 
-/// Survives a rename, unlike a path; the time of birth distinguishes a reused inode.
+/// Identifies a directory after a rename, unlike a path. The birth time distinguishes a reused inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pub device: i64,
@@ -36,7 +36,7 @@ impl Place {
     }
 }
 
-/// Looks `directory` up. One that does not exist is its own place, by the path as given.
+/// Resolves `directory`. If it does not exist, the result has the path as given.
 pub fn locate(directory: &Path) -> Place {
     let Ok(directory) = directory.canonicalize() else {
         return Place { path: text(directory), root: text(directory), origin: None, identity: None };
@@ -51,7 +51,7 @@ pub fn locate(directory: &Path) -> Place {
             identity: identity(&directory),
         };
     };
-    // A linked worktree is called by its repository, not by its own directory.
+    // A linked worktree is named after its repository, not after its own directory.
     let is_main = common.parent() == Some(worktree);
     let root = match common.parent() {
         Some(parent) if !is_main && common.file_name().is_some_and(|name| name == ".git") => parent,
@@ -67,15 +67,15 @@ pub fn locate(directory: &Path) -> Place {
     }
 }
 
-/// The top of the working tree a directory is in; without a repository, the directory itself.
+/// The top of the working tree that a directory is in. Without a repository, the directory itself.
 pub fn worktree(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
     let top = directory.ancestors().find(|ancestor| common_directory(ancestor).is_some());
     Some(top.unwrap_or(&directory).to_owned())
 }
 
-/// Whether directories below this one may share its memory. Not the home directory or what is above it, and no directory in
-/// which others write: too many unrelated things are in those.
+/// Whether directories below this one may share its memory. The home directory, directories above it, and those that
+/// others can write to are excluded: they contain too many unrelated things.
 pub(crate) fn can_be_project(directory: &Path) -> bool {
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     let is_above_home = home.is_some_and(|home| home.starts_with(directory));
@@ -101,8 +101,8 @@ fn common_directory(root: &Path) -> Option<PathBuf> {
     (common.join("HEAD").exists() && is_trusted(&common)).then(|| common.canonicalize().ok()).flatten()
 }
 
-/// Whether a repository is the user's own, or the administrator's. Another's could claim any origin, and with it a project's
-/// memory; git does not trust it either.
+/// Whether a repository belongs to the user or to root. Another user's could claim any origin, and with it a
+/// project's memory; git does not trust it either.
 fn is_trusted(common: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
     fs::metadata(common).is_ok_and(|metadata| [user, 0].contains(&metadata.uid()))
@@ -119,7 +119,7 @@ fn origin(common: &Path, root: &Path) -> Option<String> {
         let path = root.join(&url);
         return normalise_origin(&text(&path.canonicalize().unwrap_or(path)));
     }
-    // A token may be part of the path.
+    // The path may contain a token.
     normalise_origin(&url).map(|origin| clean_text(&origin))
 }
 

@@ -1,4 +1,4 @@
-//! Which project a directory belongs to: read from files ([`locate`]), settled in the database ([`resolve`]).
+//! Finds the project of a directory: read from files ([`locate`]), decided in the database ([`resolve`]).
 
 mod locate;
 mod resolve;

@@ -1,4 +1,4 @@
-//! Settles which project a place is, inside the transaction that needs to know.
+//! Decides which project a place belongs to, inside the caller's transaction.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::locate::{Identity, Place, can_be_project};
 
-/// Finds or makes the project of `place`. Projects are never re-keyed.
+/// Finds or creates the project of `place`. Projects are never re-keyed.
 pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {
     let found = find(db, place)?;
     for alias in [&found.outdated, &found.moved].into_iter().flatten() {
@@ -27,12 +27,12 @@ pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Re
     Ok(project)
 }
 
-/// The project of `place`, if it is known; for those who only ask.
+/// The project of `place`, if it is known. Changes nothing.
 pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
     Ok(find(db, place)?.project)
 }
 
-/// What a directory shares its project with, because of the same origin and nothing else, or because it is below it.
+/// The project that a directory shares, only because it has the same origin or is below the project's root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Joined {
     pub project: String,
@@ -42,7 +42,7 @@ pub struct Joined {
     pub at: Time,
 }
 
-/// Directories (`own`) that joined a project of which another directory is there still.
+/// Directories (`own`) that joined a project which another existing directory had before.
 const JOINED: &str = "SELECT p.name, p.root, own.seen_at FROM project_aliases AS own
     JOIN project_aliases AS other ON other.project_id = own.project_id AND other.id < own.id
         AND other.origin = own.origin AND other.gone_at IS NULL
@@ -52,11 +52,11 @@ fn read_joined(row: &rusqlite::Row<'_>) -> rusqlite::Result<Joined> {
     Ok(Joined { project: row.get(0)?, root: row.get(1)?, at: Time(row.get(2)?) })
 }
 
-/// What this directory joined, if it did.
+/// The project that this directory joined, if any.
 pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<Joined>> {
     let by_origin = format!("{JOINED} AND own.path = ?1 LIMIT 1");
     let joined = db.query_row(&by_origin, [&place.path], read_joined).optional()?;
-    // With a repository, `path` is its git directory.
+    // In a repository, `path` is its git directory.
     if joined.is_some() || place.path != place.root {
         return Ok(joined);
     }
@@ -65,14 +65,15 @@ pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<
     db.query_row(sql, [&place.path], read_joined).optional()
 }
 
-/// What a directory joined when this session began in it, if it did. A hook has looked its directory up by then.
+/// The project that a directory joined when this session began in it, if any. By then a hook has resolved the
+/// directory.
 pub(crate) fn joined_with(db: &Connection, session: SessionId) -> rusqlite::Result<Option<Joined>> {
     let began = "(SELECT project_id, started_at FROM sessions WHERE id = ?1)";
     let sql = format!("{JOINED} AND (own.project_id, own.seen_at) = {began} LIMIT 1");
     db.prepare_cached(&sql)?.query_row([session.0], read_joined).optional()
 }
 
-/// Gives a directory that joined a project one of its own.
+/// Gives a directory that joined a project its own project.
 pub(crate) fn split(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<Option<ProjectId>> {
     if joined(db, place)?.is_none() {
         return Ok(None);
@@ -88,7 +89,7 @@ pub(crate) fn split(db: &Connection, place: &Place, now: Time) -> rusqlite::Resu
 #[derive(Default)]
 struct Resolved {
     project: Option<ProjectId>,
-    /// The directory is on record as this project's.
+    /// The directory is recorded as this project's.
     is_known_here: bool,
     /// Another repository was here before.
     outdated: Option<Alias>,
@@ -96,8 +97,8 @@ struct Resolved {
     moved: Option<Alias>,
 }
 
-/// A known directory, a known directory that was moved here, a directory that became a repository, or a clone of a
-/// known origin.
+/// Looks for, in this order: a known directory, a known directory that was moved here, a directory that became a
+/// repository, a clone of a known origin, and a known directory above.
 fn find(db: &Connection, place: &Place) -> rusqlite::Result<Resolved> {
     let mut found = Resolved::default();
     if let Some(alias) = living_alias(db, &place.path)? {
@@ -144,8 +145,8 @@ fn living_alias(db: &Connection, path: &str) -> rusqlite::Result<Option<Alias>> 
     db.query_row(&format!("{ALIAS} WHERE path = ?1 AND gone_at IS NULL"), [path], read_alias).optional()
 }
 
-/// Another repository in the place of an old one. A directory restored from a backup has a new inode but the
-/// same origin, and one whose origin was changed has the same inode: both remain the project they were.
+/// Whether another repository replaced an old one. A directory restored from a backup has a new inode and the same
+/// origin; one whose origin was changed has the same inode. Both stay in their project.
 fn is_another_directory(alias: &Alias, place: &Place) -> bool {
     let other_inode = matches!((alias.identity, place.identity), (Some(old), Some(new)) if old != new);
     let other_origin = matches!((&alias.origin, &place.origin), (Some(old), Some(new)) if old != new);
@@ -166,7 +167,7 @@ fn moved_here(db: &Connection, place: &Place) -> rusqlite::Result<Option<Alias>>
     Ok(found.filter(|alias| alias.path == place.path || !Path::new(&alias.path).exists()))
 }
 
-/// `git init` in a directory that already has a memory.
+/// The project of a directory that was known before `git init`.
 fn known_as_plain_directory(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
     if place.root == place.path {
         return Ok(None);
@@ -174,10 +175,10 @@ fn known_as_plain_directory(db: &Connection, place: &Place) -> rusqlite::Result<
     Ok(living_alias(db, &place.root)?.map(|alias| alias.project))
 }
 
-/// Outside git, the nearest known directory above: who starts an agent in a folder of a project means that project. Only a
-/// directory that can be one person's project counts.
+/// Outside git, the nearest known directory above: starting an agent in a folder of a project means that project.
+/// Only directories that can be a project of one person count.
 fn known_parent(db: &Connection, place: &Place) -> rusqlite::Result<Option<ProjectId>> {
-    // With a repository, `path` is its git directory. One that does not exist has no parent to look at.
+    // In a repository, `path` is its git directory. A directory that does not exist has no parent to check.
     if place.root != place.path || place.identity.is_none() {
         return Ok(None);
     }
@@ -197,7 +198,7 @@ fn with_same_origin(db: &Connection, place: &Place) -> rusqlite::Result<Option<P
     .optional()
 }
 
-/// Makes a project that another system knew by this uuid and name.
+/// Creates a project with the uuid and name it has in another system.
 pub(crate) fn adopt(
     db: &Connection,
     place: &Place,
@@ -225,7 +226,7 @@ fn create_as(
         Some(origin) => format!("git:{origin}"),
         None => format!("dir:{}", place.path),
     };
-    // Another project may have had this key before it moved away.
+    // Another project may have had this key before it moved.
     let taken = db.prepare("SELECT 1 FROM projects WHERE key = ?1")?.exists([&key])?;
     let key = if taken { format!("{key}#{}", uuid.simple()) } else { key };
     db.execute(

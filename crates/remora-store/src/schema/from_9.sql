@@ -1,5 +1,5 @@
--- Copies a version 9 database, whose tables were renamed to `old_…`, into the tables of `schema.sql`. What version 9 did
--- not have is derived here; `mod.rs` rewrites content hashes afterwards.
+-- Copies a version 9 database, whose tables were renamed to `old_…`, into the tables of `schema.sql`. Columns that
+-- version 9 did not have are derived here; `mod.rs` rewrites content hashes afterwards.
 
 DELETE FROM meta;
 INSERT INTO meta SELECT key, value FROM old_meta;
@@ -31,7 +31,7 @@ INSERT INTO pending_messages (id, session_id, prompt_number, kind, payload, crea
 SELECT id, session_id, prompt_number, kind, payload, created_at, status, attempts, crashes, claimed_at, claimed_by,
     retry_at, last_error FROM old_pending_messages;
 
--- Events were named by their ids, and are named by their uuids now.
+-- Events were referenced by id, and are now referenced by uuid.
 CREATE TEMP TABLE event_names AS
 SELECT id, lower(printf('%s-%s-%s-%s-%s', substr(h, 1, 8), substr(h, 9, 4), substr(h, 13, 4), substr(h, 17, 4),
     substr(h, 21))) AS name
@@ -43,7 +43,7 @@ INSERT INTO observations (id, uuid, session_id, project_id, prompt_number, type,
     updated_at)
 SELECT o.id, o.uuid, o.session_id, o.project_id, o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.facts,
     o.tool_name, o.discovery_tokens,
-    -- Version 9 did not ask who saved something, so nobody confirmed it.
+    -- Version 9 did not record who saved a text, so it does not count as a person's.
     iif(o.provider = 'user', 'program', o.provider), o.model,
     (SELECT json_group_array(n.name ORDER BY e.key) FROM json_each(o.source_event_ids) AS e
         JOIN event_names AS n ON n.id = e.value),
@@ -51,7 +51,7 @@ SELECT o.id, o.uuid, o.session_id, o.project_id, o.prompt_number, o.type, o.titl
     CASE WHEN f.pinned THEN o.created_at END, o.created_at, o.created_at
 FROM old_observations AS o LEFT JOIN old_observation_feedback AS f ON f.observation_id = o.id;
 
--- A path is split at its slashes by way of a JSON list, and put together again from its end.
+-- Splits a path at its slashes with a JSON list, and joins the parts in reverse order.
 INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
 SELECT f.id, f.how, f.position, f.path, (SELECT group_concat(part.value, '/' ORDER BY part.key DESC) || '/'
     FROM json_each('[' || replace(json_quote(f.path), '/', '","') || ']') AS part)
@@ -75,7 +75,7 @@ SELECT s.id, s.uuid, s.session_id, s.project_id, s.prompt_number, s.request, s.i
     s.created_at, s.created_at
 FROM old_session_summaries AS s;
 
--- A key could have a value in several scopes of a project. The latest is the one that holds.
+-- A key could have values in several scopes of a project. The latest holds.
 INSERT INTO facts (id, uuid, kind, project_id, key, value, source, trust, valid_from, valid_to, created_at, updated_at)
 SELECT id, uuid, 'fact', project_id, key, value, source, min(max(trust, 0.0), 1.0), created_at,
     lead(updated_at) OVER (PARTITION BY project_id, key ORDER BY updated_at, id), created_at, updated_at
@@ -92,7 +92,7 @@ INSERT INTO documents (id, kind, record_id, part, lead, project_id, session_id, 
     prompt, before, after)
 SELECT id, kind, record_id, part, lead, project_id, session_id, created_at, type, embedded, title, body, prompt, before,
     after FROM old_documents;
--- A fact that no longer holds is not found.
+-- A fact that no longer holds must not be found.
 DELETE FROM documents WHERE kind = 'fact' AND record_id IN (SELECT id FROM facts WHERE valid_to IS NOT NULL);
 INSERT INTO documents_text (documents_text) VALUES ('rebuild');
 INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');

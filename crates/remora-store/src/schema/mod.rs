@@ -1,5 +1,5 @@
-//! The schema. A new database is made from `schema.sql`. One of version 9 is copied into it by `from_9.sql`; one of version 10
-//! gets the tables below the mark in `schema.sql`. The number of the version is in `user_version`.
+//! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`; version 10
+//! gets the tables below the marker line in `schema.sql`. The version is in `user_version`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,28 +18,28 @@ use crate::data_dir::DataDir;
 use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
 
-/// The schema this program writes.
+/// The schema version that this program writes.
 pub const VERSION: i64 = 11;
-/// The oldest schema it can bring up to date.
+/// The oldest schema version that can be migrated.
 pub(crate) const OLDEST: i64 = 9;
-/// The first schema that marks deleted rows with `deleted_at`.
+/// The first schema version that marks deleted rows with `deleted_at`.
 pub(crate) const MARKS_DELETED: i64 = 10;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const FROM_9: &str = include_str!("from_9.sql");
-/// What follows this line in `schema.sql` is new since version 10.
+/// Marker line in `schema.sql`. Everything below it is new since version 10.
 const NEW_SINCE_10: &str = "-- Added in version 11.";
 
 pub(crate) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Whether this program may write to the database.
+/// Checks whether this program may write to the database.
 pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
     let found = version(connection)?;
     let age = match found {
         VERSION => return Ok(()),
-        // SQLite takes an empty file for an empty database.
+        // SQLite treats an empty file as an empty database.
         0 => {
             let reason = "the file is empty".to_owned();
             return Err(StoreError::Damaged { path: PathBuf::new(), reason });
@@ -51,8 +51,8 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Schema { age, found, known: VERSION })
 }
 
-/// Makes a new database. It appears complete or not at all: it is built under another name and then renamed,
-/// so that no moment of a crash leaves half a schema behind.
+/// Creates a new database. It appears complete or not at all: it is built under another name and then renamed, so
+/// that a crash leaves no partial schema behind.
 pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
     let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
     lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
@@ -66,7 +66,7 @@ pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
     fs::rename(&building, &database).map_err(StoreError::file(database))
 }
 
-/// Makes an empty database in a new private file. What was left there by an earlier attempt is removed.
+/// Creates an empty database in a new private file. Leftovers of an earlier attempt are removed.
 pub(crate) fn create_at(building: &Path) -> Result<(), StoreError> {
     for leftover in [building.to_owned(), with_suffix(building, "-wal"), with_suffix(building, "-shm")] {
         let _ = fs::remove_file(leftover);
@@ -84,7 +84,7 @@ fn build(db: &Connection) -> Result<(), StoreError> {
     Ok(db.pragma_update(None, "user_version", VERSION)?)
 }
 
-/// The tables of the schema, read off the schema itself.
+/// The tables of the schema, read from the schema itself.
 pub(crate) fn tables() -> Result<&'static BTreeSet<String>, StoreError> {
     static TABLES: OnceLock<BTreeSet<String>> = OnceLock::new();
     if let Some(known) = TABLES.get() {
@@ -96,13 +96,13 @@ pub(crate) fn tables() -> Result<&'static BTreeSet<String>, StoreError> {
     Ok(TABLES.get_or_init(|| found))
 }
 
-/// SQLite keeps the text of a statement with its comments, and every hook would read them.
+/// Removes comments, because SQLite would store them with the statements and every hook would read them.
 fn without_comments(sql: &str) -> String {
     let code = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code).trim_end());
     code.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// A write-ahead log without its database would be replayed into the new one and destroy it.
+/// Moves away a write-ahead log without a database. It would be replayed into the new database and destroy it.
 fn set_aside_old_wal(database: &Path) -> Result<(), StoreError> {
     let wal = with_suffix(database, "-wal");
     if wal.exists() {
@@ -113,7 +113,7 @@ fn set_aside_old_wal(database: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Brings an older database up to date, after a backup of it as it was.
+/// Migrates an older database, after a backup.
 pub(crate) fn migrate(connection: &mut Connection, dir: &DataDir) -> Result<(), StoreError> {
     migrate_with(connection, dir, FROM_9)
 }
@@ -121,7 +121,7 @@ pub(crate) fn migrate(connection: &mut Connection, dir: &DataDir) -> Result<(), 
 fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Result<(), StoreError> {
     let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
     lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
-    // Another process may have been quicker.
+    // Another process may have migrated it first.
     if version(connection)? == VERSION {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Resul
     if version(connection)? >= MARKS_DELETED {
         return add_new_tables(connection);
     }
-    // Tables are dropped whose rows others refer to. SQLite allows this change only outside of a transaction.
+    // Tables that others refer to are dropped. SQLite allows this change only outside of a transaction.
     connection.pragma_update(None, "foreign_keys", false)?;
     let moved = move_over(connection, copy);
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -141,7 +141,7 @@ fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
     let added = SCHEMA.split_once(NEW_SINCE_10).map(|(_, added)| added).unwrap_or_default();
     transaction.execute_batch(&without_comments(added))?;
     add_missing_indexes(&transaction)?;
-    // Entries that were deleted before are still in the index; those of a new one are not.
+    // The rebuild drops entries that were only marked as deleted before.
     transaction.execute_batch(
         "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
          INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
@@ -151,7 +151,7 @@ fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Version 10 got indexes without a new number, so some of its databases lack them.
+/// Adds missing indexes. Version 10 got some without a new number, so some of its databases lack them.
 fn add_missing_indexes(db: &Connection) -> Result<(), StoreError> {
     let scratch = connection::open_in_memory()?;
     build(&scratch)?;
@@ -180,7 +180,7 @@ fn move_over(connection: &mut Connection, copy: &str) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Renames the tables to `old_…`, and says how they are called now. Indexes and full text are derived, and go.
+/// Renames the tables to `old_…` and returns their new names. Indexes and full text are derived, so they are dropped.
 fn set_aside_old_tables(db: &Connection) -> Result<Vec<String>, StoreError> {
     let names = |sql: &str| -> rusqlite::Result<Vec<String>> {
         db.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
@@ -201,13 +201,13 @@ fn set_aside_old_tables(db: &Connection) -> Result<Vec<String>, StoreError> {
     Ok(old)
 }
 
-/// Version 9 hashed the session's id, which another machine does not know.
+/// Version 9 hashed the session's id, which is unknown on another machine.
 fn rewrite_content_hashes(db: &Connection) -> Result<(), StoreError> {
     let mut rows = db.prepare(
         "SELECT o.id, s.uuid, o.title, o.narrative FROM observations AS o CROSS JOIN sessions AS s
          ON s.id = o.session_id",
     )?;
-    // Two that differ in their old hashes alone both stay.
+    // If two observations differ in their old hashes alone, both stay.
     let mut rewrite = db.prepare("UPDATE OR IGNORE observations SET content_hash = ?2 WHERE id = ?1")?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
@@ -224,7 +224,7 @@ fn backup(connection: &Connection, dir: &DataDir) -> Result<(), StoreError> {
     crate::backup::make_at(connection, dir, &path).map(drop)
 }
 
-/// A file that was built without waiting for the disk is on the disk when this returns.
+/// Closes and syncs a file that was built without syncing.
 fn finish(connection: Connection, path: &Path) -> Result<(), StoreError> {
     connection.close().map_err(|(_, error)| StoreError::from(error))?;
     fs::File::open(path).and_then(|file| file.sync_all()).map_err(StoreError::file(path))

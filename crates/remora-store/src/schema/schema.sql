@@ -1,25 +1,26 @@
--- The schema, version 11. `mod.rs` creates a new database from this file; `from_9.sql` brings version 9 here.
+-- The schema, version 11. `mod.rs` creates a new database from this file; `from_9.sql` migrates version 9.
 --
--- * Times are epoch milliseconds in UTC. `_at` columns are NULL until it happens.
+-- * Times are epoch milliseconds in UTC. An `_at` column is NULL until it happens.
 -- * Ids are shown to people and stored by agents, so they are AUTOINCREMENT: no id is ever used twice.
 -- * Every row of memory (observations, session_summaries, user_prompts, facts, notes) has uuid, created_at,
---   updated_at and deleted_at. Reads skip deleted rows. What may travel to another machine refers by uuid.
--- * Lists that nothing searches are JSON text.
+--   updated_at and deleted_at. Reads skip deleted rows. References that may move to another machine are uuids.
+-- * Lists that are never searched are JSON text.
 -- * Every hook parses all of this, without the comments: `mod.rs` removes them.
 
 ------------------------------------------------------------------------------------------------------------------------
 -- Settings of the database itself
 ------------------------------------------------------------------------------------------------------------------------
 
--- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, vectors_at, turns_left_out, notes_always, notes_state.
+-- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, vectors_at, turns_left_out, notes_always,
+-- notes_state, changed_files_PROJECT.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Keys the hashes in idempotency_key, so that nobody can guess a forgotten text from them.
+-- Key of the hashes in idempotency_key, so that a forgotten text cannot be guessed from them.
 INSERT INTO meta (key, value) VALUES ('hash_key', randomblob(16));
--- Changes when vectors that a process may hold in memory are no longer true.
+-- Changes when vectors that a process may hold in memory are no longer valid.
 INSERT INTO meta (key, value) VALUES ('vectors_epoch', randomblob(8));
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -34,13 +35,13 @@ CREATE TABLE projects (
     root          TEXT NOT NULL,
     origin        TEXT,
     created_at    INTEGER NOT NULL,
-    -- Written by `remora context-files`: where memory is also kept in files of the repository, as JSON. Mostly NULL.
+    -- The context files of the project, as JSON. Written by `remora context-files`; usually NULL.
     context_files TEXT
 ) STRICT;
 
 CREATE INDEX projects_by_origin ON projects (origin) WHERE origin IS NOT NULL;
 
--- The directories a project was seen in: a git common directory, or a plain directory.
+-- The directories in which a project was seen: a git common directory, or a plain directory.
 CREATE TABLE project_aliases (
     id         INTEGER PRIMARY KEY,
     project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -50,7 +51,7 @@ CREATE TABLE project_aliases (
     born_at    INTEGER,
     origin     TEXT,
     seen_at    INTEGER NOT NULL,
-    -- When the project was found elsewhere; a directory that appears here later is another one.
+    -- When the project was found elsewhere. A directory that appears here later is another one.
     gone_at    INTEGER
 ) STRICT;
 
@@ -70,16 +71,18 @@ CREATE TABLE sessions (
     started_at         INTEGER NOT NULL,
     last_activity_at   INTEGER NOT NULL,
     completed_at       INTEGER,
-    -- How often the host emptied its context, by compaction or when the user cleared it, and when last. Written by recall.
+    -- How often the host emptied its context, by compaction or when the user cleared it, and when last. Written by
+    -- recall.
     epoch              INTEGER NOT NULL DEFAULT 0,
     emptied_at         INTEGER,
-    -- The host's process and when it started, which tells it from another with the same number. Written by capture.
+    -- The host's process and its start time, which distinguishes it from another with the same number. Written by
+    -- capture.
     host_pid           INTEGER,
     host_started       INTEGER,
     -- The provider's own session. Written by the observer.
     memory_session_id  TEXT,
-    -- The host's transcript: the path is written by capture. How far it was read, and the number of the turn that what
-    -- follows belongs to, are written by the observer. NULL: not read yet, or the turn is not ours.
+    -- The host's transcript. Capture writes the path; the observer writes the position up to which it was read, and
+    -- the number of the turn that continues there. NULL: not read yet, or the turn was not captured.
     transcript_path    TEXT,
     transcript_offset  INTEGER,
     transcript_turn    INTEGER,
@@ -88,7 +91,7 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_project ON sessions (project_id, last_activity_at);
 
--- A turn: what was asked, and the agent's closing message.
+-- A turn: the prompt, and the agent's closing message.
 CREATE TABLE user_prompts (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid            BLOB NOT NULL UNIQUE,
@@ -102,7 +105,7 @@ CREATE TABLE user_prompts (
     UNIQUE (session_id, prompt_number)
 ) STRICT;
 
--- What stays of every event: when, what, which files, how it ended. Never what a tool printed.
+-- The permanent trace of every event: time, tool, files, outcome. Never a tool's output.
 CREATE TABLE event_traces (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid            BLOB NOT NULL,
@@ -115,12 +118,13 @@ CREATE TABLE event_traces (
     agent_id        TEXT,
     created_at      INTEGER NOT NULL,
     idempotency_key BLOB NOT NULL,
-    -- Every hook writes every index of this table, so one serves two ends: no event twice, and the events of a session.
+    -- Every hook writes every index of this table, so this one serves two purposes: no duplicates, and the events of
+    -- a session.
     UNIQUE (session_id, idempotency_key)
 ) STRICT;
 
--- The queue: payloads of events that have not become memory yet, or about which a model is still to be asked. The id is
--- the trace's.
+-- The queue: payloads of events that are not observed yet, or for which a model is still to be called. The id is that
+-- of the trace.
 CREATE TABLE pending_messages (
     id            INTEGER PRIMARY KEY REFERENCES event_traces (id) ON DELETE CASCADE,
     session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -136,22 +140,22 @@ CREATE TABLE pending_messages (
     claimed_by    TEXT,
     retry_at      INTEGER,
     last_error    TEXT,
-    -- 1: its memory is stored, in these records (as people type them: `["123","s4"]`). The payload stays for the rest of its
-    -- turn and for a model.
+    -- 1: its memory is stored, in these records (as users type them: `["123","s4"]`). The payload is kept for the
+    -- rest of its turn and for a model.
     observed      INTEGER NOT NULL DEFAULT 0,
     records       TEXT,
-    -- Of one of a turn's observed events: what the host's transcript has of the turn, as JSON.
+    -- For one of a turn's observed events: the turn's text from the host's transcript, as JSON.
     heard         TEXT
 ) STRICT;
 
 CREATE INDEX pending_messages_by_turn
     ON pending_messages (status, observed, session_id, prompt_number, created_at, id);
--- Finding the next turn must not cost more the more events wait. These two hold few rows, and a hook seldom writes them.
+-- Finding the next turn must not cost more with a longer queue. These two have few rows, and hooks rarely write them.
 CREATE INDEX pending_messages_by_end ON pending_messages (session_id, prompt_number) WHERE kind = 'turn_ended';
 CREATE INDEX pending_messages_by_retry ON pending_messages (session_id, retry_at) WHERE retry_at IS NOT NULL;
 
 ------------------------------------------------------------------------------------------------------------------------
--- Memory: written by the observer, and by whoever saves something by hand
+-- Memory: written by the observer, and when a text is saved by hand
 ------------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE observations (
@@ -169,13 +173,13 @@ CREATE TABLE observations (
     discovery_tokens INTEGER NOT NULL,
     provider         TEXT NOT NULL,
     model            TEXT NOT NULL,
-    -- The uuids of the events it was made of.
+    -- The uuids of its source events.
     source_event_ids TEXT NOT NULL,
-    -- Of the session's uuid, title and narrative.
+    -- Hash of the session's uuid, title and narrative.
     content_hash     TEXT NOT NULL,
-    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer.
+    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer and by merges.
     superseded_by    BLOB,
-    -- Written by `remora feedback`: it comes first at the start of every session.
+    -- Written by `remora feedback`. A pinned observation comes first at the start of every session.
     pinned_at        INTEGER,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
@@ -184,7 +188,7 @@ CREATE TABLE observations (
 ) STRICT;
 
 CREATE UNIQUE INDEX observations_by_content ON observations (session_id, content_hash) WHERE deleted_at IS NULL;
--- With what the start of a session chooses by, so that it reads no observation that it does not inject.
+-- Includes the columns that the session start selects by, so that it reads only observations that it injects.
 CREATE INDEX observations_by_project ON observations (project_id, created_at, superseded_by, type)
     WHERE deleted_at IS NULL;
 CREATE INDEX observations_superseded ON observations (session_id, prompt_number) WHERE superseded_by IS NOT NULL;
@@ -194,9 +198,9 @@ CREATE TABLE observation_files (
     observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
     how            TEXT NOT NULL CHECK (how IN ('modified', 'read')),
     position       INTEGER NOT NULL,
-    -- From the project's root, or whole where the file lies elsewhere.
+    -- Relative to the project's root, or the full path if the file is elsewhere.
     path           TEXT NOT NULL,
-    -- The same with its parts in reverse order (`total.rs/src/`), so that an index finds a file by the end of its path.
+    -- The path with its parts reversed (`total.rs/src/`), so that an index finds a file by the end of its path.
     path_reversed  TEXT NOT NULL,
     PRIMARY KEY (observation_id, how, position)
 ) STRICT, WITHOUT ROWID;
@@ -213,19 +217,19 @@ CREATE TABLE observation_concepts (
 
 CREATE INDEX observation_concepts_by_concept ON observation_concepts (concept);
 
--- Of what use observations have been: counters, because a row an event would need indexes that hooks write.
+-- Use of observations, as counters: a row for each use would need indexes that hooks have to write.
 CREATE TABLE observation_feedback (
     observation_id INTEGER PRIMARY KEY REFERENCES observations (id) ON DELETE CASCADE,
     -- Written by recall with a prompt or a file.
     injected       INTEGER NOT NULL DEFAULT 0,
-    -- Written by whoever looks a record up by its id.
+    -- Written when a record is requested by id.
     fetched        INTEGER NOT NULL DEFAULT 0,
     -- Written by the observer, from closing messages.
     cited          INTEGER NOT NULL DEFAULT 0,
     -- Written by `remora feedback`.
     useful         INTEGER NOT NULL DEFAULT 0,
     wrong          INTEGER NOT NULL DEFAULT 0,
-    -- When it was last fetched, cited, or called useful.
+    -- When it was last fetched, cited, or marked useful.
     last_used_at   INTEGER
 ) STRICT;
 CREATE INDEX observation_feedback_wrong ON observation_feedback (observation_id) WHERE wrong > useful;
@@ -236,7 +240,8 @@ CREATE TABLE session_summaries (
     session_id       INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     project_id       INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     prompt_number    INTEGER NOT NULL,
-    -- 1: a step on the way, kept as history. The summary of a session is the newest with 0. Written by the observer.
+    -- 1: an intermediate version, kept as history. A session's summary is the newest row with 0. Written by the
+    -- observer.
     checkpoint       INTEGER NOT NULL DEFAULT 0,
     request          TEXT NOT NULL,
     investigated     TEXT NOT NULL,
@@ -257,7 +262,7 @@ CREATE TABLE session_summaries (
 CREATE INDEX session_summaries_by_session ON session_summaries (session_id, created_at);
 CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
 
--- What holds, each value from when to when. A new value of a key closes the old one.
+-- Facts, with the time span of each value. A new value of a key ends the old one.
 CREATE TABLE facts (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid          BLOB NOT NULL UNIQUE,
@@ -266,13 +271,14 @@ CREATE TABLE facts (
     project_id    INTEGER REFERENCES projects (id) ON DELETE CASCADE,
     key           TEXT NOT NULL,
     value         TEXT NOT NULL,
-    -- Who said it: `user`, `agent`, `tool:NAME` or `import`; and in which turn, where it was said in one.
+    -- The source: `user`, `agent`, `tool:NAME` or `import`, `import:user` if imported; and the turn, if it was stated
+    -- in one.
     source        TEXT NOT NULL,
     session_id    INTEGER REFERENCES sessions (id) ON DELETE SET NULL,
     prompt_number INTEGER,
     -- From 0 to 1.
     trust         REAL NOT NULL,
-    -- When the same was last said again.
+    -- When the same value was last stated again.
     confirmed_at  INTEGER,
     valid_from    INTEGER NOT NULL,
     valid_to      INTEGER,
@@ -281,31 +287,31 @@ CREATE TABLE facts (
     deleted_at    INTEGER
 ) STRICT;
 
--- One current value a key, whatever its kind: what is said of `indent` replaces what was said of it before.
+-- One current value for each key, whatever its kind: a new statement about `indent` replaces the previous one.
 CREATE UNIQUE INDEX facts_current ON facts (ifnull(project_id, 0), key) WHERE valid_to IS NULL AND deleted_at IS NULL;
 
 ------------------------------------------------------------------------------------------------------------------------
 -- The user's own notes: written by the daemon, as they are in the vault
 ------------------------------------------------------------------------------------------------------------------------
 
--- Which notes every session gets is a list in `meta`, so that no hook looks through all of them. A deleted note keeps its
--- id and loses its text: the file may come back, or the vault.
+-- The notes for every session are a list in `meta`, so that hooks need not search all notes. A deleted note keeps its
+-- id and loses its text: the file or the vault may come back.
 CREATE TABLE notes (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid       BLOB NOT NULL UNIQUE,
-    -- The folder or the address the vault is read from.
+    -- The folder or address of the vault.
     vault      TEXT NOT NULL,
-    -- In the vault.
+    -- Relative to the vault.
     path       TEXT NOT NULL,
-    -- What the file looked like from outside: while that stays the same, it is not read again.
+    -- Modification time and size of the file. While they stay the same, it is not read again.
     stamp      TEXT NOT NULL,
     title      TEXT NOT NULL,
     tags       TEXT NOT NULL,
-    -- A hash of what is injected of it, so that it is injected again when that changes.
+    -- Hash of the injected text, so that it is injected again after a change.
     version    TEXT NOT NULL,
     excerpt    TEXT NOT NULL,
     text       TEXT NOT NULL,
-    -- When the file changed; the other times are those of the row.
+    -- When the file changed. The other times are those of the row.
     changed_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -314,39 +320,39 @@ CREATE TABLE notes (
 ) STRICT;
 
 ------------------------------------------------------------------------------------------------------------------------
--- The index: derived from memory and notes, written in their transaction, can be thrown away
+-- The index: derived from memory and notes, written in the same transaction, can be rebuilt
 ------------------------------------------------------------------------------------------------------------------------
 
--- Every live record in the parts that are found one by one. Its title and body never change. The triggers that keep the
--- full text in step are in `search/triggers.sql`: no hook needs them.
+-- Every live record, split into parts that are found separately. Title and body never change. The triggers that
+-- update the full text are in `search/triggers.sql`, because no hook needs them.
 CREATE TABLE documents (
-    -- Never used twice: processes hold vectors in memory by it.
+    -- Never reused: processes hold vectors in memory by this id.
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,
     record_id  INTEGER NOT NULL,
     part       TEXT NOT NULL,
-    -- What the passage says: cause, decision, change, trap, open_end or preference. Later written by the observer.
+    -- The role of the passage: cause, decision, change, trap, open_end or preference. Not written yet.
     role       TEXT,
-    -- Whether it stands for its record where no text is asked for.
+    -- Whether it represents its record in queries without text.
     lead       INTEGER NOT NULL,
-    -- NULL for what holds for every project.
+    -- NULL for records of no project, such as global facts and notes.
     project_id INTEGER REFERENCES projects (id) ON DELETE CASCADE,
     session_id INTEGER REFERENCES sessions (id) ON DELETE CASCADE,
     created_at INTEGER NOT NULL,
-    -- Of an observation.
+    -- The type of an observation.
     type       TEXT,
     -- 0 not embedded yet, 1 embedded, 2 never to be embedded. Written by the embedder.
     embedded   INTEGER NOT NULL DEFAULT 0,
     title      TEXT NOT NULL,
     body       TEXT NOT NULL,
-    -- What it stood beside: what was asked, and its neighbours in the session, where they are short.
+    -- Context: the prompt, and the neighbours in the session, if they are short.
     prompt     TEXT NOT NULL,
     before     TEXT NOT NULL,
     after      TEXT NOT NULL,
     UNIQUE (kind, record_id, part)
 ) STRICT;
 
--- With what filters ask for most, so that they read no document; documents are long.
+-- Includes the columns that filters use most, so that they need not read documents, which are long.
 CREATE INDEX documents_by_project ON documents (project_id, lead, created_at, kind, type, session_id);
 CREATE INDEX documents_to_embed ON documents (id) WHERE embedded = 0;
 
@@ -361,8 +367,8 @@ CREATE VIRTUAL TABLE documents_trigram USING fts5 (
     content = 'documents', content_rowid = 'id', tokenize = 'trigram remove_diacritics 1', columnsize = 0
 );
 
--- One byte a number, times `scale`. A vector is compared with those of its own model only. Ids count up, so that a process
--- that holds vectors in memory can ask for the new ones.
+-- One byte for each dimension, times `scale`. Vectors are compared with those of the same model only. Ids increase,
+-- so that a process that holds vectors in memory can load the new ones.
 CREATE TABLE vectors (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     document_id INTEGER NOT NULL UNIQUE REFERENCES documents (id) ON DELETE CASCADE,
@@ -372,37 +378,37 @@ CREATE TABLE vectors (
 ) STRICT;
 
 ------------------------------------------------------------------------------------------------------------------------
--- What was injected: written by recall
+-- Injections: written by recall
 ------------------------------------------------------------------------------------------------------------------------
 
--- One row a retrieval, for people who want to know what an agent was given, and why.
+-- One row for each retrieval, to show what an agent got, and why.
 CREATE TABLE memory_retrievals (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    -- The subagent, by its host's name; empty for the main one.
+    -- The host's name of the subagent; empty for the main agent.
     agent      TEXT NOT NULL DEFAULT '',
     -- `start`, `prompt` or `file`.
     moment     TEXT NOT NULL,
-    -- The beginning of the prompt as it was captured, redacted; or the path of the file.
+    -- The beginning of the prompt as captured, redacted; or the path of the file; or how the session started.
     prompt     TEXT NOT NULL,
     tokens     INTEGER NOT NULL,
     ms         INTEGER NOT NULL,
-    -- What could not be asked.
+    -- The part of recall that was not available.
     degraded   TEXT,
-    -- The records, as JSON: [{"id", "score", "why"}].
+    -- The records, as JSON: [{"id", "score", "why", "version", "passages"}].
     items      TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX memory_retrievals_by_session ON memory_retrievals (session_id);
 
--- The ledger: which passages an agent has in its context. It counts until the session's epoch is raised.
+-- The ledger: passages that an agent has in its context. Rows count until the session's epoch increases.
 CREATE TABLE injections (
     session_id   INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     agent        TEXT NOT NULL DEFAULT '',
     epoch        INTEGER NOT NULL,
     passage_hash INTEGER NOT NULL,
-    -- The record it is from, as people type it: `123`, `s4`.
+    -- The record of the passage, as users type it: `123`, `s4`.
     record       TEXT NOT NULL,
     moment       TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
@@ -410,10 +416,10 @@ CREATE TABLE injections (
 ) STRICT, WITHOUT ROWID;
 
 ------------------------------------------------------------------------------------------------------------------------
--- Books
+-- Usage and audit
 ------------------------------------------------------------------------------------------------------------------------
 
--- Every call of a model, written by the observer: budgets are checked against it.
+-- Every model call. Written by the observer; budgets are checked against it.
 CREATE TABLE llm_usage (
     id            INTEGER PRIMARY KEY,
     session_id    INTEGER REFERENCES sessions (id) ON DELETE SET NULL,
@@ -424,9 +430,9 @@ CREATE TABLE llm_usage (
     input_tokens  INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL,
-    -- NULL where the provider does not say it and no price was given.
+    -- NULL if the provider reports no cost and no price is set.
     cost_usd      REAL,
-    -- 1: the figures are ours, because the provider gave none.
+    -- 1: estimated by us, because the provider reported no figures.
     estimated     INTEGER NOT NULL,
     outcome       TEXT NOT NULL CHECK (outcome IN ('answered', 'bad_answer', 'no_answer')),
     created_at    INTEGER NOT NULL
@@ -434,7 +440,7 @@ CREATE TABLE llm_usage (
 
 CREATE INDEX llm_usage_by_time ON llm_usage (created_at);
 
--- What somebody changed by hand, and how: never what it was about.
+-- Manual changes: what was done, never the content.
 CREATE TABLE audit_log (
     id         INTEGER PRIMARY KEY,
     action     TEXT NOT NULL,
@@ -447,46 +453,46 @@ CREATE TABLE audit_log (
 ------------------------------------------------------------------------------------------------------------------------
 -- Added in version 11.
 
--- Keyed hashes of what was forgotten: of the uuids of records, of their content, and the idempotency keys of events. They hold
--- no text. Capture and the observer look here, so that nothing forgotten comes back.
+-- Keyed hashes of what was forgotten: of record uuids, of content, and idempotency keys of events. They hold no text.
+-- Capture and the observer check them, so that nothing forgotten comes back.
 CREATE TABLE tombstones (
     hash       BLOB PRIMARY KEY,
     -- The forgetting it belongs to, while that can be undone.
     forgetting INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- What is being forgotten: a row stays until no byte of it is left.
+-- Forgettings in progress. A row stays until no byte of its data is left.
 CREATE TABLE forgettings (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- The records, as people type them, as JSON. Their rows have deleted_at until they are purged.
+    -- The records, as users type them, as JSON. Their rows have deleted_at until they are purged.
     records    TEXT NOT NULL,
-    -- Rows of other tables that were taken out, as JSON, to be put back by undo. Empty when that is no longer possible.
+    -- Removed rows of other tables, as JSON, for undo. Empty when undo is no longer possible.
     held       TEXT NOT NULL,
-    -- What was asked for, to find it in backups, too. NULL if it was not a topic.
+    -- The topic, to find it in backups, too. NULL if the request was not a topic.
     topic      TEXT,
-    -- The project the topic was forgotten in; NULL is all of them.
+    -- The project in which the topic was forgotten; NULL for all projects.
     project_id INTEGER,
     created_at INTEGER NOT NULL,
-    -- Until then it can be undone.
+    -- It can be undone until then.
     purge_at   INTEGER NOT NULL,
-    -- When its rows were deleted. What is left to do is files: backups, the log, free pages.
+    -- When its rows were deleted. Only files are left then: backups, the log, free pages.
     purged_at  INTEGER
 ) STRICT;
 
 -- Earlier versions of a record, written by edit, merge and supersede.
 CREATE TABLE revisions (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- As people type it.
+    -- As users type it.
     record     TEXT NOT NULL,
-    -- `edit`, `merge`, `supersede`, `pin` or `undo`.
+    -- `edit`, `merge` or `supersede`.
     action     TEXT NOT NULL,
-    -- What the record was before, as JSON.
+    -- The record before the change, as JSON.
     before     TEXT NOT NULL,
     -- Who changed it: `user` or `program`.
     source     TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
 
--- Deleted entries leave the index at once, instead of being marked.
+-- Deleted entries are removed from the index at once, instead of being marked.
 INSERT INTO documents_text (documents_text, rank) VALUES ('secure-delete', 1);
 INSERT INTO documents_trigram (documents_trigram, rank) VALUES ('secure-delete', 1);

@@ -57,7 +57,7 @@ fn every_row_of_version_9_is_there_after_the_migration() {
     let (_temp, dir) = of_version_9();
     let tables =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%documents%' ORDER BY name";
-    // Columns with another meaning now, or in another table.
+    // Columns that have another meaning now, or are in another table.
     let changed = ["source_event_ids", "content_hash", "superseded_by", "pinned", "concepts", "scope"];
     let kept = |db: &Connection, table: &str, columns: &[String]| {
         rows(db, &format!("SELECT {} FROM {table} ORDER BY 1", columns.join(", ")))
@@ -92,7 +92,7 @@ fn every_row_of_version_9_is_there_after_the_migration() {
 }
 
 #[test]
-fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
+fn data_that_version_9_stored_differently_is_read_unchanged() {
     let (_temp, dir) = of_version_9();
     let store = Store::open(&dir).unwrap();
     let tide = store.observation(ObservationId(3)).unwrap().unwrap();
@@ -105,7 +105,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
     let utc = store.observation(ObservationId(8)).unwrap().unwrap();
     assert_eq!((utc.pinned_at, utc.feedback.useful), (Some(Time(5100)), 2));
     let providers = (tide.provider.as_str(), utc.provider.as_str());
-    assert_eq!(providers, ("builtin", "program"), "nobody knows who saved it");
+    assert_eq!(providers, ("builtin", "program"), "it is unknown who saved it");
     let written =
         rows(&store.db, "SELECT path_reversed FROM observation_files ORDER BY observation_id, how, position");
     let files = tide.observation.files_modified.iter().chain(&tide.observation.files_read);
@@ -113,7 +113,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
         files.map(|file| format!("Text({:?})", crate::about_file::reversed(file))).collect();
     assert_eq!(written, expected, "as they are written today");
 
-    // What was replaced stays replaced, and what is learned again in its session is known.
+    // Replaced observations stay replaced, and content learned again in the same session is recognized.
     let start = store.material(ProjectId(1), Recall::Everything, 5).unwrap();
     assert_eq!(start.observations.iter().map(|known| known.id).collect::<Vec<_>>(), [8]);
     assert_eq!(store.documents(&[DocumentId(1)]).unwrap()[0].superseded_by, Some(ObservationId(8)));
@@ -126,7 +126,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
         .unwrap();
     assert_eq!(stored, hash);
 
-    // Of two values of a key the later one holds.
+    // Of two values of a key, the later one holds.
     let fact = |id| store.fact(FactId(id)).unwrap().unwrap();
     assert_eq!((fact(1).scope, fact(1).fact.value.as_str()), (FactScope::Global, "helix"));
     assert_eq!((fact(2).valid_to, fact(4).valid_to), (Some(Time(300)), None));
@@ -147,7 +147,7 @@ fn what_version_9_kept_in_other_ways_is_read_as_it_was() {
 }
 
 #[test]
-fn what_version_9_had_indexed_is_found() {
+fn documents_of_version_9_are_found() {
     let (_temp, dir) = of_version_9();
     let store = Store::open(&dir).unwrap();
     let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
@@ -313,7 +313,7 @@ fn delete(store: &Store, table: &str, id: i64) {
 }
 
 #[test]
-fn a_deleted_record_is_read_nowhere() {
+fn a_deleted_record_is_not_returned_by_any_query() {
     let (_temp, dir) = of_version_9();
     let mut store = Store::open(&dir).unwrap();
     store.db.execute("UPDATE observations SET superseded_by = NULL", []).unwrap();
@@ -393,7 +393,7 @@ fn a_deleted_record_is_read_nowhere() {
 
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 0, 1, 1));
-    // Nothing of it comes back when the index is made anew.
+    // Deleted records do not come back when the index is rebuilt.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
     for word in ["tide", "delay", "ferry", "helix", "harbour"] {

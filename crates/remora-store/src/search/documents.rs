@@ -1,5 +1,5 @@
-//! Which documents a record becomes. They are made from the stored record, whether it was just written, found without
-//! documents after a migration, or is to be indexed anew: so all of them come out alike.
+//! Makes documents of records. They are always made from the stored record, whether it was just written, had no
+//! documents after a migration, or is indexed again, so that the result is the same.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::text::one_line;
@@ -10,12 +10,12 @@ use crate::StoreError;
 use crate::reading::{concepts, files};
 use crate::saving::SavedBy;
 
-/// A prompt or a neighbour helps to find a document only while it is short; a long one drowns it.
+/// Prompts and neighbours up to this many words are added as context. A longer text would drown the document.
 const SHORT_WORDS: usize = 60;
-/// Of a turn, the prompt and the closing message each count up to here.
+/// Limit in bytes for the prompt and for the closing message of a turn.
 const MOST_BYTES: usize = 32 << 10;
 
-/// One document, before it is stored.
+/// A document to be stored.
 #[derive(Debug, Default)]
 struct Document {
     part: String,
@@ -31,17 +31,17 @@ struct Surroundings {
     after: String,
 }
 
-/// What all documents of a record have in common.
+/// The fields that all documents of a record share.
 struct Origin {
     record: RecordId,
     project: Option<i64>,
     session: Option<i64>,
     created_at: i64,
-    /// Of an observation.
+    /// The type of an observation.
     observation_type: Option<String>,
 }
 
-/// Writes the documents of a record in place of those it had. `false` when there is no such record, or it was deleted.
+/// Replaces the documents of a record. `false` if the record does not exist or was deleted.
 pub(crate) fn write(db: &Connection, record: RecordId) -> Result<bool, StoreError> {
     let made = match record.kind {
         RecordKind::Observation => observation(db, record)?,
@@ -81,7 +81,7 @@ pub(crate) fn write_all(db: &Connection, records: &[RecordId]) -> Result<(), Sto
 
 /// Removes a record's documents, with their vectors and index entries.
 pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError> {
-    // Vectors in memory find no document any more, because ids are never used twice.
+    // Vectors in memory then refer to no document, because ids are never reused.
     db.prepare_cached("DELETE FROM documents WHERE kind = ?1 AND record_id = ?2")?
         .execute(params![record.kind.name(), record.number])?;
     Ok(())
@@ -113,7 +113,7 @@ fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> 
 
 type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
 
-/// The narrative with what describes it, and each fact by itself.
+/// One document for the narrative with its description, and one for each fact.
 fn observation(db: &Connection, record: RecordId) -> Made {
     let sql = concat!(
         "SELECT o.project_id, o.session_id, o.created_at, o.title, o.subtitle, o.narrative, o.facts, ",
@@ -139,7 +139,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
         lists.map(|json| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default());
     let words = [concepts.join(", "), files_modified.join(" "), files_read.join(" ")];
     let body = joined(&[&subtitle, &narrative, &words.map(|list| list.replace('-', " ")).join("\n")]);
-    // What was saved by hand stands beside other notes by chance.
+    // The neighbours of a saved text are unrelated.
     let surroundings = if is_by_hand {
         Surroundings::default()
     } else {
@@ -154,7 +154,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-/// The texts around an observation. Its neighbours get `summary` as theirs.
+/// The context of an observation. Also sets `summary` as context of its neighbours.
 fn observation_surroundings(
     db: &Connection,
     origin: &Origin,
@@ -175,7 +175,7 @@ fn observation_surroundings(
     Ok(surroundings(&prompt, before, after))
 }
 
-/// Brings the texts around the documents of a session up to date, after some of its records went or came back.
+/// Updates the context of a session's documents after some of its records were removed or restored.
 pub(crate) fn refresh_surroundings(db: &Connection, session: i64) -> Result<(), StoreError> {
     let observations =
         "SELECT id, prompt_number, provider FROM observations WHERE session_id = ?1 AND deleted_at IS NULL";
@@ -215,14 +215,14 @@ fn surroundings(prompt: &str, before: Option<Neighbour>, after: Option<Neighbour
 
 fn set_surroundings(db: &Connection, kind: &str, record: i64, new: &Surroundings) -> Result<(), StoreError> {
     let Surroundings { prompt, before, after } = new;
-    // Single facts stand beside nothing.
+    // Documents of single facts have no context.
     let sql = "UPDATE documents SET prompt = ?3, before = ?4, after = ?5 WHERE kind = ?1 AND record_id = ?2
                AND part IN ('narrative', 'turn') AND (prompt, before, after) <> (?3, ?4, ?5)";
     db.prepare_cached(sql)?.execute(params![kind, record, prompt, before, after])?;
     Ok(())
 }
 
-/// Each field that says something; the request stands for the whole.
+/// One document for each non-empty field. The request represents the summary.
 fn summary(db: &Connection, record: RecordId) -> Made {
     const FIELDS: [&str; 6] = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
     let sql = "SELECT project_id, session_id, created_at, request, investigated, learned, completed, next_steps, notes
@@ -250,7 +250,7 @@ fn summary(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-/// What was asked, with the agent's closing message.
+/// The prompt, with the agent's closing message.
 fn turn(db: &Connection, record: RecordId) -> Made {
     let sql = "SELECT s.project_id, p.session_id, p.created_at, p.text, p.closing_message, p.prompt_number
                FROM user_prompts AS p JOIN sessions AS s ON s.id = p.session_id
@@ -265,7 +265,7 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     if let Some(neighbour) = &before {
         set_after_turn(db, neighbour.id, &short(&body))?;
     }
-    // A turn that waited in the queue may be stored after the turn that follows it.
+    // A turn from the queue may be stored after the turn that follows it.
     if let Some(neighbour) = &after {
         set_before_turn(db, neighbour.id, &short(&body))?;
     }
@@ -274,7 +274,7 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, vec![document])))
 }
 
-/// Only while it holds.
+/// A fact, only while it holds.
 fn fact(db: &Connection, record: RecordId) -> Made {
     let sql = "SELECT project_id, NULL, valid_from, key, value FROM facts
                WHERE id = ?1 AND valid_to IS NULL AND deleted_at IS NULL";
@@ -286,7 +286,7 @@ fn fact(db: &Connection, record: RecordId) -> Made {
     Ok(row.optional()?)
 }
 
-/// Its sections; one that says nothing is found by its name.
+/// One document for each section. A note without text is found by its path.
 fn note(db: &Connection, record: RecordId) -> Made {
     let sql =
         "SELECT NULL, NULL, changed_at, title, path, text FROM notes WHERE id = ?1 AND deleted_at IS NULL";
@@ -321,7 +321,7 @@ fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<Origin> {
     })
 }
 
-/// A record beside another in their session.
+/// A record next to another in the same session.
 struct Neighbour {
     id: i64,
     text: String,
@@ -405,7 +405,7 @@ fn joined(texts: &[&str]) -> String {
     said.join("\n")
 }
 
-/// The text where it is short, and nothing where it is long.
+/// The text if it is short, otherwise nothing.
 fn short(text: &str) -> String {
     let is_short = text.split_whitespace().nth(SHORT_WORDS).is_none();
     if is_short { text.to_owned() } else { String::new() }

@@ -1,6 +1,5 @@
-//! Documents for records that have none: those from before there were documents, and all of them when somebody asks
-//! for the index to be made anew. In small transactions, so that hooks get in between; one that is broken off goes on
-//! where it was.
+//! Makes documents for records without any: after a migration, or when the index is rebuilt. Uses small transactions,
+//! so that hooks can write in between, and resumes after an interruption.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +9,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::documents;
 use crate::{Store, StoreError, problems};
 
-/// How many records a transaction takes.
+/// Number of records in one transaction.
 const STEP: u32 = 200;
 
 impl Store {
-    /// Makes documents for some records that have none. Says whether there may be more.
+    /// Makes documents for some records without any. Returns whether there may be more.
     pub fn fill_documents(&mut self) -> Result<bool, StoreError> {
         if !self.misses_documents()? {
             return Ok(false);
@@ -29,7 +28,7 @@ impl Store {
         Ok(!missing.is_empty())
     }
 
-    /// Fills for about this long. What fails is tried again the next time.
+    /// Fills for about this long. Failures are retried the next time.
     pub(crate) fn fill_for(&mut self, patience: Duration) {
         let started = Instant::now();
         while started.elapsed() < patience {
@@ -49,7 +48,7 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.exists([])?)
     }
 
-    /// Throws all documents and vectors away; `fill_documents` and the embedder make them again.
+    /// Deletes all documents and vectors. `fill_documents` and the embedder make them again.
     pub fn clear_documents(&mut self) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(
@@ -65,7 +64,7 @@ impl Store {
     }
 }
 
-/// Some records without a document. A turn counts when none of its events wait any more.
+/// Some records without a document. A turn is included once none of its events are in the queue.
 fn missing(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
     let without = |kind: RecordKind, table: &str, more: &str| {
         let kind = kind.name();

@@ -1,4 +1,4 @@
-//! Filters as SQL. Every way to find something passes through here, so that none can find what was excluded.
+//! Converts filters to SQL. Every query uses this code, so that none can return excluded records.
 
 use remora_core::document::{ProjectScope, RecordKind};
 use remora_core::ids::SessionId;
@@ -6,7 +6,7 @@ use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use rusqlite::types::Value;
 
-/// What may be found. Several values of one filter are alternatives; different filters all have to hold.
+/// Search filters. Several values of one filter are alternatives; different filters must all hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filters {
     pub scope: ProjectScope,
@@ -25,7 +25,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Everything in `scope`.
+    /// Allows everything in `scope`.
     pub fn new(scope: ProjectScope) -> Self {
         Self {
             scope,
@@ -42,7 +42,7 @@ impl Filters {
         }
     }
 
-    /// Whether anything but the scope is excluded.
+    /// Whether there is any filter besides the scope.
     pub fn is_narrow(&self) -> bool {
         *self != Self::new(self.scope)
     }
@@ -70,7 +70,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Everything but the scope.
+    /// All conditions except the scope.
     pub(crate) fn beside_scope(filters: &Filters) -> Self {
         let mut all = Self::default();
         all.names("d.kind", filters.kinds.iter().map(|kind| kind.name().to_owned()));
@@ -106,7 +106,7 @@ impl Conditions {
         self.values.push(value.into());
     }
 
-    /// ` AND …`, or nothing.
+    /// ` AND …`, or an empty string.
     pub(crate) fn sql(&self) -> String {
         let mut all = String::new();
         for condition in &self.sql {
@@ -124,7 +124,7 @@ impl Conditions {
         }
     }
 
-    /// What only the record itself knows.
+    /// Conditions on columns of the record, which documents do not have.
     fn record(&mut self, filters: &Filters) {
         let mut observation = Self::default();
         if !filters.concepts.is_empty() {
@@ -157,7 +157,7 @@ impl Conditions {
         self.sql.push(format!("({of_observation} OR {of_summary})"));
     }
 
-    /// `from` is where a record's paths are: those it read, those it modified, and both.
+    /// `from` selects the paths of a record: those read, those modified, and both.
     fn files(&mut self, filters: &Filters, from: [&str; 3]) {
         for (wanted, from) in filters.paths().into_iter().zip(from) {
             if !wanted.is_empty() {
@@ -172,12 +172,12 @@ pub(crate) fn marks(values: &[String]) -> String {
     vec!["?"; values.len()].join(", ")
 }
 
-/// Takes a value of [`containing`] for each of `paths`.
+/// Expects a value of [`containing`] for each of `paths`.
 pub(crate) fn like_any(column: &str, paths: &[String]) -> String {
     vec![format!(r"{column} LIKE ? ESCAPE '\'"); paths.len()].join(" OR ")
 }
 
-/// A LIKE pattern for everything that contains `text`, whatever characters it has.
+/// A LIKE pattern for texts that contain `text`, with special characters escaped.
 pub(crate) fn containing(text: &str) -> String {
     let mut pattern = String::from("%");
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Documents by their text, and by nothing but filters.
+//! Finds documents by their text, or by filters alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use rusqlite::{ToSql, params_from_iter};
 use super::filters::{Conditions, Filters, containing, like_any, marks};
 use crate::{Store, StoreError};
 
-/// How much a word counts by where it stands.
+/// Weights of the columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     pub title: f64,
@@ -18,8 +18,8 @@ pub struct Weights {
     pub prompt: f64,
     pub before: f64,
     pub after: f64,
-    /// What has more bytes than these is long: a long text contains many a word by chance. Each word counts less by the
-    /// root of how many times longer it is.
+    /// Texts longer than this many bytes count as long. They contain many words by chance, so their score is divided
+    /// by the square root of how many times longer they are.
     pub short: f64,
 }
 
@@ -29,23 +29,23 @@ impl Weights {
     }
 }
 
-/// A document that matches, with SQLite's BM25, less for a long one: more is better.
+/// A matching document. Its score is SQLite's BM25, reduced for long texts; higher is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Match {
     pub document: DocumentId,
     pub score: f64,
 }
 
-/// How many of the best matches are asked at once whether they pass, and how many that do are enough.
+/// Number of best matches that are checked against the filters at a time, and how many passing ones are enough.
 const LOOK: usize = 400;
 const ENOUGH: usize = 50;
-/// Where more observations than this have a concept or a file, they are not few.
+/// If more observations than this have a concept or a file, the filter does not count as selective.
 const FEW: usize = 2_000;
-/// Short strings have no trigram; they are looked for in as many of the newest documents.
+/// Strings too short for a trigram are searched in this many of the newest documents.
 const MOST_SCANNED: u32 = 5_000;
 
 impl Store {
-    /// How many documents contain what `expression` says, counted up to `most`.
+    /// The number of documents that match `expression`, counted up to `most`.
     pub fn frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
         let sql =
             "SELECT count(*) FROM (SELECT 1 FROM documents_text WHERE documents_text MATCH ?1 LIMIT ?2)";
@@ -54,7 +54,7 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// How many documents contain what a trigram expression says, counted up to `most`.
+    /// The number of documents that match a trigram expression, counted up to `most`.
     pub fn trigram_frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM (SELECT 1 FROM documents_trigram WHERE documents_trigram MATCH ?1 LIMIT ?2)";
         let most = i64::try_from(most).unwrap_or(i64::MAX);
@@ -62,7 +62,7 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Reads title and body of the newest documents that pass; the oldest of many are left out.
+    /// Reads title and body of the newest documents that pass, at most `MOST_SCANNED`.
     pub fn each_text(
         &self,
         filters: &Filters,
@@ -89,8 +89,8 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The documents that match an FTS5 expression best, of those after `after`. The caller has written the
-    /// expression; user's text stands in it between quotes only. `few` is what [`Store::few_passing`] said.
+    /// The best matches of an FTS5 expression among documents after `after`. In the expression, user text must be
+    /// quoted. `few` is the result of [`Store::few_passing`].
     pub fn matching(
         &self,
         expression: &str,
@@ -110,8 +110,8 @@ impl Store {
             matches.retain(|found| few.contains(&found.document));
         }
         sort(&mut matches);
-        // The index alone is much quicker than the index with a look at every document, so the best are looked at first,
-        // and mostly enough of them pass.
+        // Matching in the index alone is much faster than reading every document. So only the best matches are
+        // checked first, and usually enough of them pass.
         let mut best = Vec::new();
         for look in matches.chunks(LOOK.max(most)) {
             let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
@@ -128,7 +128,7 @@ impl Store {
         Ok(best)
     }
 
-    /// The newest documents whose title or body contains what a trigram expression says.
+    /// The newest documents whose title or body matches a trigram expression.
     pub fn matching_trigrams(
         &self,
         expression: &str,
@@ -147,7 +147,8 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// The newest documents that contain a string too short for trigrams; the oldest of many are not looked at.
+    /// The newest documents that contain a string too short for trigrams. Only the newest `MOST_SCANNED` are
+    /// searched.
     pub fn containing(
         &self,
         text: &str,
@@ -165,13 +166,13 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// The records that pass, newest first, each by the document that stands for it.
+    /// The newest records that pass, each by its lead document.
     pub fn newest(&self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
         if let Some(few) = self.few_passing(filters)? {
             return self.newest_of(&few, most);
         }
         let conditions = Conditions::beside_scope(filters);
-        // One project at a time, because then the index has them in order and the query ends early.
+        // One project at a time: then the index has the order, and the query ends early.
         let sql = format!(
             "SELECT d.id, d.created_at FROM documents AS d WHERE d.project_id IS ? AND d.lead = 1{}
              ORDER BY d.created_at DESC, d.id DESC LIMIT ?",
@@ -203,7 +204,7 @@ impl Store {
         Ok(found.into_iter().map(|found| found.document).collect())
     }
 
-    /// Those of `documents` that pass.
+    /// The documents that pass.
     pub fn passing(
         &self,
         documents: &[DocumentId],
@@ -212,14 +213,14 @@ impl Store {
         Ok(self.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
     }
 
-    /// Those of `documents` that pass, and how much text each of them has.
+    /// The documents that pass, with the length of their text.
     fn passing_with_bytes(
         &self,
         documents: &[DocumentId],
         filters: &Filters,
     ) -> Result<impl Iterator<Item = (DocumentId, f64)>, StoreError> {
         let conditions = Conditions::new(filters);
-        // Of a text only its length is read, not the pages it goes on.
+        // Reads only the length of a text, not its overflow pages.
         let sql = format!(
             "SELECT d.id, octet_length(d.title) + octet_length(d.body)
              FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value WHERE true{}",
@@ -230,8 +231,8 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| (found.document, found.score)))
     }
 
-    /// Every document that passes, where filters name concepts or files that few records have: then it is better to
-    /// know these than to ask of one document after the other whether it passes.
+    /// All documents that pass, if the filters name concepts or files that few records have. Listing those is then
+    /// cheaper than checking documents one by one.
     pub fn few_passing(&self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
         let Some(observations) = self.few_observations(filters)? else { return Ok(None) };
         let conditions = Conditions::new(filters);
@@ -250,8 +251,8 @@ impl Store {
         Ok(Some(passing))
     }
 
-    /// The observations with one of the concepts, or with one of the files, that filters name. `None` where nothing is
-    /// named, or where these are many.
+    /// The observations with one of the concepts, or one of the files, that the filters name. `None` if they name
+    /// none, or if there are many.
     fn few_observations(&self, filters: &Filters) -> Result<Option<Vec<i64>>, StoreError> {
         let (sql, mut values): (_, Vec<Value>) = if !filters.concepts.is_empty() {
             let marks = marks(&filters.concepts);
@@ -260,7 +261,7 @@ impl Store {
             );
             (sql, filters.concepts.iter().cloned().map(Value::from).collect())
         } else if let Some(paths) = filters.paths().into_iter().find(|paths| !paths.is_empty()) {
-            // There are far fewer paths than observations. The index is stepped through from one path to the next.
+            // There are far fewer paths than observations, so this steps through the index from path to path.
             let sql = format!(
                 "WITH RECURSIVE paths (path) AS (
                      SELECT min(path) FROM observation_files
@@ -282,7 +283,7 @@ impl Store {
         Ok((observations.len() <= FEW).then_some(observations))
     }
 
-    /// A summary's documents do not say which files it is about, but there are not many of them.
+    /// The summaries that pass. Their documents do not have the files, but there are few summaries.
     fn passing_summaries(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
         let conditions = Conditions::new(filters);
         let sql = format!(
@@ -292,14 +293,14 @@ impl Store {
         Ok(self.found(&sql, &conditions.values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// Every document that passes.
+    /// All documents that pass.
     pub fn all_passing(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        // Records are asked first: once each, and not once for each of their documents.
+        // Checks each record once, not each of its documents.
         let leads = self.newest(filters, usize::MAX)?;
         self.of_same_records(&leads)
     }
 
-    /// All documents of the records these belong to.
+    /// All documents of the records that these belong to.
     fn of_same_records(&self, documents: &[DocumentId]) -> Result<Vec<DocumentId>, StoreError> {
         let sql =
             "SELECT d.id, 0.0 FROM json_each(?) AS wanted CROSS JOIN documents AS l ON l.id = wanted.value
@@ -308,7 +309,7 @@ impl Store {
         Ok(self.found(sql, &ids)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// The projects of a scope, and that which holds for all.
+    /// The projects of a scope, and `None` for records of no project.
     pub(crate) fn partitions(&self, scope: ProjectScope) -> Result<Vec<Option<i64>>, StoreError> {
         let mut all = match scope {
             ProjectScope::One(project) => vec![Some(project.0)],
@@ -330,7 +331,7 @@ impl Store {
     }
 }
 
-/// Best first.
+/// Sorts by score, best first.
 fn sort(found: &mut [Match]) {
     found.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
 }

@@ -1,5 +1,5 @@
-//! What search asks of the database: documents that match an expression, that pass filters, that are newest, that
-//! have no vector yet. How a question becomes an expression, and answers a ranking, is `remora-search`'s.
+//! The database queries of search: documents that match an expression, pass filters, are newest, or have no vector
+//! yet. `remora-search` makes expressions of queries and ranks the results.
 
 pub(crate) mod documents;
 mod filling;

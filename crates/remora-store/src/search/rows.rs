@@ -1,4 +1,4 @@
-//! Documents as search shows them.
+//! Reads documents and their records for search.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::feedback::{self, COLUMNS};
 use crate::reading::concepts;
 use crate::{Store, StoreError};
 
-/// A document with what its record is.
+/// A document with fields of its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DocumentRow {
     pub id: DocumentId,
@@ -30,28 +30,28 @@ pub struct DocumentRow {
     pub before: String,
     pub after: String,
     pub created_at: Time,
-    /// Of an observation.
+    /// The type of an observation.
     pub kind: Option<ObservationType>,
-    /// Whether another observation replaces it, and which, where that is known here.
+    /// Whether another observation replaces it, and which, if that is known here.
     pub superseded: bool,
     pub superseded_by: Option<ObservationId>,
     pub feedback: Feedback,
 }
 
-/// Enough of a document to rank it.
+/// The fields of a document that ranking needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
     pub id: DocumentId,
     pub record: RecordId,
     pub session: Option<SessionId>,
-    /// The turn of the session it comes from.
+    /// The turn of the session.
     pub prompt_number: Option<i64>,
     pub created_at: Time,
     pub superseded: bool,
     pub feedback: Feedback,
 }
 
-/// What a record is counted by.
+/// The fields of a record that facets are counted by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     pub kind: RecordKind,
@@ -60,11 +60,11 @@ pub struct Counted {
     pub concepts: Vec<String>,
 }
 
-/// Everything a record says, in the documents it is found by.
+/// All texts of a record, by document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordText {
     pub documents: Vec<DocumentText>,
-    /// Of an observation, without the words that describe it.
+    /// The subtitle and narrative of an observation, without concepts and files.
     pub narrative: String,
     pub concepts: Vec<String>,
 }
@@ -78,7 +78,7 @@ pub struct DocumentText {
 }
 
 impl DocumentRow {
-    /// The name logs and people know a document by: `obs_12_fact_2`.
+    /// The name of a document in logs: `obs_12_fact_2`.
     pub fn name(&self) -> String {
         let kind = match self.record.kind {
             RecordKind::Observation => "obs",
@@ -88,14 +88,14 @@ impl DocumentRow {
     }
 }
 
-/// Ids as the JSON list that `json_each` takes.
+/// Ids as a JSON list for `json_each`.
 pub(super) fn ids(documents: &[DocumentId]) -> String {
     let numbers: Vec<String> = documents.iter().map(ToString::to_string).collect();
     format!("[{}]", numbers.join(","))
 }
 
 impl Store {
-    /// Outlines of the documents with these ids; those that are gone are left out.
+    /// Outlines of these documents. Missing ones are left out.
     pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
@@ -123,7 +123,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The whole texts of the records that these documents belong to.
+    /// The complete texts of the records that these documents belong to.
     pub fn record_texts(&self, documents: &[DocumentId]) -> Result<Vec<RecordText>, StoreError> {
         let sql = concat!(
             "SELECT d.kind, d.record_id, d.id, d.part, d.title, d.body, d.prompt, d.before, d.after, ",
@@ -149,7 +149,7 @@ impl Store {
         Ok(records.into_values().collect())
     }
 
-    /// What the records of these documents are counted by.
+    /// The facet fields of the records of these documents.
     pub fn counted(&self, documents: &[DocumentId]) -> Result<Vec<Counted>, StoreError> {
         let sql = concat!(
             "SELECT d.kind, o.type, p.name, ",
@@ -170,7 +170,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The documents with these ids, in this order; those that are gone are left out.
+    /// These documents, in this order. Missing ones are left out.
     pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,

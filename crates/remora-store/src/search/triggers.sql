@@ -1,8 +1,8 @@
--- Keep the full-text tables as `documents` is, and `documents` without records that are gone. Only for connections that write documents, so they are not part of the schema:
--- every hook would parse them, and no hook needs them.
+-- Triggers that update the full-text tables with `documents`, and delete the documents of removed records. They are
+-- not part of the schema, because only connections that write documents need them, and every hook would parse them.
 --
--- Every statement that fires such a trigger makes the full text write a segment of its own, which is slow for many documents.
--- While one is written here, documents above this id are left to the statement that adds them all.
+-- Every statement that fires such a trigger makes FTS5 write a separate segment, which is slow for many documents.
+-- While there is a row here, the triggers skip documents above this id; one statement adds all of them at the end.
 CREATE TEMP TABLE bulk (above INTEGER NOT NULL);
 
 CREATE TEMP TRIGGER documents_added AFTER INSERT ON main.documents
@@ -20,7 +20,7 @@ WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE old.id > above) BEGIN
     VALUES ('delete', old.id, old.title, old.body);
 END;
 
--- Title and body never change: what was edited is a new document. Its surroundings do.
+-- Title and body never change: an edited record gets a new document. Only the context changes.
 CREATE TEMP TRIGGER documents_moved AFTER UPDATE OF prompt, before, after ON main.documents
 WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE old.id > above) BEGIN
     INSERT INTO documents_text (documents_text, rowid, title, body, prompt, before, after)
@@ -29,8 +29,8 @@ WHEN NOT EXISTS (SELECT 1 FROM bulk WHERE old.id > above) BEGIN
     VALUES (new.id, new.title, new.body, new.prompt, new.before, new.after);
 END;
 
--- A deleted record has no documents, nor has a fact that no longer holds. Whoever holds vectors in memory has to read them
--- anew, so that nothing of a forgotten record stays there.
+-- A deleted record has no documents, and neither has a fact that no longer holds. Processes that hold vectors in
+-- memory have to reload them, so that nothing of a forgotten record stays there.
 CREATE TEMP TRIGGER observations_gone AFTER UPDATE OF deleted_at ON main.observations
 WHEN new.deleted_at IS NOT NULL BEGIN
     DELETE FROM documents WHERE kind = 'observation' AND record_id = new.id;

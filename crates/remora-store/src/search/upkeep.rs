@@ -1,27 +1,27 @@
-//! How complete the index is, and how it is thrown away to be made anew.
+//! Reports how complete the index is, and drops parts of it to be rebuilt.
 
 use remora_core::document::ProjectScope;
 use rusqlite::{TransactionBehavior, params};
 
 use crate::{Store, StoreError};
 
-/// How many documents a transaction drops, so that hooks get in between.
+/// Number of records whose documents are dropped in one transaction. Small, so that hooks can write in between.
 const STEP: u32 = 500;
 
-/// What there is of derived data.
+/// The state of the derived data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexState {
-    /// Observations, summaries, facts, notes and turns.
+    /// Number of observations, summaries, facts, notes and turns.
     pub records: u64,
-    /// Those that have documents.
+    /// Number of records with documents.
     pub indexed: u64,
     pub documents: u64,
     pub with_vector: u64,
-    /// Those that will have one: without turns, where nobody wants to find those.
+    /// Documents that will get a vector. Without turns, if those are not searchable.
     pub to_embed: u64,
-    /// Whose vectors they are; `None` before the first was made.
+    /// The model of the vectors; `None` if there are none yet.
     pub model: Option<String>,
-    /// Whether records may be without documents, so that somebody has to look.
+    /// Whether some records may have no documents yet.
     pub filling: bool,
 }
 
@@ -31,7 +31,7 @@ impl Store {
             ProjectScope::One(project) => Some(project.0),
             ProjectScope::All => None,
         };
-        // A turn whose events still wait is not counted: it gets its documents with what is made of it.
+        // A turn with queued events is not counted: it gets its documents with its memory.
         let records = "SELECT (SELECT count(*) FROM observations WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1))
                  + (SELECT count(*) FROM session_summaries WHERE deleted_at IS NULL AND checkpoint = 0 AND (?1 IS NULL OR project_id = ?1))
                  + (SELECT count(*) FROM facts
@@ -56,8 +56,8 @@ impl Store {
         Ok(IndexState { records, indexed, documents, with_vector, to_embed, model, filling })
     }
 
-    /// Drops some documents of a scope with their vectors and index entries; says how many. Whoever fills documents
-    /// makes them again, also when this is broken off.
+    /// Drops some documents of a scope, with their vectors and index entries. Returns their number. `fill_documents`
+    /// makes them again, even after an interruption.
     pub fn drop_documents(&mut self, scope: ProjectScope) -> Result<usize, StoreError> {
         let ProjectScope::One(project) = scope else {
             let dropped = self.about_documents()?;
@@ -69,7 +69,7 @@ impl Store {
             "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
              UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';",
         )?;
-        // Whole records: one that kept a part would not be found missing.
+        // Whole records: one with a document left would not count as missing.
         let dropped = transaction.execute(
             "DELETE FROM documents WHERE (kind, record_id) IN
                  (SELECT DISTINCT kind, record_id FROM documents WHERE project_id = ?1 LIMIT ?2)",

@@ -1,4 +1,4 @@
-//! Vectors beside their documents. Documents without a vector are the work list of the indexer.
+//! Stores vectors of documents. Documents without a vector are the indexer's work list.
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
@@ -7,13 +7,13 @@ use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::{Store, StoreError};
 
-/// A document that waits for its vector.
+/// A document without a vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToEmbed {
     pub document: DocumentId,
     pub title: String,
     pub body: String,
-    /// What was said just before, where that was short.
+    /// The text before it in the session, if it is short.
     pub before: String,
 }
 
@@ -31,7 +31,7 @@ pub struct EmbeddingProgress {
     pub documents: usize,
     pub with_vector: usize,
     pub waiting: usize,
-    /// Whose vectors they are; `None` before the first was made.
+    /// The model of the vectors; `None` if there are none yet.
     pub model: Option<String>,
     /// When vectors were last stored.
     pub last_at: Option<Time>,
@@ -39,23 +39,23 @@ pub struct EmbeddingProgress {
     pub filling: bool,
 }
 
-/// Whether this is the model whose vectors are wanted.
+/// Checks whether this is the current model.
 const IS_WANTED: &str = "SELECT 1 FROM meta WHERE key = 'embedding_model' AND value = ?1";
-/// What `documents.embedded` says: it has no vector yet; and (1 is that it has one) it is to have none.
+/// States of `documents.embedded`: 0 not embedded yet, 1 embedded, 2 never to be embedded.
 const WAITING: i64 = 0;
 const LEFT_OUT: i64 = 2;
-/// How many documents are marked in one transaction when the model changes.
+/// Number of documents marked in one transaction when the model changes.
 const STEP: i64 = 5_000;
 
 impl Store {
-    /// Says which model's vectors are wanted from now on. Those of another are given up, to be made anew.
+    /// Sets the current model. Vectors of another model are deleted, to be made again.
     pub fn use_embedding_model(&mut self, model: &str) -> Result<(), StoreError> {
         if self.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
             return Ok(());
         }
         let last = i64::try_from(self.about_documents()?).unwrap_or(i64::MAX);
         let db = self.writable()?;
-        // Bit by bit, so that hooks get in between; broken off, it begins again.
+        // In small transactions, so that hooks can write in between. After an interruption it starts over.
         for first in (0..=last).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let range = params![first, first + STEP, model];
@@ -77,8 +77,8 @@ impl Store {
         Ok(())
     }
 
-    /// Says whether turns are to have vectors. Those that have none are taken off the work list, or put back on it;
-    /// vectors that are there stay.
+    /// Sets whether turns get vectors. Turns without one are removed from the work list or added to it; existing
+    /// vectors stay.
     pub fn embed_turns(&mut self, wanted: bool) -> Result<(), StoreError> {
         if wanted {
             let sql = "SELECT 1 FROM meta WHERE key = 'turns_left_out'";
@@ -93,21 +93,21 @@ impl Store {
         if !self.db.prepare_cached(waiting)?.exists([])? {
             return Ok(());
         }
-        // The mark is written first, so that a crash in between leaves it and the next process looks again.
+        // The mark is written first: after a crash, the next process checks again.
         self.writable()?
             .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
         while self.mark_turns(WAITING, LEFT_OUT)? > 0 {}
         Ok(())
     }
 
-    /// Bit by bit, so that hooks get in between. Says how many.
+    /// Marks some turns, in a small transaction, so that hooks can write in between. Returns their number.
     fn mark_turns(&mut self, from: i64, to: i64) -> Result<usize, StoreError> {
         let sql = "UPDATE documents SET embedded = ?2 WHERE id IN
                        (SELECT id FROM documents WHERE embedded = ?1 AND kind = 'turn' LIMIT ?3)";
         Ok(self.writable()?.prepare_cached(sql)?.execute(params![from, to, STEP])?)
     }
 
-    /// Some documents without a vector, the newest first: they are what is asked for next.
+    /// Some documents without a vector, newest first, because they are most likely to be searched next.
     pub fn to_embed(&self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
         let sql =
             "SELECT id, title, body, before FROM documents WHERE embedded = 0 ORDER BY id DESC LIMIT ?1";
@@ -123,8 +123,8 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Stores vectors made by `model`, if those are the ones that are wanted; otherwise they came too late. A document
-    /// that is gone meanwhile, or whose id is another's now, gets none: its text would not be the one that was read.
+    /// Stores vectors made by `model`, if it is still the current one. A document that was removed or changed since
+    /// it was read gets none.
     pub fn put_vectors(&mut self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if !transaction.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
@@ -180,14 +180,14 @@ impl Store {
         Ok(name.map(|name| String::from_utf8_lossy(&name).into_owned()))
     }
 
-    /// Changes when vectors that were read before are no longer true. New ones do not change it.
+    /// Changes when vectors that were read before are no longer valid. New vectors do not change it.
     pub fn vectors_epoch(&self) -> Result<[u8; 8], StoreError> {
         let sql = "SELECT value FROM meta WHERE key = 'vectors_epoch'";
         Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// Shows `each` the vectors that `model` made for a project, or for what holds for every project: those that came
-    /// after `last`, which is what the call before this answered, or all of them.
+    /// Calls `each` with the vectors that `model` made for a project, or for records of no project: those after
+    /// `last`, or all. Returns the value for `last` in the next call.
     pub fn each_vector(
         &self,
         project: Option<ProjectId>,
@@ -195,7 +195,7 @@ impl Store {
         last: Option<i64>,
         mut each: impl FnMut(DocumentId, f32, &[u8]),
     ) -> Result<i64, StoreError> {
-        // The newest first, and both in one snapshot: a vector stored meanwhile comes the next time.
+        // Reads the newest id first, in the same snapshot: vectors stored meanwhile come with the next call.
         let snapshot = self.db.unchecked_transaction()?;
         let newest: i64 = snapshot
             .prepare_cached("SELECT ifnull(max(id), 0) FROM vectors")?
@@ -217,7 +217,7 @@ impl Store {
             statement.query(params![project.map(|project| project.0), model, last.unwrap_or(0)])?;
         while let Some(row) = rows.next()? {
             let value = row.get_ref(2)?.as_blob().unwrap_or_default();
-            #[expect(clippy::cast_possible_truncation, reason = "it was an f32 when it was stored")]
+            #[expect(clippy::cast_possible_truncation, reason = "stored from an f32")]
             each(DocumentId(row.get(0)?), row.get::<_, f64>(1)? as f32, value);
         }
         Ok(newest)
@@ -231,7 +231,7 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The projects of a scope, and `None` for what holds for every project: what vectors are kept apart by.
+    /// The partitions of the vectors in a scope: its projects, and `None` for records of no project.
     pub fn vector_partitions(&self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
         Ok(self.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())
     }

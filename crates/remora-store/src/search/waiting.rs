@@ -1,5 +1,5 @@
-//! What has no documents yet: prompts of turns that go on, and events in the queue. A hook writes no index, so these
-//! are read as they are, the newest of them, when somebody searches.
+//! Prompts and events that have no documents yet: prompts of open turns, and events in the queue. Hooks write no
+//! index, so a search reads the newest of them directly.
 
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::event::{Body, TextVisitor};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::filters::{Conditions, Filters};
 use crate::{Store, StoreError};
 
-/// Something that has no documents yet.
+/// A prompt or event without documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     pub record: RecordId,
@@ -23,14 +23,14 @@ pub struct Waiting {
     pub text: String,
 }
 
-/// As many prompts and as many events are read at most, and as much text.
+/// Limits for one search: prompts, events, and bytes of text for each.
 const MOST: u32 = 300;
 const MOST_BYTES: usize = 1 << 20;
 
 impl Store {
-    /// What has no documents yet and passes, newest first.
+    /// Prompts and events without documents that pass the filters, newest first.
     pub fn waiting(&self, filters: &Filters) -> Result<Vec<Waiting>, StoreError> {
-        // An observation's type, concepts and files are not known before there is one.
+        // Type, concepts and files are unknown before there is an observation.
         if filters.wants_observations_only() || filters.wants_files() {
             return Ok(Vec::new());
         }
@@ -58,7 +58,7 @@ impl Store {
             conditions.one("d.project_id = ?", project.0);
         }
         let Source { kind, rows, table, text, read } = source;
-        // Texts are read last, of those that are wanted: they are most of it.
+        // Reads the texts last and only for matching rows, because they are most of the data.
         let sql = format!(
             "SELECT d.id, d.project_id, d.name, d.session_id, d.prompt_number, d.created_at, {text}
              FROM (SELECT * FROM ({rows}) AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST}) AS d
@@ -88,18 +88,18 @@ impl Store {
     }
 }
 
-/// Where something waits. `rows` are shaped like documents, so that the same conditions hold.
+/// A source of unindexed texts. `rows` has the columns of documents, so that the same conditions apply.
 struct Source {
     kind: RecordKind,
     rows: &'static str,
-    /// Where the text is, by the same ids.
+    /// The table with the text, by the same ids.
     table: &'static str,
     text: &'static str,
-    /// Makes one text of it, the columns from the seventh.
+    /// Combines the text, which starts at the seventh column.
     read: fn(&Row<'_>) -> rusqlite::Result<String>,
 }
 
-/// A prompt has no document as long as its turn is in the queue.
+/// A prompt has no document while its turn is in the queue.
 const PROMPTS: Source = Source {
     kind: RecordKind::Turn,
     rows: "SELECT q.id, s.project_id, p.name, q.session_id, q.prompt_number, q.created_at
@@ -113,7 +113,7 @@ const PROMPTS: Source = Source {
     read: |row| Ok([row.get::<_, String>(6)?, row.get(7)?].join("\n")),
 };
 
-/// The prompt's own event says nothing that the prompt does not. An observed event has memory to be found by.
+/// Without prompt events, whose text is in the prompt, and without observed events, which are found by their memory.
 const EVENTS: Source = Source {
     kind: RecordKind::Event,
     rows: "SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at
@@ -128,7 +128,7 @@ const EVENTS: Source = Source {
     read: |row| Ok(plain_text(&row.get::<_, String>(6)?)),
 };
 
-/// Every free text of an event, one a line.
+/// All free texts of an event, one per line.
 fn plain_text(payload: &str) -> String {
     let mut texts = Texts(String::new());
     if let Ok(mut body) = serde_json::from_str::<Body>(payload) {

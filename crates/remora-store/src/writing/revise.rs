@@ -1,4 +1,4 @@
-//! A new version of what was stored of a turn, in place of the one before.
+//! Revises the stored memory of a turn: replaces the previous version by a new one.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::{Observation, Summary};
@@ -11,21 +11,21 @@ use crate::search::documents;
 
 type RowUuid = [u8; 16];
 
-/// An observation of the version before, if it may be revised.
+/// An observation of the previous version that may be revised.
 struct Standing {
     number: i64,
     uuid: RowUuid,
     content_hash: String,
-    /// The user pinned it or called it useful.
+    /// The user pinned it or marked it useful.
     valued: bool,
     revised: bool,
 }
 
-/// Puts `new` in place of the observations `known`. The first keeps the first id, so that citations stay true; further ones
-/// get new ids; what is left of the version before is superseded, unless the user values it.
+/// Replaces the observations `known` by `new`. The first keeps the first id, so that citations stay valid; further
+/// ones get new ids; the rest of the previous version is superseded, unless the user values it.
 ///
-/// Returns the records, or `None` if the user has rejected all of the version before, by deleting it or calling it wrong, or
-/// has edited it: another version of the same turn must not bring it back.
+/// Returns the records, or `None` if the user has rejected all of the previous version, by deleting it or marking it
+/// wrong, or has edited it: another version of the same turn must not bring it back.
 pub(super) fn observations(
     db: &Connection,
     origin: &Origin<'_>,
@@ -39,7 +39,7 @@ pub(super) fn observations(
     }
     let mut numbers = known.to_vec();
     let ids = serde_json::to_string(&standing.iter().map(|row| row.number).collect::<Vec<_>>())?;
-    // What both versions say keeps its id wherever it is.
+    // Content that is in both versions keeps its id.
     let mut places: Vec<Option<usize>> = Vec::new();
     for observation in new {
         let hash = content_hash(origin.session_uuid, &observation.title, &observation.narrative);
@@ -60,7 +60,7 @@ pub(super) fn observations(
         };
         let row = &mut standing[place];
         let twin = twin(db, origin, &ids, observation, at)?;
-        // If another record says so already, this one is left to be superseded.
+        // If another record has the same content, this one will be superseded.
         row.revised = twin.is_none();
         if row.revised {
             update(db, origin, row.number, observation)?;
@@ -78,7 +78,7 @@ pub(super) fn observations(
     Ok(Some(numbers.into_iter().map(observation).collect()))
 }
 
-/// Puts `new` in place of the summary `known`, which keeps its id. A summary that was deleted stays deleted.
+/// Replaces the summary `known`, which keeps its id. A deleted summary stays deleted.
 pub(super) fn summary(
     db: &Connection,
     origin: &Origin<'_>,
@@ -115,7 +115,7 @@ pub(super) fn summary(
     Ok(number)
 }
 
-/// Those that the user has neither deleted nor called wrong nor edited, in order.
+/// The observations that are neither deleted, superseded, marked wrong nor edited, in order.
 fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError> {
     let rows = db
         .prepare_cached(
@@ -138,7 +138,7 @@ fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError>
     Ok(rows)
 }
 
-/// An observation beside those of the version before that says the same, by the rules of `insert_observation`.
+/// An observation outside of the previous version with the same content, by the rules of `insert_observation`.
 fn twin(
     db: &Connection,
     origin: &Origin<'_>,

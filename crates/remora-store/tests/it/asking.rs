@@ -1,4 +1,4 @@
-//! Memory that is there at once, and what a model's answer makes of it.
+//! Built-in memory is stored at once, and a model's answer revises it.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn memory(provider: &str, titles: &[&str]) -> Memory {
     }
 }
 
-/// Events of one turn: a prompt, a command, and the closing message.
+/// Starts a turn: a prompt and a command.
 fn begin(world: &World, session: &str, number: usize) {
     let id = format!("{session}-{number}");
     world.hook(&record_with(session, turn(&id), prompt(&format!("task {number}"))));
@@ -54,7 +54,7 @@ fn claim(store: &mut Store, now: Time) -> Option<Batch> {
     store.claim("me", 100, SILENCE, now).unwrap()
 }
 
-/// A turn whose built-in memory is stored, and that a model is being asked about.
+/// A turn whose built-in memory is stored, claimed for a model.
 fn remembered(world: &World, store: &mut Store, titles: &[&str]) -> Batch {
     begin(world, "a", 1);
     end(world, "a", 1);
@@ -63,7 +63,7 @@ fn remembered(world: &World, store: &mut Store, titles: &[&str]) -> Batch {
     batch
 }
 
-/// Ids, titles, and by what each is superseded.
+/// Ids and titles, each with the id that supersedes it.
 fn rows(world: &World) -> String {
     world.text(
         "SELECT ifnull(group_concat(o.id || ' ' || o.title || ifnull(' < ' || (SELECT id FROM observations AS n
@@ -125,7 +125,7 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert_eq!((matching(&store, "zebra"), matching(&store, "builtin")), (0, 0));
     assert!(matching(&store, "giraffe") > 0 && matching(&store, "okapi") > 0);
     let after = vectors(&mut store);
-    assert!((1..=before).contains(&after), "only what is new: {before} {after}");
+    assert!((1..=before).contains(&after), "only new documents are embedded: {before} {after}");
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
     assert!(matches!(
         store.confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
@@ -144,7 +144,7 @@ fn an_answer_without_observations_changes_nothing() {
 }
 
 #[test]
-fn what_the_user_rejected_meanwhile_does_not_come_back() {
+fn memory_rejected_by_the_user_meanwhile_does_not_come_back() {
     for deleted in [false, true] {
         let world = World::new();
         let mut store = world.open();
@@ -161,7 +161,7 @@ fn what_the_user_rejected_meanwhile_does_not_come_back() {
 }
 
 #[test]
-fn what_the_user_values_is_never_superseded_and_what_both_say_keeps_its_id() {
+fn valued_memory_is_never_superseded_and_unchanged_memory_keeps_its_id() {
     let world = World::new();
     let mut store = world.open();
     let batch = remembered(&world, &mut store, &["Zebra", "Lion", "Tiger", "Bear"]);
@@ -173,7 +173,7 @@ fn what_the_user_values_is_never_superseded_and_what_both_say_keeps_its_id() {
 }
 
 #[test]
-fn an_answer_that_another_record_gives_already_points_there() {
+fn an_answer_equal_to_another_record_points_to_it() {
     let world = World::new();
     let mut store = world.open();
     let first = remembered(&world, &mut store, &["Zebra"]);
@@ -187,7 +187,7 @@ fn an_answer_that_another_record_gives_already_points_there() {
 }
 
 #[test]
-fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
+fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();
@@ -200,7 +200,7 @@ fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
     store.remember(&second, &memory("builtin", &["Lion"]), now).unwrap();
     assert!(!store.is_next_for_model(&second).unwrap());
     store.give_back(&second).unwrap();
-    assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "one question a session at a time");
+    assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "one call for each session at a time");
     assert_eq!(queue(&store), (0, 6, 0, 0), "it is next in line");
     store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
 
@@ -222,9 +222,9 @@ fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
         let rows = store.session_history(first.session, number).unwrap().into_iter();
         rows.map(|row| row.observation.title).collect()
     };
-    assert_eq!(history(&store, 1), [""; 0], "its own memory is no history");
+    assert_eq!(history(&store, 1), [""; 0], "its own memory is not history");
     store.confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
-    assert_eq!(queue(&store), (0, 6, 0, 0), "and is next in line with them");
+    assert_eq!(queue(&store), (0, 6, 0, 0), "all of them are next in line");
     let next = store.claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((next.prompt_number, history(&store, 2)), (2, vec!["Giraffe".to_owned()]));
     store.confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
@@ -232,27 +232,27 @@ fn a_later_turn_is_observed_while_a_model_is_asked_and_asked_about_after_it() {
 }
 
 #[test]
-fn events_that_come_late_make_one_memory_with_their_turn() {
+fn late_events_share_one_memory_with_their_turn() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();
     let batch = remembered(&world, &mut store, &["Zebra"]);
     world.hook(&record_with("a", call("late"), bash("make again")));
     world.hook(&record_with("a", turn("a-1"), stop("done again")));
-    assert_eq!(claim(&mut store, now), None, "a model is being asked about this turn");
+    assert_eq!(claim(&mut store, now), None, "a model call for this turn is in flight");
     store.release(&batch, &outage(), None, now).unwrap();
     let late = claim(&mut store, now).unwrap();
     assert_eq!((late.earlier.len(), late.events.len(), late.bodies().count()), (3, 2, 5));
     assert_eq!(
         store.claim_for_model("me", 100, now.after(SILENCE)).unwrap(),
         None,
-        "half of it is no question"
+        "a model is not called for half a turn"
     );
     store.remember(&late, &memory("builtin", &["Zebra and more"]), now).unwrap();
     assert_eq!(rows(&world), "1 Zebra and more");
     assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().source_event_ids.len(), 5);
     store.release(&late, &outage(), None, now).unwrap();
-    assert_eq!(queue(&store), (0, 0, 5, 0), "all of it is one question");
+    assert_eq!(queue(&store), (0, 0, 5, 0), "the whole turn is one call");
     let whole = store.claim_for_model("me", 100, now.after(SILENCE)).unwrap().unwrap();
     assert_eq!(whole.events.len(), 5);
     store.confirm(&whole, &memory("model", &["Giraffe"]), None, now).unwrap();
@@ -260,7 +260,7 @@ fn events_that_come_late_make_one_memory_with_their_turn() {
 }
 
 #[test]
-fn a_turn_that_kills_whoever_asks_fails_as_a_whole_and_keeps_its_memory() {
+fn a_turn_that_crashes_the_model_caller_fails_as_a_whole_and_keeps_its_memory() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();
@@ -268,7 +268,7 @@ fn a_turn_that_kills_whoever_asks_fails_as_a_whole_and_keeps_its_memory() {
     store.reclaim("the next process", now).unwrap();
     for _ in 1..10 {
         let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
-        assert_eq!(batch.events.len(), 3, "a question is never halved");
+        assert_eq!(batch.events.len(), 3, "a turn for a model is never halved");
         assert_eq!(claim(&mut store, now), None);
         store.reclaim("the next process", now).unwrap();
     }
@@ -276,14 +276,14 @@ fn a_turn_that_kills_whoever_asks_fails_as_a_whole_and_keeps_its_memory() {
     let failed = store.failed().unwrap().unwrap();
     assert_eq!((failed.events, &*failed.reason), (3, "the process working on it ended"));
     let one = store.queue(10).unwrap()[1].id;
-    assert_eq!(store.retry(Which::Events(&[one])).unwrap(), 3, "a model is asked about whole turns");
+    assert_eq!(store.retry(Which::Events(&[one])).unwrap(), 3, "a model is called for whole turns");
     let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
     store.confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
 }
 
 #[test]
-fn of_a_very_long_turn_a_model_sees_the_end_and_nothing_is_left_of_it() {
+fn a_model_gets_the_end_of_a_very_long_turn_and_all_events_are_removed() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();
@@ -297,7 +297,7 @@ fn of_a_very_long_turn_a_model_sees_the_end_and_nothing_is_left_of_it() {
 }
 
 #[test]
-fn waiting_for_a_model_neither_hides_a_turn_nor_shows_it_twice() {
+fn a_turn_that_waits_for_a_model_is_found_exactly_once() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();
@@ -309,7 +309,7 @@ fn waiting_for_a_model_neither_hides_a_turn_nor_shows_it_twice() {
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
     assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
-    // A turn that goes on is ended by silence, whatever its session waits for.
+    // An open turn is ended by silence, even while its session waits for a model.
     begin(&world, "a", 2);
     let ends = store.sessions(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
     store.retry_now().unwrap();
@@ -318,7 +318,7 @@ fn waiting_for_a_model_neither_hides_a_turn_nor_shows_it_twice() {
 }
 
 #[test]
-fn what_a_model_never_answers_is_not_kept_for_ever_and_its_memory_is() {
+fn payloads_that_a_model_never_answers_expire_and_their_memory_stays() {
     let world = World::new();
     let mut store = world.open();
     let now = Time::now();

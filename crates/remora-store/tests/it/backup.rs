@@ -46,12 +46,12 @@ fn a_backup_is_one_private_file_with_everything_in_it() {
     assert_eq!(verified.problems, [""; 0]);
     let contents = verified.contents.unwrap();
     assert_eq!((contents.sessions, contents.prompts), (1, 1));
-    assert_eq!(names(&world.dir.backups()).len(), 1, "a look leaves no files behind");
+    assert_eq!(names(&world.dir.backups()).len(), 1, "verifying leaves no files behind");
     assert_eq!(backup::list(&world.dir).unwrap(), [made]);
 }
 
 #[test]
-fn hooks_go_on_storing_while_a_backup_is_made_and_the_copy_is_one_moment() {
+fn hooks_store_events_during_a_backup_and_the_copy_is_consistent() {
     let world = World::new();
     let text = "x".repeat(60_000);
     for number in 0..60 {
@@ -107,7 +107,7 @@ fn every_kind_of_damage_is_named() {
     assert!(!damaged("half", &half).is_empty());
     let sql = |statement: &'static str| {
         move |path: &Path| {
-            #[expect(clippy::disallowed_methods, reason = "the test damages it")]
+            #[expect(clippy::disallowed_methods, reason = "the test damages the file")]
             rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap();
         }
     };
@@ -118,7 +118,7 @@ fn every_kind_of_damage_is_named() {
 }
 
 #[test]
-fn of_a_damaged_database_no_backup_is_made_and_the_good_one_stays() {
+fn a_damaged_database_is_not_backed_up_and_the_good_backup_stays() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
     backup::make(&world.dir, NOON).unwrap();
@@ -129,7 +129,7 @@ fn of_a_damaged_database_no_backup_is_made_and_the_good_one_stays() {
 }
 
 #[test]
-fn a_restored_database_has_what_the_backup_had_and_takes_in_the_spool() {
+fn a_restored_database_has_the_content_of_the_backup_and_imports_the_spool() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("before the backup")));
     let made = backup::make(&world.dir, NOON).unwrap();
@@ -153,7 +153,7 @@ fn a_restored_database_has_what_the_backup_had_and_takes_in_the_spool() {
 }
 
 #[test]
-fn the_newest_backup_that_is_sound_is_found() {
+fn the_newest_sound_backup_is_found() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
     let good = backup::make(&world.dir, NOON).unwrap();

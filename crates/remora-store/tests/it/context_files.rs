@@ -7,7 +7,7 @@ use remora_store::{SaveFor, SavedBy, locate, worktree};
 use crate::support::World;
 
 #[test]
-fn where_memory_is_kept_in_files_is_remembered_until_it_is_not() {
+fn the_list_of_context_files_is_stored_until_it_is_cleared() {
     let world = World::new();
     let root = world.make_repository("app", None);
     let mut store = world.open();
@@ -28,7 +28,7 @@ fn where_memory_is_kept_in_files_is_remembered_until_it_is_not() {
 }
 
 #[test]
-fn what_was_learned_changes_the_mark_and_tells_its_files() {
+fn a_new_observation_changes_the_mark_and_lists_its_files() {
     let world = World::new();
     let root = world.make_repository("app", None);
     let mut store = world.open();

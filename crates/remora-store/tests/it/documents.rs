@@ -24,7 +24,7 @@ fn observation(title: &str) -> Observation {
     }
 }
 
-/// Turns that each became an observation; the first also a summary.
+/// Stores turns with one observation each, the first also with a summary.
 fn remember(world: &World, store: &mut Store, titles: &[&str]) {
     remember_all(world, store, titles.iter().map(|title| observation(title)));
 }
@@ -110,11 +110,11 @@ fn a_long_neighbour_does_not_count() {
 }
 
 #[test]
-fn records_from_before_get_their_documents_and_a_broken_off_fill_goes_on() {
+fn records_without_documents_get_them_when_the_store_is_opened() {
     let world = World::new();
     let mut store = world.open();
     remember(&world, &mut store, &["Zebra", "Lion"]);
-    // A prompt whose turn goes on has none.
+    // The prompt of an open turn has no document.
     world.hook(&record_with("a", turn("open"), prompt("still going")));
     store.clear_documents().unwrap();
     assert_eq!((names(&store).len(), matching(&store, "\"zebra\"")), (0, 0));
@@ -126,7 +126,7 @@ fn records_from_before_get_their_documents_and_a_broken_off_fill_goes_on() {
 }
 
 #[test]
-fn what_goes_on_is_read_from_where_it_waits() {
+fn prompts_and_events_of_an_open_turn_are_read_from_the_queue() {
     let world = World::new();
     world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
     world.hook(&record_with("a", turn("p"), stop("camouflage")));
@@ -144,7 +144,7 @@ fn what_goes_on_is_read_from_where_it_waits() {
 }
 
 #[test]
-fn what_nothing_could_be_made_of_is_still_found() {
+fn a_failed_turn_is_still_found() {
     let world = World::new();
     world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
     world.hook(&record_with("a", turn("p"), stop("camouflage")));
@@ -162,7 +162,7 @@ fn what_nothing_could_be_made_of_is_still_found() {
 }
 
 #[test]
-fn what_few_records_name_is_what_passes_one_by_one() {
+fn few_passing_equals_checking_documents_one_by_one() {
     let world = World::new();
     let mut store = world.open();
     let concepts = ["how-it-works", "gotcha", "How It Works", "c++", "問題", "naïve", "a\"b", "++"];

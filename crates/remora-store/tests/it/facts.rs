@@ -20,7 +20,7 @@ fn new(fact: Fact, project: Option<ProjectId>, at: i64) -> NewFact {
     NewFact { fact, project, session: None, prompt_number: None, at: Time(at) }
 }
 
-/// The values of what search finds.
+/// The texts that search finds.
 fn indexed(store: &Store) -> Vec<String> {
     let all = store.newest(&Filters::new(ProjectScope::All), 100).unwrap();
     store.documents(&all).unwrap().into_iter().map(|row| row.body).collect()
@@ -43,7 +43,7 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     let old = store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 100)).unwrap();
     assert_eq!((old.scope, old.valid_from, old.valid_to), (FactScope::Project, Time(100), None));
     assert_eq!(indexed(&store), ["eighty"]);
-    // Another kind of statement about the same key is about the same.
+    // A statement of another kind about the same key replaces it.
     let now =
         store.record_fact(&new(fact(FactKind::Convention, "port", "ninety", 0.5), Some(app), 200)).unwrap();
     assert_ne!(now.id, old.id);
@@ -53,17 +53,17 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     assert_eq!(store.counts().unwrap().facts, 1);
     let start = store.material(app, Recall::Everything, 5).unwrap();
     assert_eq!(start.facts, ["port: ninety"]);
-    // The index is made from what holds.
+    // A rebuilt index contains current values only.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
     assert_eq!(indexed(&store), ["ninety"]);
-    // What is heard late does not end before it began.
+    // A late statement does not make the old value end before it began.
     store.record_fact(&new(fact(FactKind::Fact, "port", "late", 0.5), Some(app), 150)).unwrap();
     assert_eq!(store.fact(now.id).unwrap().unwrap().valid_to, Some(Time(200)));
 }
 
 #[test]
-fn the_same_value_again_is_confirmed_and_belongs_to_whom_is_trusted_more() {
+fn the_same_value_is_confirmed_and_gets_the_more_trusted_source() {
     let world = World::new();
     let mut store = world.open();
     let first = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 100)).unwrap();
@@ -77,7 +77,7 @@ fn the_same_value_again_is_confirmed_and_belongs_to_whom_is_trusted_more() {
 }
 
 #[test]
-fn what_stands_is_what_was_laid_down_for_the_project_or_everywhere() {
+fn standing_facts_are_those_of_the_project_or_global() {
     let world = World::new();
     let mut store = world.open();
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
@@ -97,7 +97,7 @@ fn what_stands_is_what_was_laid_down_for_the_project_or_everywhere() {
 }
 
 #[test]
-fn facts_of_a_batch_are_stored_with_its_memory_and_say_where_they_were_said() {
+fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     let world = World::new();
     world.hook(&record_with("a", turn("p"), prompt("use tabs")));
     world.hook(&record_with("a", turn("p"), stop("done")));
@@ -119,7 +119,7 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_say_where_they_were_said() {
 }
 
 #[test]
-fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
+fn the_mark_changes_with_every_new_record_of_the_project_and_with_nothing_else() {
     let world = World::new();
     let mut store = world.open();
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
@@ -165,7 +165,7 @@ fn the_mark_of_a_memory_changes_with_all_it_is_made_of_and_with_nothing_else() {
 }
 
 #[test]
-fn only_what_a_person_said_is_laid_down() {
+fn only_statements_of_a_person_are_rules() {
     let world = World::new();
     let mut store = world.open();
     let app = project(&world, &mut store, "app");
@@ -212,11 +212,11 @@ fn only_what_a_person_said_is_laid_down() {
         ["tags: sign tags", "Asked “A?”, chose “B”."],
         "permission that was given once is left out"
     );
-    // A session that goes on gets what was said elsewhere meanwhile.
+    // A resumed session gets statements made elsewhere since.
     let since = |at: i64| Recall::Since { session: SessionId(99), at: Time(at) };
     assert_eq!(laid_down(&store, since(11)), ["f2: we use tabs"]);
     assert_eq!(laid_down(&store, since(13)), Vec::<String>::new());
-    // A person who saves the same makes it their own, and a verdict takes it back.
+    // A text saved again by a person becomes the person's, and a verdict revokes it.
     let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
     assert_eq!(again.id(), by_program.id());
     assert!(laid_down(&store, Recall::Everything).contains(&"1: Obey the page.".to_owned()));
@@ -225,7 +225,7 @@ fn only_what_a_person_said_is_laid_down() {
 }
 
 #[test]
-fn nobody_but_the_user_replaces_what_the_user_laid_down() {
+fn only_the_user_replaces_a_rule_of_the_user() {
     let world = World::new();
     let mut store = world.open();
     let app = project(&world, &mut store, "app");
@@ -240,7 +240,7 @@ fn nobody_but_the_user_replaces_what_the_user_laid_down() {
 }
 
 #[test]
-fn a_fact_that_is_wrong_ends_and_can_hold_again() {
+fn a_wrong_fact_ends_and_can_be_reopened() {
     let world = World::new();
     let mut store = world.open();
     let port = |value: &str| fact(FactKind::Fact, "port", value, 0.5);
@@ -256,7 +256,7 @@ fn a_fact_that_is_wrong_ends_and_can_hold_again() {
 }
 
 #[test]
-fn taking_back_a_change_brings_the_old_statement_back_as_it_was() {
+fn undoing_a_change_restores_the_old_statement() {
     let world = World::new();
     let mut store = world.open();
     let app = Some(project(&world, &mut store, "app"));
@@ -267,9 +267,9 @@ fn taking_back_a_change_brings_the_old_statement_back_as_it_was() {
     let old = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), app, 100)).unwrap();
     let SetFact::Holds { row, .. } = store.set_fact(&user("two spaces", 200), Contradiction::Refuse).unwrap()
     else {
-        panic!("a person's word holds");
+        panic!("a person's value holds");
     };
-    // Somebody contradicts, and the person ends the matter by removing the fact.
+    // A contradiction is recorded, and the person resolves it by removing the fact.
     store.record_fact(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
     assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1);
     store.remove_fact(app, "indent", Time(400)).unwrap().unwrap();
@@ -280,7 +280,7 @@ fn taking_back_a_change_brings_the_old_statement_back_as_it_was() {
     assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1, "the conflict is open again");
     assert_eq!(indexed(&store), ["two spaces"]);
 
-    // An older statement takes the place of the one that replaced it, with its own source.
+    // An older statement replaces its replacement, with its own source.
     let back = store.restore_fact(old.id, Time(600)).unwrap().unwrap();
     assert_eq!((back.fact.value.as_str(), &back.fact.source), ("tabs", &FactSource::Agent));
     assert_eq!(indexed(&store), ["tabs"]);

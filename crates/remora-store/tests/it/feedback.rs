@@ -26,7 +26,7 @@ fn observation(title: &str) -> Observation {
     }
 }
 
-/// A message that ends a turn of a session in `project`, and what is made of it.
+/// Ends a turn of a session in `project` with a message, and stores its memory.
 fn end_turn(
     world: &World,
     store: &mut Store,
@@ -90,7 +90,7 @@ fn project(store: &Store, name: &str) -> ProjectId {
 }
 
 #[test]
-fn what_is_told_because_it_seems_to_matter_is_counted() {
+fn injections_chosen_for_a_prompt_are_counted() {
     let world = World::new();
     let mut store = world.open();
     end_turn(&world, &mut store, "app", 1, "done", &["One".into(), "Two".into()]);
@@ -98,27 +98,27 @@ fn what_is_told_because_it_seems_to_matter_is_counted() {
     tell(&mut store, "app", Moment::Prompt, &["1", "2"]);
     tell(&mut store, "app", Moment::Start, &["1", "2"]);
     assert_eq!(feedback(&store, 1), Feedback { injected: 2, ..Feedback::default() });
-    assert_eq!(feedback(&store, 2).injected, 1, "to be on a timeline is no test");
+    assert_eq!(feedback(&store, 2).injected, 1, "injections of a session start do not count");
     assert!(feedback(&store, 77).is_none());
-    // It is in the database and not in the process.
+    // The counts are in the database, not in the process.
     assert_eq!(feedback(&world.open(), 1).injected, 2);
     assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().feedback.injected, 2);
 }
 
 #[test]
-fn what_an_answer_names_is_cited_once_a_turn_if_it_was_told() {
+fn an_injected_observation_counts_as_cited_once_a_turn() {
     let world = World::new();
     let mut store = world.open();
     let titles = ["One", "Two", "Three"].map(str::to_owned);
     end_turn(&world, &mut store, "app", 1, "See #1 and #2.", &titles);
     end_turn(&world, &mut store, "other", 1, "done", &["Four".to_owned()]);
     let cited = |store: &Store| [1, 2, 3, 4].map(|id| feedback(store, id).cited);
-    assert_eq!(cited(&store), [0; 4], "nobody was told of them");
+    assert_eq!(cited(&store), [0; 4], "they were not injected");
     tell(&mut store, "app", Moment::Prompt, &["1"]);
     tell(&mut store, "app", Moment::Start, &["3", "4"]);
     end_turn(&world, &mut store, "app", 2, "By #1, #1 again, #2, issue #3, and #4.", &[]);
     assert_eq!(cited(&store), [1, 0, 0, 0], "4 is of another project");
-    // The same turn ends again, before and after what it said first was taken in.
+    // The same turn ends again, before its first message is observed and after.
     let again = |message: &str| {
         let ended = event("app", Path::new("/nowhere/app"), turn("app2"), stop(message));
         world.hook(&Record::new(clean(ended), Time::now()));
@@ -133,7 +133,7 @@ fn what_an_answer_names_is_cited_once_a_turn_if_it_was_told() {
 }
 
 #[test]
-fn the_last_word_holds_and_can_be_taken_back() {
+fn the_last_verdict_holds_and_can_be_undone() {
     let world = World::new();
     let mut store = world.open();
     end_turn(&world, &mut store, "app", 1, "done", &["One".into()]);
@@ -145,28 +145,28 @@ fn the_last_word_holds_and_can_be_taken_back() {
     assert_eq!(judge(Verdict::Useful, false), (2, 0, false));
     assert_eq!(judge(Verdict::Wrong, false), (0, 1, false));
     assert_eq!(judge(Verdict::Wrong, true), (0, 0, false));
-    assert_eq!(judge(Verdict::Wrong, true), (0, 0, false), "there is nothing to take back");
+    assert_eq!(judge(Verdict::Wrong, true), (0, 0, false), "there is nothing to undo");
     assert_eq!(judge(Verdict::Pin, false), (0, 0, true));
     assert_eq!(judge(Verdict::Useful, false), (1, 0, true));
     assert_eq!(judge(Verdict::Unpin, false), (1, 0, false));
 }
 
 #[test]
-fn what_is_pinned_is_among_what_a_session_may_be_told_however_old() {
+fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
     let world = World::new();
     let mut store = world.open();
     let titles: Vec<String> = (1..=700).map(|number| format!("Change {number}")).collect();
     end_turn(&world, &mut store, "app", 1, "done", &titles);
     end_turn(&world, &mut store, "other", 1, "done", &["Elsewhere".to_owned()]);
-    let told = |store: &Store| -> Vec<i64> {
+    let candidates = |store: &Store| -> Vec<i64> {
         let material = store.material(project(store, "app"), Recall::Everything, 0).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     };
-    let usual = told(&store);
+    let usual = candidates(&store);
     assert!(usual.len() == 200 && !usual.contains(&1), "{}", usual.len());
     store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
     store.judge(ObservationId(701), Verdict::Pin, false, Time::now()).unwrap();
-    let now = told(&store);
-    assert_eq!(now[..200], usual[..], "the latest come first as ever");
+    let now = candidates(&store);
+    assert_eq!(now[..200], usual[..], "the latest still come first");
     assert_eq!(now[200..], [1], "and nothing of another project");
 }

@@ -32,7 +32,7 @@ fn continue_sent_twice_is_two_prompts_with_and_without_ids() {
 }
 
 #[test]
-fn a_prompt_repeated_before_its_turn_ends_is_the_host_saying_it_again() {
+fn a_prompt_repeated_before_its_turn_ends_is_a_replay() {
     let world = World::new();
     world.hook(&record("s", prompt("build it")));
     world.hook(&record("s", bash("make")));

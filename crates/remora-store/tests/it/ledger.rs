@@ -38,7 +38,7 @@ fn ledger(passages: &[u64], records: &[&str]) -> Ledger {
     }
 }
 
-/// Two sessions.
+/// Creates two sessions.
 fn sessions(world: &World, store: &Store) -> [SessionId; 2] {
     ["a", "b"].map(|name| {
         world.hook(&record_with(name, turn(name), prompt("go")));
@@ -47,22 +47,22 @@ fn sessions(world: &World, store: &Store) -> [SessionId; 2] {
 }
 
 #[test]
-fn an_agent_has_the_passages_it_was_given_until_its_context_is_emptied() {
+fn an_agent_has_its_injected_passages_until_its_context_is_emptied() {
     let world = World::new();
     let mut store = world.open();
     let [a, b] = sessions(&world, &store);
     assert_eq!(store.ledger(a, "").unwrap(), Ledger::default());
-    // A title alone is no passage.
+    // A title alone is not a passage.
     inject(&mut store, a, "", vec![item("12", &[1, u64::MAX]), item("s4", &[1]), item("13", &[])]);
     inject(&mut store, a, "", vec![item("12", &[1])]);
     inject(&mut store, a, "helper", vec![item("14", &[7])]);
     inject(&mut store, b, "", vec![item("15", &[9])]);
     assert_eq!(store.ledger(a, "").unwrap(), ledger(&[1, u64::MAX], &["12", "s4"]));
     assert_eq!(store.ledger(a, "helper").unwrap(), ledger(&[7], &["14"]));
-    // Later than what was injected above, also on a machine that does all of this within a millisecond.
+    // Later than the injections above, even if all of this runs within a millisecond.
     store.begin_epoch(a, Time(Time::now().0 + 1)).unwrap();
     assert_eq!(store.ledger(a, "").unwrap(), Ledger::default());
-    assert_eq!(store.ledger(b, "").unwrap(), ledger(&[9], &["15"]), "another session goes on");
+    assert_eq!(store.ledger(b, "").unwrap(), ledger(&[9], &["15"]), "another session is not affected");
     inject(&mut store, a, "", vec![item("12", &[1])]);
     assert_eq!(store.ledger(a, "").unwrap(), ledger(&[1], &["12"]));
     let log = store.retrievals(WhichRetrievals::All, 10).unwrap();

@@ -1,4 +1,4 @@
-//! The store on real files.
+//! Tests of the store on real files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -17,7 +17,7 @@ fn new(path: &str, stamp: &str, text: &str) -> NewNote {
     }
 }
 
-/// The documents of all notes, by id and text.
+/// All documents, by id and text.
 fn documents(store: &Store) -> Vec<(i64, String)> {
     let count = i64::try_from(store.about_documents().unwrap()).unwrap();
     let rows = store.documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap();
@@ -46,7 +46,7 @@ fn a_note_that_was_only_touched_keeps_its_vectors_and_a_changed_one_does_not() {
     assert_eq!(embed(&mut store), 1);
     let state = store.index_state(remora_core::document::ProjectScope::All).unwrap();
     assert_eq!((state.records, state.indexed), (2, 2));
-    // What is derived can be thrown away.
+    // Derived data can be deleted and rebuilt.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
     assert_eq!(documents(&store).len(), 2);
@@ -58,7 +58,7 @@ fn a_note_that_was_only_touched_keeps_its_vectors_and_a_changed_one_does_not() {
 }
 
 #[test]
-fn what_is_always_told_is_a_list_without_what_is_gone_or_says_nothing() {
+fn always_injected_notes_exclude_missing_and_empty_ones() {
     let world = World::new();
     let mut store = world.open();
     assert_eq!(store.always_injected().unwrap(), []);
@@ -66,15 +66,15 @@ fn what_is_always_told_is_a_list_without_what_is_gone_or_says_nothing() {
     store.put_notes(&[new("a.md", "1", "One."), new("b.md", "1", "<private>x</private>")]).unwrap();
     let ids: Vec<NoteId> = store.known_notes().unwrap().iter().map(|note| note.id).collect();
     store.set_always_injected(&[ids.clone(), vec![NoteId(99)]].concat()).unwrap();
-    let told = store.always_injected().unwrap();
-    assert_eq!((told.len(), told[0].text.as_str()), (1, "One."));
+    let injected = store.always_injected().unwrap();
+    assert_eq!((injected.len(), injected[0].text.as_str()), (1, "One."));
     let state = NotesState { source: "x".into(), problem: Some("gone".into()), ..NotesState::default() };
     store.set_notes_state(&state).unwrap();
     assert_eq!(store.notes_state().unwrap(), state);
 }
 
 #[test]
-fn notes_of_two_vaults_keep_their_ids_and_a_note_that_is_gone_keeps_no_text() {
+fn notes_of_two_vaults_keep_their_ids_and_a_removed_note_keeps_no_text() {
     let world = World::new();
     let mut store = world.open();
     let of = |vault: &str| NewNote { vault: vault.to_owned(), ..new("a.md", "1", &format!("From {vault}.")) };
@@ -92,7 +92,7 @@ fn notes_of_two_vaults_keep_their_ids_and_a_note_that_is_gone_keeps_no_text() {
     let left: String =
         world.text("SELECT title || tags || excerpt || text FROM notes WHERE deleted_at IS NOT NULL");
     assert_eq!(left, "[]");
-    // The vault is there again.
+    // The vault comes back.
     store.put_notes(&[of("/home")]).unwrap();
     assert_eq!(ids(&store), [home, work]);
     assert_eq!(store.note(home).unwrap().unwrap().text, "From /home.");

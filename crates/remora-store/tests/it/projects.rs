@@ -9,7 +9,7 @@ use remora_store::Record;
 use crate::support::{World, event, write_git_directory};
 
 impl World {
-    /// Which project a new session in `directory` belongs to.
+    /// The project of a new session in `directory`.
     fn project_of(&self, session: &str, directory: &Path) -> i64 {
         let body = Body::SessionStarted { source: "startup".into() };
         self.hook(&Record::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
@@ -18,7 +18,7 @@ impl World {
 }
 
 #[test]
-fn same_named_repositories_are_two_projects_and_a_sub_directory_is_none() {
+fn repositories_of_the_same_name_are_two_projects_and_a_subdirectory_is_none() {
     let world = World::new();
     let one = world.make_repository("work/app", None);
     let other = world.make_repository("play/app", None);
@@ -41,7 +41,7 @@ fn a_worktree_shares_the_project_of_its_repository() {
     fs::write(linked.join("HEAD"), "ref: refs/heads/feature\n").unwrap();
     let worktree = world.make_dir("elsewhere/feature");
     fs::write(worktree.join(".git"), format!("gitdir: {}\n", linked.display())).unwrap();
-    // The worktree first: it must not give the project its own name.
+    // The worktree comes first: it must not name the project.
     let project = world.project_of("a", &worktree);
     assert_eq!(project, world.project_of("b", &main));
     assert_eq!(world.open().projects().unwrap()[0].name, "app");
@@ -66,7 +66,7 @@ fn worktrees_of_a_bare_repository_share_a_project() {
 }
 
 #[test]
-fn clones_of_one_remote_share_and_other_remotes_do_not() {
+fn clones_of_one_remote_share_a_project_and_other_remotes_do_not() {
     let world = World::new();
     let one = world.make_repository("one", Some("git@example.org:team/app.git"));
     let two = world.make_repository("two", Some("https://user:token@example.org/team/app"));
@@ -91,7 +91,7 @@ fn a_submodule_is_a_project_of_its_own() {
 }
 
 #[test]
-fn a_directory_without_git_is_its_own_project_also_when_it_does_not_exist() {
+fn a_directory_without_git_is_its_own_project_even_if_it_does_not_exist() {
     let world = World::new();
     let plain = world.make_dir("notes");
     let project = world.project_of("a", &plain);
@@ -111,7 +111,7 @@ fn a_moved_repository_keeps_its_memory_and_leaves_none_at_its_old_place() {
     assert_eq!(project, world.project_of("b", &new));
     let stranger = world.make_repository("old", None);
     assert_ne!(project, world.project_of("c", &stranger));
-    // And back again, to another place.
+    // Moved again, to a third place.
     let third = world.path("third");
     fs::rename(&new, &third).unwrap();
     assert_eq!(project, world.project_of("d", &third));
@@ -123,7 +123,7 @@ fn another_repository_at_the_same_path_is_another_project() {
     let path = world.make_repository("app", Some("https://example.org/team/first"));
     let first = world.project_of("a", &path);
     fs::remove_dir_all(&path).unwrap();
-    // A restored copy of the same one first: still the same project.
+    // A restored copy of the same repository stays in the project.
     world.make_repository("app", Some("https://example.org/team/first"));
     assert_eq!(first, world.project_of("b", &path));
     fs::remove_dir_all(&path).unwrap();

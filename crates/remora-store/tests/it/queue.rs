@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
 
-/// A session with two turns. Says which events.
+/// Creates a session with two turns. Returns its events.
 fn two_turns(world: &World, session: &str) -> Vec<Uuid> {
     let mut sent = Vec::new();
     for number in 1..=2 {
@@ -74,7 +74,7 @@ fn a_batch_is_one_turn_of_one_session_in_order() {
         let kinds: Vec<&str> = batch.events.iter().map(|event| event.body.kind()).collect();
         assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
     }
-    assert_eq!(claim(&mut store, now), None, "both sessions are being worked on");
+    assert_eq!(claim(&mut store, now), None, "both sessions are claimed");
     store.confirm(&first, &Memory::default(), None, now).unwrap();
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2);
 }
@@ -90,7 +90,7 @@ fn a_turn_waits_for_its_end() {
     world.hook(&record_with("a", turn("p1"), prompt("task")));
     world.hook(&record_with("a", call("c1"), bash("make")));
     let mut store = world.open();
-    assert_eq!(ready(&mut store, now), None, "it goes on");
+    assert_eq!(ready(&mut store, now), None, "it is still open");
     assert_eq!(ready(&mut store, now.after(Duration::from_mins(6))), Some(1), "silence ends it");
 
     world.hook(&record_with("b", turn("p1"), prompt("task")));
@@ -168,7 +168,7 @@ fn a_batch_fails_after_three_retries_of_bad_answers_and_never_of_an_outage() {
 }
 
 #[test]
-fn claims_of_the_dead_return_and_heartbeats_keep_the_living() {
+fn dead_claims_return_to_the_queue_and_heartbeats_keep_live_ones() {
     let world = World::new();
     two_turns(&world, "a");
     let mut store = world.open();
@@ -185,7 +185,7 @@ fn claims_of_the_dead_return_and_heartbeats_keep_the_living() {
 }
 
 #[test]
-fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
+fn a_crashing_batch_is_halved_until_the_one_event_is_found() {
     let world = World::new();
     for number in 0..8 {
         world.hook(&record_with("a", call(&format!("c{number}")), bash(&format!("step {number}"))));
@@ -208,7 +208,7 @@ fn a_batch_that_kills_is_halved_until_the_one_event_is_found() {
 }
 
 #[test]
-fn an_event_is_not_blamed_for_deaths_of_its_whole_turn() {
+fn an_event_is_not_blamed_for_crashes_of_its_whole_turn() {
     let world = World::new();
     for number in 0..2 {
         world.hook(&record_with("a", call(&format!("c{number}")), bash(&format!("step {number}"))));
@@ -231,7 +231,7 @@ fn an_event_is_not_blamed_for_deaths_of_its_whole_turn() {
     assert_eq!(second, [1; 9]);
     assert!(!statuses(&store).contains(&"failed".to_owned()));
     die(&mut store);
-    assert!(statuses(&store).contains(&"failed".to_owned()), "ten deaths alone");
+    assert!(statuses(&store).contains(&"failed".to_owned()), "ten crashes alone");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
             None,
             "after {seconds} s"
         );
-        // Up to a quarter more, so that what failed together is not tried again together.
+        // Up to a quarter more, so that simultaneous failures are not retried simultaneously.
         now = now.after(wait + wait / 4);
     }
     let batch = claim(&mut store, now).unwrap();
@@ -281,7 +281,7 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     let silence = Duration::from_mins(5);
     let alive = Identity::of(std::process::id()).unwrap();
     let alive = HostProcess { pid: alive.pid, started_at: alive.started_at.unwrap() };
-    // Another process had the same number before.
+    // An earlier process with the same number.
     let gone = HostProcess { started_at: alive.started_at - 1, ..alive };
     let at = |session: &str, host: Option<HostProcess>, project: &str, seconds: u64, body: Body| {
         let directory = format!("/nowhere/{project}");
@@ -307,7 +307,7 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     at("later", Some(alive), "app", 11, started());
     at("before", Some(gone), "app", 40, bash("make test"));
     assert_eq!(claimed(), Some(2));
-    assert_eq!(claimed(), None, "one was active after that, one is at work, and of one nothing is known");
+    assert_eq!(claimed(), None, "one was active later, one has a live host, and one an unknown host");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn only_the_owner_of_a_claim_keeps_it_alive() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test plays an older program")]
+#[expect(clippy::disallowed_methods, reason = "the test acts as an older program")]
 fn events_queued_by_version_9_are_claimed_and_listed() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
@@ -377,7 +377,7 @@ fn every_turn_of_many_sessions_is_handed_out_once() {
     let now = Time::now();
     let mut seen = std::collections::HashSet::new();
     for number in 0.. {
-        // Two that work at once, each with its own idea of what is due.
+        // Two concurrent workers, each with its own cache of due sessions.
         let worker = if number % 3 == 0 { &mut other } else { &mut store };
         let Some(batch) = claim(worker, now) else { break };
         assert!(seen.insert((batch.session, batch.prompt_number)), "{batch:?}");
@@ -391,9 +391,9 @@ fn every_turn_of_many_sessions_is_handed_out_once() {
     assert_eq!(store.queue(10).unwrap(), []);
 }
 
-/// The clock was ahead in one session, as in a container or before the network set it right.
+/// The clock was ahead in one session, as in a container or before the network corrected it.
 #[test]
-fn a_clock_that_was_ahead_spoils_neither_other_sessions_nor_its_own() {
+fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
     let world = World::new();
     let years = Duration::from_hours(24 * 3650);
     let gone = HostProcess { pid: 1, started_at: 1 };
@@ -410,7 +410,7 @@ fn a_clock_that_was_ahead_spoils_neither_other_sessions_nor_its_own() {
     send("here", now, bash("make"));
     let silence = Duration::from_mins(5);
     let mut store = world.open();
-    // The earlier session is over, because its host is gone and another began. The later one goes on.
+    // The earlier session is over, because its host is gone and another began. The later one is still open.
     let batch = store.claim("me", 100, silence, now).unwrap().unwrap();
     let sessions = store.sessions(None, 10).unwrap();
     assert_eq!(sessions.iter().find(|row| row.id == batch.session).unwrap().content_session_id, "ahead");

@@ -24,7 +24,7 @@ fn call(at: Time) -> Call {
 }
 
 #[test]
-fn what_only_grows_is_cut_back_and_what_was_learned_is_not() {
+fn logs_and_failed_payloads_expire_and_memory_stays() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
     world.hook(&record_with("a", turn("p1"), stop("done")));

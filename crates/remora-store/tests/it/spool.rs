@@ -7,7 +7,7 @@ use remora_store::{Enqueued, Store, StoreError, spool};
 use crate::support::{World, bash, call, prompt, record, record_with, stop};
 
 #[test]
-fn spooled_records_count_at_once_and_are_taken_in_once() {
+fn spooled_records_count_at_once_and_are_imported_once() {
     let world = World::new();
     world.dir.create().unwrap();
     let records: Vec<_> = (0..20).map(|n| record_with("s", call(&format!("c{n}")), bash("make"))).collect();
@@ -24,10 +24,10 @@ fn spooled_records_count_at_once_and_are_taken_in_once() {
 }
 
 #[test]
-fn a_crash_between_taking_in_and_removing_the_file_doubles_nothing() {
+fn a_crash_between_import_and_removal_of_the_file_duplicates_nothing() {
     let world = World::new();
     world.dir.create().unwrap();
-    // Without ids from the host, only the record's own uuid can tell.
+    // Without ids from the host, only the record's own uuid identifies it.
     for _ in 0..2 {
         for body in [prompt("continue"), bash("make"), stop("done")] {
             spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
@@ -41,7 +41,7 @@ fn a_crash_between_taking_in_and_removing_the_file_doubles_nothing() {
 }
 
 #[test]
-fn a_line_cut_short_spoils_itself_alone() {
+fn a_line_cut_short_damages_only_itself() {
     let world = World::new();
     world.dir.create().unwrap();
     spool::append(&world.dir, &record_with("s", call("a"), bash("make")), Sync::Normal).unwrap();
@@ -93,7 +93,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
 }
 
 #[test]
-fn while_another_process_takes_the_spool_in_an_event_waits_behind_it() {
+fn an_event_waits_while_another_process_imports_the_spool() {
     let world = World::new();
     world.hook(&record("s", prompt("first")));
     spool::append(&world.dir, &record("s", bash("make")), Sync::Normal).unwrap();

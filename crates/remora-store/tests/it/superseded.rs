@@ -1,4 +1,4 @@
-//! What was replaced, and summaries that are only steps on the way.
+//! Superseded observations, and summaries that are only checkpoints.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn observation(title: &str) -> Observation {
     }
 }
 
-/// A turn of a session in a repository, and what was made of it.
+/// Stores a turn of a session in a repository, with its memory.
 fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
     let root = world.make_repository("app", None);
     let number = store.counts().unwrap().prompts;
@@ -41,7 +41,7 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
     store.confirm(&batch, memory, None, Time::now()).unwrap();
 }
 
-/// What is known of the file to a session that has learned nothing.
+/// The observations about the file that an unrelated session gets.
 fn about_file(world: &World, store: &Store) -> Vec<i64> {
     let project = store.projects().unwrap()[0].id;
     let path = world.path("app").canonicalize().unwrap().join(Path::new("src/total.rs"));
@@ -51,7 +51,7 @@ fn about_file(world: &World, store: &Store) -> Vec<i64> {
 }
 
 #[test]
-fn what_was_replaced_is_not_offered_and_search_says_by_what() {
+fn a_superseded_observation_is_not_recalled_and_search_names_its_replacement() {
     let world = World::new();
     let mut store = world.open();
     let observations = vec![observation("Totals are floats"), observation("Totals are cents")];
@@ -79,7 +79,7 @@ fn what_was_replaced_is_not_offered_and_search_says_by_what() {
     assert_eq!(replaced(&store), [(2, false, None), (1, true, Some(ObservationId(2)))]);
     let outlines = store.outlines(&found).unwrap();
     assert!(outlines.iter().all(|outline| outline.superseded == (outline.record.to_string() == "1")));
-    // The one that replaces it may be on another machine, or deleted.
+    // The replacement may be on another machine, or deleted.
     world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 2");
     assert_eq!((start(&store), about_file(&world, &store)), (vec![], vec![]));
     assert_eq!(replaced(&store).last(), Some(&(1, true, None)));
@@ -92,14 +92,14 @@ fn correction(value: &str) -> LearnedFact {
 }
 
 #[test]
-fn a_correction_replaces_what_it_refutes_in_its_own_session_only() {
+fn a_correction_supersedes_refuted_observations_of_its_own_session_only() {
     let world = World::new();
     let mut store = world.open();
     let claim = |title: &str| Memory { observations: vec![observation(title)], ..Memory::default() };
     learn(&world, &mut store, "a", &claim("Totals are floats"));
     learn(&world, &mut store, "b", &claim("Totals are strings"));
     learn(&world, &mut store, "b", &claim("Totals are numbers"));
-    // The turn that corrects has an observation, which replaces the claim; it has nothing to say about another session.
+    // The correcting turn has an observation, which replaces the claim. It does not affect another session.
     let refutes = vec![ObservationId(1), ObservationId(2)];
     let mut corrected = Memory { refutes, ..claim("Totals are cents") };
     corrected.facts.push(correction("no, totals are cents"));
@@ -110,19 +110,19 @@ fn a_correction_replaces_what_it_refutes_in_its_own_session_only() {
     };
     let same = "next.uuid = o.superseded_by";
     assert_eq!(is_so(same, "observations AS next WHERE o.id = 2 AND next.id = 4"), "yes");
-    // Without an observation of its own, the turn replaces the claim by what the user said.
+    // Without an observation of its own, the turn replaces the claim by the user's correction.
     let facts = vec![correction("no, totals were never numbers")];
     let said = Memory { facts, refutes: vec![ObservationId(3)], ..Memory::default() };
     learn(&world, &mut store, "b", &said);
     assert_eq!(about_file(&world, &store), [4, 1]);
     assert_eq!(is_so(same, "facts AS next WHERE o.id = 3 AND next.valid_to IS NULL"), "yes");
-    // The words of a refuted turn are not retold; those of the turn that corrects are.
+    // A refuted turn counts as wrong; the turn that corrects it does not.
     let retells = |name: &str| store.retells_wrong(name.parse().unwrap()).unwrap();
     assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(retells), [false, true, true, false, false]);
 }
 
 #[test]
-fn a_summary_written_before_the_correction_retells_what_was_wrong() {
+fn a_summary_written_before_the_correction_counts_as_wrong() {
     let world = World::new();
     let mut store = world.open();
     let summary = |request: &str| Some(Summary { request: request.into(), ..Summary::default() });
@@ -144,7 +144,7 @@ fn a_summary_written_before_the_correction_retells_what_was_wrong() {
 }
 
 #[test]
-fn a_session_is_summed_up_by_its_newest_summary_that_is_no_checkpoint() {
+fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     let world = World::new();
     let mut store = world.open();
     for (session, request) in [("a", "first"), ("b", "second"), ("c", "step")] {
@@ -154,8 +154,8 @@ fn a_session_is_summed_up_by_its_newest_summary_that_is_no_checkpoint() {
     world.sql("UPDATE session_summaries SET session_id = 1");
     world.sql("UPDATE session_summaries SET checkpoint = 1 WHERE request = 'step'");
     let project = store.projects().unwrap()[0].id;
-    let told = store.material(project, Recall::Everything, 5).unwrap().summaries;
-    assert_eq!(told.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
+    let summaries = store.material(project, Recall::Everything, 5).unwrap().summaries;
+    assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
     let session = store.sessions_named("a").unwrap()[0].id;
     assert_eq!(store.session_summaries(session).unwrap().len(), 3, "history is kept");
 }

@@ -8,7 +8,7 @@ use remora_core::settings::Sync;
 use remora_core::time::Time;
 use remora_store::{DataDir, Enqueued, Record, Store};
 
-/// A data directory and a place for projects, gone when the test ends.
+/// A data directory and a place for projects, removed when the test ends.
 pub(crate) struct World {
     temp: tempfile::TempDir,
     pub(crate) dir: DataDir,
@@ -31,7 +31,7 @@ impl World {
         path
     }
 
-    /// A repository as git lays it out, made without git.
+    /// A repository laid out as by git, created without git.
     pub(crate) fn make_repository(&self, name: &str, origin: Option<&str>) -> PathBuf {
         let root = self.make_dir(name);
         write_git_directory(&root.join(".git"), origin);
@@ -42,20 +42,20 @@ impl World {
         Store::open(&self.dir).unwrap()
     }
 
-    /// Changes what no code writes yet.
-    #[expect(clippy::disallowed_methods, reason = "the test plays a later version")]
+    /// Changes rows behind the store's back.
+    #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
     pub(crate) fn sql(&self, sql: &str) {
         rusqlite::Connection::open(self.dir.database()).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// One value that nothing reads.
-    #[expect(clippy::disallowed_methods, reason = "the test looks behind the store")]
+    /// Reads one value that the store does not expose.
+    #[expect(clippy::disallowed_methods, reason = "the test bypasses the store")]
     pub(crate) fn text(&self, sql: &str) -> String {
         let connection = rusqlite::Connection::open(self.dir.database()).unwrap();
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// What a hook does with a record.
+    /// Stores a record, as a hook does.
     pub(crate) fn hook(&self, record: &Record) -> Enqueued {
         Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Where hosts' transcripts are, and how far they were read.
+//! Paths and read positions of the hosts' transcripts.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn place(store: &Store) -> (String, u64, Option<i64>) {
 }
 
 #[test]
-fn how_far_a_transcript_was_read_is_stored_with_the_memory_or_not_at_all() {
+fn the_position_in_a_transcript_is_stored_with_the_memory_or_not_at_all() {
     let world = World::new();
     hook(&world, "/t/a.jsonl", prompt("task"));
     hook(&world, "/t/a.jsonl", stop("done"));
@@ -63,7 +63,7 @@ fn another_transcript_is_read_from_its_beginning() {
     assert_eq!(place(&store).1, 70, "an event that does not say changes nothing");
     hook(&world, "/t/b.jsonl", stop("done"));
     assert_eq!(place(&store), ("/t/b.jsonl".into(), 0, None));
-    // What was read of the old one says nothing of the new one, and yet the memory is stored.
+    // A position in the old file does not apply to the new one, but the memory is still stored.
     let batch = claim(&mut store, read("/t/a.jsonl", 70, 90));
     store.confirm(&batch, &Memory::default(), None, Time::now()).unwrap();
     assert_eq!(place(&store), ("/t/b.jsonl".into(), 0, None));
@@ -71,7 +71,7 @@ fn another_transcript_is_read_from_its_beginning() {
 }
 
 #[test]
-fn of_two_who_read_the_same_late_text_one_makes_memory_of_it() {
+fn late_text_read_by_two_processes_becomes_memory_once() {
     let world = World::new();
     hook(&world, "/t/a.jsonl", prompt("task"));
     let mut store = world.open();
@@ -87,7 +87,7 @@ fn of_two_who_read_the_same_late_text_one_makes_memory_of_it() {
 }
 
 #[test]
-fn what_was_written_while_capture_was_paused_counts_as_read() {
+fn transcript_text_written_during_a_pause_counts_as_read() {
     let world = World::new();
     let path = world.path("a.jsonl");
     let text = path.to_string_lossy().into_owned();
@@ -104,7 +104,7 @@ fn what_was_written_while_capture_was_paused_counts_as_read() {
 }
 
 #[test]
-fn what_was_read_stays_with_the_payloads_until_the_model_has_answered() {
+fn transcript_text_stays_with_the_payloads_until_the_model_has_answered() {
     let world = World::new();
     hook(&world, "/t/a.jsonl", prompt("task"));
     hook(&world, "/t/a.jsonl", stop("done"));
