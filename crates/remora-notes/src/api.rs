@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 
 use crate::certificate::{self, Pinned};
 use crate::error::SourceError;
+use crate::folder::Listing;
 use crate::round::NoteFile;
 
 /// Timeouts. Obsidian is on this machine: if it does not answer soon, it is down.
@@ -25,7 +26,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Timeout for the list. Obsidian evaluates a query for every note, which takes longer.
 const LIST: Duration = Duration::from_secs(20);
 const LONGEST_LIST: usize = 16 << 20;
-const MOST_NOTES: usize = 50_000;
 
 /// The certificate that a server offers at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Api {
     }
 
     /// Lists every note with its modification time and size in one request: a query that returns both as text.
-    pub(crate) fn list(&self) -> Result<Vec<NoteFile>, SourceError> {
+    pub(crate) fn list(&self) -> Result<Listing, SourceError> {
         #[derive(Deserialize)]
         struct Listed {
             filename: String,
@@ -87,12 +87,12 @@ impl Api {
         }
         let listed: Vec<Listed> =
             serde_json::from_slice(&bytes).map_err(|error| self.line.strange(&error.to_string()))?;
-        let found = listed.into_iter().filter(|note| is_shown(&note.filename)).take(MOST_NOTES);
+        let found = listed.into_iter().filter(|note| is_shown(&note.filename));
         let found = found.map(|Listed { filename, result }| {
             let changed = result.split(['-', '.']).next().and_then(|time| time.parse().ok());
             NoteFile { path: filename, stamp: result, changed_at: Time(changed.unwrap_or_default()) }
         });
-        Ok(found.collect())
+        Ok(Listing::of(found.collect()))
     }
 
     /// Reads a note. The inner error concerns this note only.

@@ -28,6 +28,25 @@ pub(crate) struct Listing {
     pub(crate) left_out: Vec<String>,
 }
 
+impl Listing {
+    /// All notes of a source. Above the limit, the rest is left out, and nothing stored counts as gone.
+    pub(crate) fn of(mut notes: Vec<NoteFile>) -> Self {
+        let is_cut = notes.len() > MOST_NOTES;
+        notes.truncate(MOST_NOTES);
+        let mut listing = Self { notes, ..Self::default() };
+        if is_cut {
+            listing.leave_out_the_rest("");
+        }
+        listing
+    }
+
+    fn leave_out_the_rest(&mut self, inside: &str) {
+        let reason = format!("{inside}: more than {MOST_NOTES} notes, or too deep; the rest is left out");
+        self.left_out.push(reason);
+        self.unseen.push(String::new());
+    }
+}
+
 /// Lists the notes. Symlinks to folders are not followed, so the walk stays inside and has no cycles.
 pub(crate) fn list(root: &Path) -> Result<Listing, SourceError> {
     let unreadable = |error: io::Error| match error.kind() {
@@ -54,10 +73,7 @@ impl Walk {
         for entry in fs::read_dir(folder)? {
             self.entries += 1;
             if self.entries > MOST_ENTRIES || self.listing.notes.len() > MOST_NOTES || depth > DEEPEST {
-                let reason =
-                    format!("{inside}: more than {MOST_NOTES} notes, or too deep; the rest is left out");
-                self.listing.left_out.push(reason);
-                self.listing.unseen.push(String::new());
+                self.listing.leave_out_the_rest(inside);
                 return Ok(());
             }
             let entry = entry?;
@@ -133,6 +149,17 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn above_the_limit_no_stored_note_counts_as_gone() {
+        let note =
+            |number| NoteFile { path: format!("{number}.md"), stamp: String::new(), changed_at: Time(0) };
+        let whole = Listing::of((0..MOST_NOTES).map(note).collect());
+        assert_eq!((whole.notes.len(), whole.unseen.len(), whole.left_out.len()), (MOST_NOTES, 0, 0));
+        let cut = Listing::of((0..=MOST_NOTES).map(note).collect());
+        assert_eq!((cut.notes.len(), cut.left_out.len()), (MOST_NOTES, 1));
+        assert_eq!(cut.unseen, [""], "the whole vault");
+    }
 
     #[test]
     fn a_note_replaced_by_a_link_out_of_the_vault_is_not_read() {

@@ -104,8 +104,8 @@ impl Round {
             }
             Access::Api { address, key, dir } => {
                 let api = Api::connect(address, key, dir)?;
-                let notes = api.list()?;
-                (Source::Api(Box::new(api)), Listing { notes, ..Listing::default() })
+                let listing = api.list()?;
+                (Source::Api(Box::new(api)), listing)
             }
         };
         Ok(Self::compare(access.name(), source, listing, known))

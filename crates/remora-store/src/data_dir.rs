@@ -110,9 +110,12 @@ impl DataDir {
         self.path.join("import.lock")
     }
 
-    /// For temporary files of this process.
-    pub fn scratch(&self, what: &str) -> PathBuf {
-        self.path.join(format!("{what}-{}", std::process::id()))
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.path.join("scratch")
+    }
+
+    pub(crate) fn scratch_lock(&self) -> PathBuf {
+        self.path.join("scratch.lock")
     }
 
     pub(crate) fn private_turns(&self) -> PathBuf {

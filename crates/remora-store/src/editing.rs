@@ -130,10 +130,12 @@ impl Store {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = vec![(last.id, id)];
         if last.action == Change::Merge.name() {
-            let sql = "SELECT id, CAST(record AS INTEGER) FROM revisions WHERE created_at = ?1 AND action = 'supersede'";
+            let sql = "SELECT r.id, o.id FROM revisions AS r JOIN observations AS o ON o.id = CAST(r.record AS INTEGER)
+                WHERE r.created_at = ?1 AND r.action = 'supersede'
+                AND o.superseded_by = (SELECT uuid FROM observations WHERE id = ?2)";
             let rows: Vec<(i64, i64)> = transaction
                 .prepare(sql)?
-                .query_map([last.created_at_epoch.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .query_map([last.created_at_epoch.0, id.0], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<Result<_, _>>()?;
             changes.extend(rows.into_iter().map(|(revision, other)| (revision, ObservationId(other))));
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::{self, Backup};
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, Scratch, Store};
 use remora_sys::lock;
 use serde::Serialize;
 
@@ -100,12 +100,13 @@ impl<'a> Request<'a> {
 /// A copy of the memory that is thrown away. What an import would do is certain only after it was done.
 struct DryRun {
     dir: DataDir,
+    _folder: Scratch,
 }
 
 impl DryRun {
     fn new(dir: &DataDir) -> Result<Self, AppError> {
-        dir.create()?;
-        let copy = Self { dir: DataDir::new(dir.scratch("dry-run")) };
+        let folder = Scratch::new(dir, "dry-run")?;
+        let copy = Self { dir: DataDir::new(folder.path().join("data")), _folder: folder };
         copy.dir.create()?;
         if dir.database().exists() {
             backup::make_to(dir, &copy.dir.database())?;
@@ -116,12 +117,5 @@ impl DryRun {
             copied.map_err(|source| remora_store::StoreError::File { path: dir.pause(), source })?;
         }
         Ok(copy)
-    }
-}
-
-impl Drop for DryRun {
-    fn drop(&mut self) {
-        // It is in the data directory, under a name of its own.
-        let _ = fs::remove_dir_all(self.dir.path());
     }
 }

@@ -12,12 +12,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use remora_sys::file::{create_private_dir, is_absent};
+use remora_sys::file::is_absent;
 use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::data_dir::DataDir;
-use crate::{StoreError, connection};
+use crate::{Scratch, StoreError, connection};
 
 /// How often a copy is attempted if the database changes meanwhile.
 const MOST_COPIES: u32 = 5;
@@ -81,30 +81,14 @@ pub struct Source {
     pub tool_uses: u64,
     pub queued: u64,
     // Dropped after the connection.
-    _copy: Copy,
-}
-
-#[derive(Debug)]
-struct Copy {
-    folder: PathBuf,
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // If this fails, the copy stays in the data directory, which is private.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+    _copy: Scratch,
 }
 
 impl Source {
     /// Copies the database at `path` into the data directory and opens the copy.
     pub fn open(dir: &DataDir, path: &Path) -> Result<Self, StoreError> {
-        dir.create()?;
-        let folder = dir.scratch("claude-mem");
-        let _ = fs::remove_dir_all(&folder);
-        create_private_dir(&folder).map_err(StoreError::file(&folder))?;
-        let copy = Copy { folder };
-        let target = copy.folder.join("claude-mem.db");
+        let copy = Scratch::new(dir, "claude-mem")?;
+        let target = copy.path().join("claude-mem.db");
         copy_unchanged(path, &target)?;
         let foreign = || StoreError::NotClaudeMem { path: path.to_owned() };
         let db = connection::open_copy(&target).map_err(|error| match error {

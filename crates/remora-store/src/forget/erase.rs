@@ -16,7 +16,7 @@ use super::bytes;
 use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::data_dir::DataDir;
-use crate::{Store, StoreError, connection, log, schema};
+use crate::{Store, StoreError, connection, log, schema, scratch};
 
 /// The files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -91,6 +91,7 @@ impl Store {
             }
         }
         erased.removed.extend(remove_loose_logs(&dir)?);
+        scratch::remove_abandoned(&dir)?;
         let topics: Vec<&str> = purged
             .iter()
             .filter(|one| one.project.is_none())

@@ -8,7 +8,7 @@ use remora_sys::lock;
 use rusqlite::TransactionBehavior;
 
 use super::erase::{beside, copies, remove_copy, remove_loose_logs};
-use crate::{Store, StoreError, retention};
+use crate::{Store, StoreError, retention, scratch};
 
 /// Tables to empty. Those that refer to others come first.
 const TABLES: [&str; 21] = [
@@ -64,6 +64,7 @@ impl Store {
             removed.push(copy);
         }
         removed.extend(remove_loose_logs(&dir)?);
+        scratch::remove_abandoned(&dir)?;
         let spool = dir.spool();
         let files = [
             dir.log(),

@@ -238,7 +238,7 @@ fn events(
         Ok(())
     })?;
     if let Some(topic) = topic {
-        let remarks = "SELECT q.id, NULL, q.heard, q.last_error, q.claimed_by FROM pending_messages AS q
+        let remarks = "SELECT q.id, NULL, q.heard, q.last_error FROM pending_messages AS q
             JOIN sessions AS s ON s.id = q.session_id
             WHERE (?1 IS NULL OR s.project_id = ?1) AND (?2 IS NULL OR q.session_id = ?2)
             AND (?3 IS NULL OR q.created_at >= ?3) AND (?4 IS NULL OR q.created_at <= ?4)";

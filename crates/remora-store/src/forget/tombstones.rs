@@ -142,16 +142,12 @@ pub(super) fn from_hex(digits: &str) -> Vec<u8> {
 }
 
 impl Store {
-    /// Forgets again what a restored backup brought back. Cheap if table and file have the same number of hashes.
+    /// Forgets again what a restored backup brought back.
     pub(crate) fn keep_forgotten(&mut self) -> Result<(), StoreError> {
-        let lines = match fs::metadata(self.dir().forgotten()) {
-            Err(error) if is_absent(&error) => 0,
-            other => other.map_err(StoreError::file(self.dir().forgotten()))?.len() / 33,
-        };
-        let rows: i64 = self.db.query_row("SELECT count(*) FROM tombstones", [], |row| row.get(0))?;
-        if i64::try_from(lines) == Ok(rows) {
+        if read_file(self.dir())? == all(&self.db)? {
             return Ok(());
         }
+        // Another process may be forgetting: compared again while none can.
         let lock = lock(self.dir())?;
         let (file, table) = (read_file(self.dir())?, all(&self.db)?);
         let missing: BTreeSet<Hash> = file.difference(&table).copied().collect();
@@ -196,4 +192,38 @@ pub(super) fn remove(db: &Connection, doomed: &Doomed, now: Time) -> Result<(), 
         documents::refresh_surroundings(db, session)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use remora_core::memory::ObservationType;
+    use remora_core::privacy::{Draft, SavedText};
+
+    use super::*;
+    use crate::{SaveFor, SavedBy, locate};
+
+    #[test]
+    fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let mut store = Store::open(&dir).unwrap();
+        let project = store.adopt_project(&locate(temp.path()), Time(1)).unwrap();
+        let draft = Draft {
+            text: "Totals are cents.".to_owned(),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        let text = SavedText::new(&draft).unwrap();
+        let id = store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id();
+        // The table has one hash that was lifted since, and the file the one of this observation.
+        put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
+        let sql = "SELECT uuid FROM observations WHERE id = ?1";
+        let uuid: [u8; 16] = store.db.query_row(sql, [id.0], |row| row.get(0)).unwrap();
+        let forgotten = of_record(&key(&store.db).unwrap(), RecordKind::Observation, &uuid);
+        replace_file(&dir, &BTreeSet::from([forgotten])).unwrap();
+        drop(store);
+        assert_eq!(Store::open(&dir).unwrap().observation(id).unwrap(), None);
+    }
 }

@@ -7,10 +7,10 @@ use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
-use remora_core::privacy::clean;
+use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_store::search::Filters;
-use remora_store::{KnownSession, Recall, Record, Store};
+use remora_store::{KnownSession, Recall, Record, SaveFor, SavedBy, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -158,4 +158,31 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
     let session = store.sessions_named("a").unwrap()[0].id;
     assert_eq!(store.session_summaries(session).unwrap().len(), 3, "history is kept");
+}
+
+#[test]
+fn undoing_a_merge_leaves_what_another_change_of_the_same_moment_replaced() {
+    let world = World::new();
+    let mut store = world.open();
+    let project = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
+    let ids: Vec<ObservationId> = (0..4)
+        .map(|number| {
+            let draft = Draft {
+                text: format!("Total {number} is in cents."),
+                title: None,
+                kind: ObservationType::Decision,
+                facts: Vec::new(),
+                files: Vec::new(),
+            };
+            let text = SavedText::new(&draft).unwrap();
+            store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id()
+        })
+        .collect();
+    let merged = store.observation(ids[0]).unwrap().unwrap().observation;
+    store.replace_observations(ids[0], &[ids[1]], Some(&merged), SavedBy::Person, Time(9)).unwrap();
+    store.replace_observations(ids[2], &[ids[3]], None, SavedBy::Person, Time(9)).unwrap();
+    store.undo_edit(ids[0], Time(10)).unwrap();
+    let changes = |id| store.revisions(id).unwrap().len();
+    assert_eq!((changes(ids[0]), changes(ids[1])), (0, 0), "undone");
+    assert_eq!(changes(ids[3]), 1, "another change");
 }
