@@ -381,8 +381,8 @@ fn replace(text: &str, found: &[Secret]) -> String {
     redacted
 }
 
-/// Whether a word begins at `at`. Escapes do not count as part of a word: the `n` of `
-/// ` in JSON, the `20` of `%20` in a URL, the `0026` of `\u0026`, and the `m` that ends a terminal colour.
+/// Whether a word begins at `at`. Escapes do not count as part of a word: the `n` of `\n` in JSON, the `20` of `%20`
+/// in a URL, the `0026` of `\u0026`, and the `m` that ends a terminal colour.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     if !bytes[at].is_ascii_alphanumeric() {
         return true;

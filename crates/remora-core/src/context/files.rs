@@ -22,8 +22,7 @@ const LONGEST_FOLDER_TITLE: usize = 80;
 const LONGEST_FACT: usize = 160;
 const LONGEST_PART: usize = 200;
 
-/// The section for a project's file, with `
-/// ` between lines; `None` if there are no records.
+/// The section for a project's file, with `\n` between lines; `None` if there are no records.
 pub fn project_section(material: &Material) -> Option<String> {
     let mut section = Section::new(HEADING, PROJECT_TOKENS);
     section.add(MORE);
@@ -57,7 +56,7 @@ impl Section {
         Self { heading, body: String::new(), lines: 0, left }
     }
 
-    /// Adds a line if it fits whole.
+    /// Adds a line if all of it fits.
     fn add(&mut self, line: &str) -> bool {
         let cost = tokens(line);
         let fits = cost <= self.left;

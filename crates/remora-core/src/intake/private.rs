@@ -1,10 +1,10 @@
 //! Follows `<private>` tags through text that arrives in pieces.
 //!
 //! Tags count in any case, with blanks, line breaks or attributes, nested, and also if the text is itself escaped,
-//! even more than once: as JSON (`\u003cprivate\u003e`, `<private
-//! >`), HTML (`&lt;private&gt;`, `&#60;private&#62;`, `&amp;lt;private&amp;gt;`), or in a URL (`%3Cprivate%3E`). A
-//! tag that is never closed makes everything after it private. A closing tag that was never opened makes everything
-//! before it private: the opening tag may be in a part of the file that the tool did not show.
+//! even more than once: as JSON (`\u003cprivate\u003e`, `<private\n>`), HTML (`&lt;private&gt;`, `&#60;private&#62;`,
+//! `&amp;lt;private&amp;gt;`), or in a URL (`%3Cprivate%3E`). A tag that is never closed makes everything after it
+//! private. A closing tag that was never opened makes everything before it private: the opening tag may be in a part
+//! of the file that the tool did not show.
 
 use super::find::find_any;
 

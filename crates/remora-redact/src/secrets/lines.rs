@@ -1,5 +1,4 @@
-//! Lines of a text that may itself be escaped in a string, where `
-//! ` ends a line.
+//! Lines of a text that may itself be escaped in a string, where `\n` ends a line.
 
 use std::ops::Range;
 

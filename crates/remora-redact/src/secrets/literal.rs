@@ -57,8 +57,7 @@ pub(super) fn cell(text: &str, at: usize) -> Range<usize> {
     (start + quotes).min(end)..end
 }
 
-/// Whether the string around the value ends, or breaks its line, here: `
-/// `, `\"`, `"}`.
+/// Whether the string around the value ends, or breaks its line, here: `\n`, `\"`, `"}`.
 fn closes_string(rest: &[u8]) -> bool {
     match rest {
         [b'\\', b'n' | b'r' | b't' | b'"' | b'\'', ..] => true,

@@ -8,7 +8,7 @@
 
 mod said;
 mod typed;
-#[rustfmt::skip] // Many short words a line.
+#[rustfmt::skip] // Many short words per line.
 mod words;
 
 use remora_core::event::Question;
