@@ -1,4 +1,4 @@
-//! What is worth capturing at all, by the user's settings.
+//! Which events are captured, according to the user's settings.
 
 use std::path::Path;
 
@@ -7,24 +7,24 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::event::{Body, Event, Outcome};
 use crate::settings::Capture;
 
-/// Why an event is left out.
+/// Why an event is not captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftOut {
     ExcludedProject,
-    /// Projects are excluded, but the list cannot be read.
+    /// There is an exclusion list, but it cannot be read.
     UnknownExclusions,
     SkippedTool,
-    /// Nothing remained of a prompt without what the host and Remora put into it.
+    /// The prompt is empty once the text that the host and Remora added is removed.
     EmptyPrompt,
 }
 
-/// Decides by the settings; `home` is what `~` stands for.
+/// Applies the settings to an event; `home` replaces `~`.
 pub fn left_out(event: &Event, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
     if let Some(reason) = excluded(Path::new(&event.cwd), settings, home) {
         return Some(reason);
     }
     match &event.body {
-        // A failure is worth keeping whatever failed.
+        // A failure is captured even if the tool is skipped.
         Body::ToolUsed(tool) if tool.outcome == Outcome::Ok && is_skipped(&tool.tool, settings) => {
             Some(LeftOut::SkippedTool)
         }
@@ -40,7 +40,7 @@ fn is_skipped(tool: &str, settings: &Capture) -> bool {
     })
 }
 
-/// Whether `directory` or one above it matches an excluding glob, or may match one that cannot be read.
+/// Whether `directory` or one of its ancestors matches an exclusion glob, or might match one that cannot be read.
 pub fn excluded(directory: &Path, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
     if settings.exclusions_unknown {
         return Some(LeftOut::UnknownExclusions);
@@ -49,7 +49,7 @@ pub fn excluded(directory: &Path, settings: &Capture, home: Option<&Path>) -> Op
         return None;
     }
     let globs = expand(&settings.exclude_projects, home);
-    // The home directory is new in these globs, and may have made one of them invalid.
+    // The expanded home directory may have made a glob invalid.
     let Ok(set) = build(&globs) else { return Some(LeftOut::UnknownExclusions) };
     directory.ancestors().any(|ancestor| set.is_match(ancestor)).then_some(LeftOut::ExcludedProject)
 }

@@ -1,4 +1,4 @@
-//! What search finds: records, and the parts of them that are searched one by one.
+//! Search results: records, and the parts of them that are indexed separately.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::ProjectId;
 
-/// Whose memory is searched. There is no default: a search that forgets to say it does not compile.
+/// The memory to search. There is no default, so a search cannot forget to state its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectScope {
-    /// One project's, with what holds for every project.
+    /// One project, plus the facts that apply to all projects.
     One(ProjectId),
-    /// Everybody's, only when asked for.
+    /// All projects, only on request.
     All,
 }
 
-/// What kind of record was found.
+/// Kinds of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordKind {
@@ -28,9 +28,9 @@ pub enum RecordKind {
     /// A prompt with the agent's closing message.
     Turn,
     Fact,
-    /// A note of the user's own, from a folder of Markdown.
+    /// A note of the user, from a folder of Markdown files.
     Note,
-    /// An event that has not become memory yet.
+    /// An event that has not been turned into memory yet.
     Event,
 }
 
@@ -65,7 +65,7 @@ impl RecordKind {
     }
 }
 
-/// A record by the name people type: `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note,
+/// A record's id as people type it: `123` is an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note,
 /// `e6` an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
@@ -114,7 +114,7 @@ impl JsonSchema for RecordId {
     }
 }
 
-/// The text is no record's name.
+/// The text is not a record id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotARecordId;
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_record_is_found_under_the_name_it_is_printed_with() {
+    fn every_record_id_parses_as_it_is_printed() {
         for kind in RecordKind::ALL {
             let id = RecordId { kind, number: 42 };
             assert_eq!(id.to_string().parse(), Ok(id));

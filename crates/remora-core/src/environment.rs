@@ -1,5 +1,5 @@
-//! Which variables of the environment a program started in the background may have: what it needs to start, to find
-//! the user's login and to reach the network. Never a key: those are added one by one where one is meant.
+//! Environment variables that a background program may inherit: those it needs to start, to find the user's login and
+//! to reach the network. API keys are never inherited; the caller adds the ones it needs.
 
 const NAMES: &[&str] = &[
     "HOME",
@@ -13,7 +13,7 @@ const NAMES: &[&str] = &[
     "CLAUDE_CODE_OAUTH_TOKEN",
     "NODE_EXTRA_CA_CERTS",
 ];
-/// In capitals and in small letters.
+/// Accepted in upper and lower case.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 const PREFIXES: &[&str] = &["LC_", "XDG_", "SSL_CERT_"];
 
@@ -29,7 +29,7 @@ mod tests {
     use super::is_harmless;
 
     #[test]
-    fn what_a_program_needs_is_passed_on_and_keys_are_not() {
+    fn needed_variables_are_passed_on_and_keys_are_not() {
         for name in ["HOME", "LC_ALL", "https_proxy", "NO_PROXY", "XDG_CONFIG_HOME", "SSL_CERT_FILE"] {
             assert!(is_harmless(name), "{name}");
         }

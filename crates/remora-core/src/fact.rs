@@ -1,19 +1,19 @@
-//! What holds: preferences, conventions and corrections, and plain facts about a project or about everything.
+//! Facts: preferences, conventions, corrections and plain statements, for one project or for all.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of statement a fact is. An unknown word becomes a plain fact.
+/// Kinds of facts. An unknown word becomes a plain fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", from = "String")]
 pub enum FactKind {
-    /// How something is.
+    /// A statement about how something is.
     Fact,
     /// How the user wants things done.
     Preference,
-    /// What the user put right.
+    /// A correction by the user.
     Correction,
     /// How things are done in a project.
     Convention,
@@ -45,7 +45,7 @@ impl From<String> for FactKind {
     }
 }
 
-/// Who said it: `user`, `agent`, `tool:NAME` or `import`. An unknown word is an import.
+/// The source of a fact: `user`, `agent`, `tool:NAME` or `import`. An unknown word becomes an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", from = "String")]
 pub enum FactSource {
@@ -89,11 +89,11 @@ impl From<FactSource> for String {
     }
 }
 
-/// One statement, before it has an id.
+/// A fact, before it has an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     pub kind: FactKind,
-    /// What it is about. A later statement with the same key replaces it.
+    /// The subject. A later fact with the same key replaces this one.
     pub key: String,
     pub value: String,
     pub source: FactSource,
@@ -101,11 +101,11 @@ pub struct Fact {
     pub trust: f64,
 }
 
-/// Where a fact holds.
+/// Where a fact applies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FactScope {
-    /// In the project it was said in.
+    /// In the project it was stated in.
     #[default]
     Project,
     /// In every project.

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// The most that use adds to a rank, and the most that unused injections take from it.
+/// Maximum increase of a rank by use, and maximum decrease by unused injections.
 pub const MOST_LIFT: f64 = 0.1;
 pub const MOST_SINK: f64 = 0.05;
-/// An observation marked wrong keeps this share of its rank: search finds it, below the others.
+/// Factor for the rank of an observation marked wrong: search still finds it, below the others.
 pub const WRONG: f64 = 0.5;
 
 /// Weight of each kind of use: a fetch counts less than a citation, and a person's verdict counts most.
@@ -24,29 +24,29 @@ const CITED: f64 = 2.0;
 const USEFUL: f64 = 4.0;
 /// At this weight of use, half of the maximum bonus applies.
 const HALF_USED: f64 = 4.0;
-/// One use makes up for this many injections.
+/// One use offsets this many injections.
 const INJECTIONS_PER_USE: f64 = 5.0;
 /// After this many unused injections, half of the maximum penalty applies.
 const HALF_NEGLECTED: f64 = 10.0;
 /// After this many days, a fetch or a citation counts half as much.
 const HALF_LIFE_DAYS: f64 = 60.0;
 
-/// What became of an observation after it was learned.
+/// Usage counters of an observation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
-    /// How often it was injected with a prompt or before a file.
+    /// Number of injections with a prompt or before a file.
     pub injected: u32,
-    /// How often somebody asked for it by its id.
+    /// Number of requests for it by id.
     pub fetched: u32,
-    /// In how many turns an agent cited it after it was injected.
+    /// Number of turns in which an agent cited it after it was injected.
     pub cited: u32,
-    /// How often somebody called it useful, or wrong; the last word holds, so one of them is 0.
+    /// Number of verdicts of each kind. The last verdict counts, so one of the two is 0.
     pub useful: u32,
     pub wrong: u32,
     pub last_used_at: Option<Time>,
 }
 
-/// What somebody says of an observation.
+/// A person's verdict on an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -79,7 +79,7 @@ impl FromStr for Verdict {
 }
 
 impl Feedback {
-    /// Nothing became of it yet.
+    /// Whether there is no feedback yet.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -88,7 +88,7 @@ impl Feedback {
         self.wrong > self.useful
     }
 
-    /// How much it was used, from 0 to 1. What somebody said of it holds; other use is forgotten with time.
+    /// How much it was used, from 0 to 1. A person's verdict does not age; other use does.
     pub fn use_made(&self, now: Time) -> f64 {
         let days = self.last_used_at.map_or(0.0, |at| now.since(at).as_secs_f64() / 86_400.0);
         let looked_at = FETCHED * f64::from(self.fetched) + CITED * f64::from(self.cited);
@@ -96,14 +96,14 @@ impl Feedback {
         1.0 - (-weight / HALF_USED).exp2()
     }
 
-    /// How much it was injected without use, from 0 to 1.
+    /// How often it was injected without being used, from 0 to 1.
     pub fn neglect(&self) -> f64 {
         let uses = f64::from(self.fetched) + f64::from(self.cited) + f64::from(self.useful);
         let in_vain = (f64::from(self.injected) - INJECTIONS_PER_USE * uses).max(0.0);
         1.0 - (-in_vain / HALF_NEGLECTED).exp2()
     }
 
-    /// What its rank is multiplied with: 1 without any feedback.
+    /// The factor for its rank: 1 without any feedback.
     pub fn worth(&self, now: Time) -> f64 {
         if self.is_wrong() {
             return WRONG;
@@ -112,11 +112,11 @@ impl Feedback {
     }
 }
 
-/// Words before `#12` that make it something of a forge and not of ours.
+/// Words before `#12` that make it an issue or pull request of a forge instead of an observation.
 const OF_A_FORGE: [&str; 10] =
     ["issue", "issues", "pr", "prs", "mr", "request", "fixes", "closes", "resolves", "ticket"];
 
-/// The observations that a text cites as they are injected: `#12`, as a word of its own.
+/// The observations that a text cites in the injected form: `#12`, as a word of its own.
 pub fn cited(text: &str) -> BTreeSet<i64> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices('#') {
@@ -147,33 +147,36 @@ mod tests {
 
     const NOW: Time = Time(1_773_144_000_000);
 
-    fn told(injected: u32) -> Feedback {
+    fn injected(injected: u32) -> Feedback {
         Feedback { injected, ..Feedback::default() }
     }
 
     #[test]
     #[expect(clippy::float_cmp, reason = "without feedback nothing may move, not even a little")]
-    fn without_feedback_nothing_moves() {
+    fn without_feedback_the_rank_is_unchanged() {
         assert_eq!(Feedback::default().worth(NOW), 1.0);
     }
 
     #[test]
     fn use_lifts_neglect_sinks_slowly_and_wrong_sinks_at_once() {
-        let fetched = Feedback { fetched: 1, last_used_at: Some(NOW), ..told(3) };
+        let fetched = Feedback { fetched: 1, last_used_at: Some(NOW), ..injected(3) };
         let cited = Feedback { cited: 1, ..Feedback { fetched: 0, ..fetched } };
-        let useful =
-            Feedback { useful: 1, last_used_at: Some(NOW.before(Duration::from_hours(24 * 900))), ..told(3) };
+        let useful = Feedback {
+            useful: 1,
+            last_used_at: Some(NOW.before(Duration::from_hours(24 * 900))),
+            ..injected(3)
+        };
         assert!(1.0 < fetched.worth(NOW) && fetched.worth(NOW) < cited.worth(NOW));
-        assert!(cited.worth(NOW) < useful.worth(NOW), "what somebody said of it holds");
+        assert!(cited.worth(NOW) < useful.worth(NOW), "a verdict does not age");
         let later = NOW.after(Duration::from_hours(24 * 60));
         assert!(fetched.worth(later) < fetched.worth(NOW) && fetched.worth(later) > 1.0);
-        assert!(told(1).worth(NOW) > 0.99 && told(20).worth(NOW) < 0.97);
-        let wrong = Feedback { wrong: 1, ..told(1) };
-        assert!(wrong.is_wrong() && wrong.worth(NOW) < told(1000).worth(NOW));
+        assert!(injected(1).worth(NOW) > 0.99 && injected(20).worth(NOW) < 0.97);
+        let wrong = Feedback { wrong: 1, ..injected(1) };
+        assert!(wrong.is_wrong() && wrong.worth(NOW) < injected(1000).worth(NOW));
     }
 
     #[test]
-    fn only_what_is_named_as_we_tell_it_is_cited() {
+    fn only_ids_in_the_injected_form_count_as_citations() {
         let text = "As #12 says (#15, #16), and again #12. Not owner/repo#17, &#18;, #19a, issue #20, Fixes #21, \
                     pull request #22, #s23, ##24, # 25 nor #99999999999999999999.\n#26";
         assert_eq!(cited(text).into_iter().collect::<Vec<_>>(), [12, 15, 16, 26]);
@@ -193,9 +196,9 @@ mod tests {
         }
 
         #[test]
-        fn any_text_can_be_looked_through(text in ".{0,80}", number in 0..i64::MAX) {
-            let told = format!("{} #{number}.", text.replace('#', "."));
-            let found = super::cited(&told);
+        fn citations_are_found_in_any_text(text in ".{0,80}", number in 0..i64::MAX) {
+            let injected = format!("{} #{number}.", text.replace('#', "."));
+            let found = super::cited(&injected);
             prop_assert!(super::cited(&text).len() <= 40 && found.iter().all(|id| *id == number));
         }
     }

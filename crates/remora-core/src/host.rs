@@ -1,4 +1,4 @@
-//! The programs Remora attaches to.
+//! The hosts that Remora attaches to.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An agent program, by the name that `remora hook HOST` takes and the database keeps.
+/// An agent program, identified by the name that `remora hook HOST` accepts and the database stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
     ClaudeCode,
@@ -19,16 +19,16 @@ pub enum Host {
     Opencode,
     Cursor,
     Windsurf,
-    /// Any program that speaks Remora's own format.
+    /// Any program that uses Remora's own format.
     Generic,
-    /// A program that speaks it, too, and says its own name: a chat gateway, for example.
+    /// A program that uses Remora's own format and gives its own name, such as a chat gateway.
     Channel(Channel),
 }
 
 /// The name of a channel: up to 32 small letters, digits, dots, dashes and underscores.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Channel {
-    // Behind the name, all bytes are 0. A host is copied everywhere, so this is no `String`.
+    // The bytes after the name are 0. An array and not a `String`, so that `Host` is `Copy`.
     bytes: [u8; Channel::LONGEST],
 }
 
@@ -51,7 +51,7 @@ impl Channel {
 
     fn name(&self) -> &str {
         let length = self.bytes.iter().position(|byte| *byte == 0).unwrap_or(Self::LONGEST);
-        // Only ASCII was put in.
+        // `new` accepts only ASCII.
         std::str::from_utf8(&self.bytes[..length]).unwrap_or_default()
     }
 }
@@ -63,7 +63,7 @@ impl fmt::Debug for Channel {
 }
 
 impl Host {
-    /// All but the channels.
+    /// All hosts except channels.
     pub const ALL: &'static [Host] = &[
         Host::ClaudeCode,
         Host::Codex,
@@ -76,7 +76,7 @@ impl Host {
         Host::Generic,
     ];
 
-    /// The host of this name: one of ours, or a channel if it can be the name of one.
+    /// The host with this name: a known one, or a channel if the name is valid for one.
     pub fn named(name: &str) -> Option<Self> {
         name.parse().ok().or_else(|| Channel::new(name).map(Host::Channel))
     }
@@ -157,7 +157,7 @@ mod tests {
             let host = Host::named(name).unwrap();
             assert_eq!((host.name(), host.to_string().as_str()), (name, name));
             assert_eq!(serde_json::from_value::<Host>(serde_json::to_value(host).unwrap()).unwrap(), host);
-            assert!(name.parse::<Host>().is_err(), "only ours can be parsed");
+            assert!(name.parse::<Host>().is_err(), "only known hosts can be parsed");
         }
         for name in ["", "-x", "two words", "Upper", "ümlaut", &"a".repeat(33)] {
             assert_eq!(Host::named(name), None, "{name}");

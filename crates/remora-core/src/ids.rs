@@ -24,12 +24,12 @@ row_id! {
     ProjectId
     SessionId
     PromptId
-    /// A stored event: its trace and, until it is confirmed, its payload in the queue.
+    /// A stored event: its trace and, until confirmed, its payload in the queue.
     EventId
     ObservationId
     SummaryId
     FactId
     NoteId
-    /// A part of a record that is searched by itself.
+    /// A part of a record that is indexed separately.
     DocumentId
 }

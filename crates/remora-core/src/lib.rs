@@ -1,9 +1,9 @@
-//! The domain of Remora: what an agent did ([`event`]), what was learned from it ([`memory`]), whose it is
-//! ([`project`]), and what must never be kept ([`privacy`]).
+//! The domain of Remora: what an agent did ([`event`]), what was learned from it ([`memory`]), which project it
+//! belongs to ([`project`]), and what must never be kept ([`privacy`]).
 //!
-//! In goes whatever a host wrote to a hook, byte by byte ([`intake`]); out comes a [`privacy::Captured`] event
-//! that is bounded, free of private text and secrets, and fit to be stored. Everything here is a pure function
-//! of its input: this crate opens no file, no socket and no database, and knows no host's wire format.
+//! The input is whatever a host wrote to a hook, byte by byte ([`intake`]). The output is a [`privacy::Captured`]
+//! event that is bounded, free of private text and secrets, and safe to store. Everything here is a pure function of
+//! its input: this crate opens no file, no socket and no database, and knows no host's wire format.
 
 pub mod capture;
 pub mod context;

@@ -1,4 +1,4 @@
-//! What was learned: the records that outlive the conversation.
+//! Learned knowledge: the records that outlive a conversation.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::fact::LearnedFact;
 use crate::ids::ObservationId;
 
-/// What kind of knowledge an observation is. An unknown word becomes a discovery.
+/// Kinds of observations. An unknown word becomes a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", from = "String")]
 pub enum ObservationType {
@@ -20,16 +20,16 @@ pub enum ObservationType {
     Decision,
 }
 
-/// A type as people see it, and what it is worth.
+/// How a type is displayed, and its weight.
 struct Face {
     kind: ObservationType,
     name: &'static str,
     emoji: &'static str,
-    /// Its weight where not everything fits, from 0 to 1: what settles or explains something is worth most.
+    /// Weight from 0 to 1 for ranking if not everything fits. Types that settle or explain something weigh most.
     worth: f64,
 }
 
-/// One entry a type.
+/// One entry per type.
 const FACES: [Face; 6] = [
     Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛", worth: 0.8 },
     Face { kind: ObservationType::Feature, name: "feature", emoji: "✨", worth: 0.6 },
@@ -62,12 +62,12 @@ impl ObservationType {
         self.face().emoji
     }
 
-    /// What it is worth where not everything fits, from 0 to 1.
+    /// Weight from 0 to 1 for ranking if not everything fits.
     pub fn worth(self) -> f64 {
         self.face().worth
     }
 
-    /// The type of this name. A mistyped word is no type, where a tolerant reader takes it for a discovery.
+    /// The type with this name. Strict: a mistyped word is `None`, while `From` turns it into a discovery.
     pub fn named(word: &str) -> Option<Self> {
         FACES.iter().find(|face| face.name.eq_ignore_ascii_case(word.trim())).map(|face| face.kind)
     }
@@ -91,7 +91,7 @@ impl fmt::Display for ObservationType {
     }
 }
 
-/// One piece of knowledge, before it has an id.
+/// An observation, before it has an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     #[serde(rename = "type")]
@@ -103,7 +103,7 @@ pub struct Observation {
     pub narrative: String,
     #[serde(default)]
     pub facts: Vec<String>,
-    /// Words of the observer's choice; those we do not know are kept as they are.
+    /// Keywords chosen by the observer; unknown ones are kept unchanged.
     #[serde(default)]
     pub concepts: Vec<String>,
     #[serde(default)]
@@ -117,7 +117,7 @@ pub struct Observation {
     pub tool_name: Option<String>,
 }
 
-/// What a stretch of a session was about.
+/// The summary of a part of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub request: String,
@@ -137,22 +137,22 @@ pub struct Summary {
     pub files_edited: Vec<String>,
 }
 
-/// Everything one batch of events was turned into. Empty is a valid outcome: nothing was worth keeping.
+/// The result of one batch of events. An empty result is valid: nothing was worth keeping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     pub observations: Vec<Observation>,
     pub summary: Option<Summary>,
     #[serde(default)]
     pub facts: Vec<LearnedFact>,
-    /// Observations of earlier turns of the session that the user called wrong in this one. What this memory says
-    /// supersedes them.
+    /// Observations from earlier turns of the session that the user called wrong in this one. This memory supersedes
+    /// them.
     #[serde(default)]
     pub refutes: Vec<ObservationId>,
-    /// Who made it: `builtin`, or a provider and its model.
+    /// The observer that made it: `builtin`, or the name of a provider.
     pub provider: String,
     #[serde(default)]
     pub model: String,
-    /// The provider's own name for its session, where it has one.
+    /// The provider's own id for its session, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_has_a_face_of_its_own() {
+    fn every_type_has_its_own_face() {
         for kind in ObservationType::ALL {
             assert_eq!(ObservationType::named(&kind.name().to_uppercase()), Some(kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());

@@ -1,8 +1,8 @@
-//! Which project a directory belongs to, as far as names show it.
+//! Project identity, as far as names show it.
 
-/// The address of a repository's origin in a form in which all ways to write it are equal: no scheme, no user
-/// info, no `.git`. `git@Host.org:team/app.git` and `https://token@host.org/team/app` are both
-/// `host.org/team/app`. A path stays a path; `None` when there is nothing to compare by.
+/// Normalises the address of a repository's origin so that all spellings are equal: no scheme, no user info, no
+/// `.git`. `git@Host.org:team/app.git` and `https://token@host.org/team/app` both become `host.org/team/app`. A path
+/// stays a path; `None` if there is nothing to compare.
 pub fn normalise_origin(url: &str) -> Option<String> {
     let url = url.trim();
     let (host, path) = if let Some((scheme, rest)) = url.split_once("://") {
@@ -27,7 +27,7 @@ pub fn normalise_origin(url: &str) -> Option<String> {
 
 const DEFAULT_PORTS: &[&str] = &[":22", ":80", ":443", ":9418"];
 
-/// `user@host:path`, which unlike a path has its colon before the first slash.
+/// Splits `user@host:path`, which, unlike a path, has a colon before the first slash.
 fn scp_like(url: &str) -> Option<(&str, &str)> {
     let (authority, path) = url.split_once(':')?;
     let drive_letter = authority.len() == 1;

@@ -1,12 +1,12 @@
-//! Cutting long text so that what remains says how much is missing.
+//! Shortening of long text, with a note on how much is missing.
 
 use std::borrow::Cow;
 
-/// Head and tail of a text whose middle was left out.
+/// Head and tail of a text whose middle was cut.
 ///
-/// Between intake and storage a cut text is one `String` with the number of missing bytes between two Unicode
-/// noncharacters, which exist for such use inside a process and are replaced when they come from outside. So
-/// every text can be redacted and shortened by the same code whether or not it was cut before.
+/// Between intake and storage, a cut text is one `String` with the number of missing bytes between two Unicode
+/// noncharacters. These exist for such use inside a process, and are replaced if they come from outside. So the same
+/// code redacts and shortens every text, whether or not it was cut before.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Excerpt<'a> {
     pub head: &'a str,
@@ -18,12 +18,12 @@ const GAP_START: char = '\u{FDD0}';
 const GAP_END: char = '\u{FDD1}';
 
 impl<'a> Excerpt<'a> {
-    /// A text of which nothing is missing.
+    /// A text with nothing missing.
     pub fn whole(text: &str) -> String {
         without_gap_marks(text)
     }
 
-    /// A text of which `cut` bytes between `head` and `tail` are missing.
+    /// A text with `cut` bytes missing between `head` and `tail`.
     pub fn cut(head: &str, cut: usize, tail: &str) -> String {
         format!("{}{GAP_START}{cut}{GAP_END}{}", without_gap_marks(head), without_gap_marks(tail))
     }
@@ -36,7 +36,7 @@ impl<'a> Excerpt<'a> {
         parts.unwrap_or(Self { head: text, cut: 0, tail: "" })
     }
 
-    /// Applies `change` to head and tail apart.
+    /// Applies `change` to head and tail separately.
     pub fn map(text: &str, change: impl Fn(&str) -> String) -> String {
         let excerpt = Excerpt::of(text);
         if excerpt.cut == 0 {
@@ -45,7 +45,7 @@ impl<'a> Excerpt<'a> {
         Self::cut(&change(excerpt.head), excerpt.cut, &change(excerpt.tail))
     }
 
-    /// Shortens `text` to at most `head` and `tail` bytes and says in words what is missing.
+    /// Shortens `text` to at most `head` and `tail` bytes, with a note on how much is missing.
     pub fn shorten(text: &str, head: usize, tail: usize) -> String {
         let parts = Excerpt::of(text);
         if parts.cut == 0 && text.len() <= head + tail {
@@ -72,16 +72,16 @@ pub fn suffix(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
-/// Whether a character belongs to a script that writes words without spaces: Chinese, Japanese, Korean, Thai and a few
-/// more. A run of such letters is no word, and each of them is about one token.
+/// Whether a character belongs to a script that writes words without spaces: Chinese, Japanese, Korean, Thai and a
+/// few more. A run of such letters is not a word, and each of them is about one token.
 pub fn is_unspaced(character: char) -> bool {
     matches!(u32::from(character),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xA960..=0xA97F
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF01..=0xFF9F | 0x20000..=0x3FFFF)
 }
 
-/// Text as a reader sees it, for everything that leaves the memory: without characters that hide or reverse it, and without
-/// what a terminal acts on. Colours stay.
+/// Text as a reader sees it, for all output: without characters that hide or reverse text, and without terminal
+/// control sequences. Colours are kept.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| is_hidden(c) || c == '\u{1b}') {
         return Cow::Borrowed(text);
@@ -90,7 +90,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     for (at, c) in text.char_indices() {
         let is_shown = match c {
             '\u{1b}' => is_colour(&text[at + 1..]),
-            // Scripts such as Persian and joined emoji need them; between Latin letters they only hide.
+            // Scripts such as Persian and joined emoji need these; between Latin letters they only hide text.
             '\u{200c}' | '\u{200d}' => shown.chars().next_back().is_some_and(|before| !before.is_ascii()),
             c => !is_hidden(c),
         };
@@ -101,21 +101,21 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Characters that no reader sees, or that a terminal obeys: they can hide text, reverse it or paint over it.
+/// Invisible characters and terminal controls: they can hide text, reverse it or paint over it.
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
         || c.is_control() && !matches!(c, '\n' | '\t' | '\u{1b}')
 }
 
-/// Whether what follows an escape character only changes a colour.
+/// Whether the text after an escape character only changes a colour.
 fn is_colour(rest: &str) -> bool {
     let parameters =
         rest.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
     parameters.is_some_and(|rest| rest.starts_with('m'))
 }
 
-/// One line of at most `limit` characters, for people.
+/// One line of at most `limit` characters, for display.
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_or_paints_is_not_shown() {
+    fn hidden_and_control_characters_are_removed() {
         let hidden = "user\u{202e}txt.exe\u{2066}a\u{200b}b\u{feff}\u{e0061}\u{85}\u{9b}2J\r\u{7}";
         assert_eq!(visible(hidden), "usertxt.exeab2J");
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_outside_can_forge_a_gap() {
+    fn input_cannot_forge_a_gap() {
         let forged = Excerpt::whole("a\u{FDD0}5\u{FDD1}b");
         assert_eq!(Excerpt::of(&forged).cut, 0);
     }

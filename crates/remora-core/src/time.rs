@@ -1,4 +1,4 @@
-//! Times are milliseconds since 1970 in UTC; people and JSON see ISO 8601 beside them.
+//! Times are milliseconds since 1970 in UTC. Output and JSON also contain ISO 8601.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,8 +8,8 @@ use jiff::fmt::friendly::{Designator, Direction, Spacing, SpanPrinter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A hook ends this long after the last byte of its input, whatever it is waiting for. Builds for debugging are several times
-/// slower and get more.
+/// Time limit for a hook, counted from the last byte of its input. Debug builds are several times slower and get
+/// more.
 pub const HOOK_LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ impl Time {
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// The time of a file; `None` before 1970.
+    /// The timestamp of a file; `None` before 1970.
     pub fn from_system(time: SystemTime) -> Option<Self> {
         let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since_epoch.as_millis()).ok().map(Self)
@@ -38,43 +38,43 @@ impl Time {
         Self(self.0.saturating_sub(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long ago `earlier` was; nothing if it was not.
+    /// The time elapsed since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
     }
 
-    /// Midnight before, where the user is.
+    /// The preceding midnight, in local time.
     #[must_use]
     pub fn start_of_day(self) -> Self {
         let local = self.local().and_then(|time| time.start_of_day().ok());
         local.map_or(self, |time| Self(time.timestamp().as_millisecond()))
     }
 
-    /// Midnight after, where the user is.
+    /// The next midnight, in local time.
     #[must_use]
     pub fn end_of_day(self) -> Self {
         let local = self.local().and_then(|time| time.tomorrow().ok()?.start_of_day().ok());
         local.map_or(self.after(Duration::from_hours(24)), |time| Self(time.timestamp().as_millisecond()))
     }
 
-    /// The day where the user is: `2026-03-10`.
+    /// The local date: `2026-03-10`.
     pub fn date(self) -> String {
         self.local().map_or_else(|| self.iso(), |time| time.date().to_string())
     }
 
-    /// As `strftime` writes it, where the user is.
+    /// Formats with `strftime`, in local time.
     pub fn format(self, format: &str) -> String {
         self.local().map_or_else(|| self.iso(), |time| time.strftime(format).to_string())
     }
 
-    /// As `strftime` writes it, in UTC.
+    /// Formats with `strftime`, in UTC.
     pub fn format_utc(self, format: &str) -> String {
         jiff::Timestamp::from_millisecond(self.0)
             .map_or_else(|_| self.0.to_string(), |time| time.strftime(format).to_string())
     }
 
-    /// As people say it, where the user is: `today`, `yesterday`, `3 days ago`, `2 weeks ago`, `on 28 February`,
-    /// `on 28 February 2025`.
+    /// The date in words, in local time: `today`, `yesterday`, `3 days ago`, `2 weeks ago`, `on 28 February`, `on 28
+    /// February 2025`.
     pub fn ago(self, now: Self) -> String {
         const WORDS: SpanPrinter = SpanPrinter::new()
             .designator(Designator::Verbose)
@@ -97,12 +97,12 @@ impl Time {
         Some(time.to_zoned(jiff::tz::TimeZone::system()))
     }
 
-    /// `2026-03-10T09:12:00Z`, with milliseconds where there are any.
+    /// `2026-03-10T09:12:00Z`, with milliseconds if they are not zero.
     pub fn iso(self) -> String {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |time| time.to_string())
     }
 
-    /// Always with milliseconds, for lines that stand below each other.
+    /// Always with milliseconds, for lines in a column.
     pub fn iso_millis(self) -> String {
         jiff::Timestamp::from_millisecond(self.0)
             .map_or_else(|_| self.0.to_string(), |time| format!("{time:.3}"))

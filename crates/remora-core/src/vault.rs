@@ -1,35 +1,35 @@
-//! Markdown as people keep it in a vault: its front matter, its tags, its sections, and what to show of it.
+//! Markdown notes of a vault: front matter, tags, sections and excerpts.
 
-/// As many tags of a note count.
+/// Limit for the tags of a note.
 const MOST_TAGS: usize = 100;
-/// Front matter is at the very beginning, and short.
+/// Size limit for front matter, in bytes. Real front matter is short.
 const LONGEST_FRONT_MATTER: usize = 16 << 10;
-/// A part of a note that is found by itself: short sections are put together up to the first, long ones are cut at the
-/// second.
+/// Size limits for the parts of a note that are indexed separately: short sections are joined up to the first limit,
+/// long ones are cut at the second.
 const SHORT_PART: usize = 800;
 const LONG_PART: usize = 2_000;
 const MOST_PARTS: usize = 40;
 
-/// A note as it is written.
+/// A parsed note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<'a> {
-    /// What its front matter calls it.
+    /// The title in the front matter.
     pub title: Option<String>,
-    /// Without `#`, from the front matter and the text.
+    /// Without `#`, from front matter and text.
     pub tags: Vec<String>,
-    /// What follows the front matter.
+    /// The text after the front matter.
     pub body: &'a str,
 }
 
 /// A part of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// The heading it stands below, if any.
+    /// The heading above it, if any.
     pub heading: String,
     pub text: String,
 }
 
-/// Front matter that is not closed, or is no front matter, is text like any other.
+/// Parses a note. Front matter that is not closed or not valid is treated as text.
 pub fn parse(text: &str) -> Parsed<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (front, body) = split_front_matter(text).unwrap_or(("", text));
@@ -62,7 +62,7 @@ fn split_front_matter(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The values of the first of `keys`: `[a, b]`, `a, b`, `a b`, or `- a` a line.
+/// The values of the first of `keys`: `[a, b]`, `a, b`, `a b`, or one `- a` per line.
 fn listed(front: &str, keys: &[&str]) -> Vec<String> {
     let mut lines = front.lines();
     let value = |line: &str| keys.iter().find_map(|key| value_of(line, key).map(str::to_owned));
@@ -89,7 +89,7 @@ fn unquoted(text: &str) -> &str {
     text.trim().trim_matches(['"', '\''])
 }
 
-/// Whether a character can stand in a tag.
+/// Whether a character is allowed in a tag.
 pub fn is_in_tag(c: char) -> bool {
     c.is_alphanumeric()
         || matches!(c, '_' | '-' | '/')
@@ -119,20 +119,20 @@ fn inline_tags(body: &str) -> Vec<String> {
     tags
 }
 
-/// The lines that are not in a fenced block of code.
+/// The lines outside fenced code blocks.
 fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
     let mut fence = Fence::default();
     text.lines().filter(move |line| !fence.holds(line))
 }
 
-/// Follows blocks of code line by line.
+/// Tracks code blocks line by line.
 #[derive(Default)]
 struct Fence<'a> {
     mark: Option<&'a str>,
 }
 
 impl Fence<'_> {
-    /// Whether a line belongs to code, the fences themselves included.
+    /// Whether a line belongs to a code block, including its fences.
     fn holds(&mut self, line: &str) -> bool {
         let line = line.trim_start();
         let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
@@ -146,7 +146,7 @@ impl Fence<'_> {
     }
 }
 
-/// Whether one of `tags` is `wanted`, or below it as `remora/rust` is below `remora`.
+/// Whether one of `tags` is `wanted` or nested below it, as `remora/rust` is below `remora`.
 pub fn has_tag(tags: &[String], wanted: &str) -> bool {
     let wanted = wanted.to_lowercase();
     !wanted.is_empty()
@@ -156,7 +156,7 @@ pub fn has_tag(tags: &[String], wanted: &str) -> bool {
         })
 }
 
-/// The parts of a note that are found one by one: its sections, where they are long enough to say something.
+/// The parts of a note that are indexed separately: its sections, with short ones joined.
 pub fn parts(body: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for section in sections(body) {
@@ -179,7 +179,7 @@ fn joined(section: &Part) -> String {
     [section.heading.as_str(), section.text.as_str()].join("\n").trim().to_owned()
 }
 
-/// From one heading to the next. Sections without text are skipped.
+/// Splits at headings. Sections without text are skipped.
 fn sections(body: &str) -> Vec<Part> {
     let mut sections = vec![Part { heading: String::new(), text: String::new() }];
     let mut fence = Fence::default();
@@ -208,7 +208,7 @@ fn heading(line: &str) -> Option<&str> {
     ((1..=6).contains(&level) && rest.starts_with(' ')).then(|| rest.trim())
 }
 
-/// At the end of a paragraph, of a line or of a word.
+/// Cuts a long section at the end of a paragraph, a line or a word.
 fn cut(section: Part) -> Vec<Part> {
     let Part { heading, text } = section;
     let mut parts = Vec::new();
@@ -224,7 +224,7 @@ fn cut(section: Part) -> Vec<Part> {
     parts
 }
 
-/// The text without a first heading that only says the title again.
+/// The text without a first heading that repeats the title.
 pub fn without_heading<'a>(text: &'a str, title: &str) -> &'a str {
     match text.split_once('\n').unwrap_or((text, "")) {
         (line, rest) if heading(line).is_some_and(|heading| heading.eq_ignore_ascii_case(title)) => rest,
@@ -232,7 +232,7 @@ pub fn without_heading<'a>(text: &'a str, title: &str) -> &'a str {
     }
 }
 
-/// The beginning of a text as one line of whole words, within a limit in characters.
+/// The beginning of a text as one line of whole words, at most `most` characters long.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
@@ -242,7 +242,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
         let space = usize::from(count > 0);
         if count + space + length > most.saturating_sub(1) {
             let room = most.saturating_sub(1 + count + space);
-            // Scripts without spaces are one long word.
+            // Text in scripts without spaces is one long word.
             if length > room && length > 40 {
                 line.push_str(if space > 0 { " " } else { "" });
                 line.extend(word.chars().take(room));
@@ -259,19 +259,19 @@ pub fn excerpt(text: &str, most: usize) -> String {
     line
 }
 
-/// The same, of the words around a place in the text.
+/// Like [`excerpt`], for the words around a position in the text.
 pub fn excerpt_around(text: &str, at: usize, most: usize) -> String {
     let at = text.floor_char_boundary(at);
     if text.chars().count() <= most || text[..at].chars().count() <= most / 2 {
         return excerpt(text, most);
     }
     let back = text[..at].char_indices().rev().nth(most / 3).map_or(0, |(start, _)| start);
-    // Not in the middle of a word, where there are words.
+    // Starts at a word boundary if there is one.
     let start = text[back..at].find(char::is_whitespace).map_or(back, |space| back + space);
     format!("…{}", excerpt(&text[start..], most.saturating_sub(1)))
 }
 
-/// `Plan.md` is called `Plan`.
+/// `Plan.md` becomes `Plan`.
 pub fn without_extension(path: &str) -> &str {
     let cut = path.len().saturating_sub(3);
     match path.get(cut..) {

@@ -1,13 +1,13 @@
-//! What happens to single values and single rows between the products of matrices.
+//! Operations on single values and rows, between the matrix products.
 //!
-//! The functions of the mathematical library take one value at a time; these are written so that the compiler
-//! computes eight at once.
+//! The functions of the math library take one value at a time; these are written so that the compiler computes eight
+//! at once.
 
 use crate::weights::Norm;
 use crate::wide::{Kernel, multiply_add};
 
 const LANES: usize = 16;
-/// Adding this leaves the nearest whole number in the lowest bits.
+/// Adding this leaves the nearest integer in the lowest bits.
 const SHIFT: f32 = 12_582_912.0;
 
 /// GELU, in its exact form with the error function.
@@ -25,7 +25,7 @@ impl Kernel for Gelu<'_> {
     }
 }
 
-/// Each row to mean 0 and variance 1, then gain and bias.
+/// Normalises each row to mean 0 and variance 1, then applies gain and bias.
 #[derive(Debug)]
 pub(crate) struct Normalise<'a> {
     pub(crate) rows: &'a mut [f32],
@@ -50,7 +50,7 @@ impl Kernel for Normalise<'_> {
     }
 }
 
-/// Rows as 16-bit numbers, with a scale for each row.
+/// Rows as 16-bit integers, with a scale for each row.
 #[derive(Debug, Default)]
 pub(crate) struct Rounded {
     pub(crate) values: Vec<i16>,
@@ -84,7 +84,7 @@ impl Kernel for Round<'_> {
     }
 }
 
-/// `exp(scale * value)`, so that they add up to 1.
+/// Replaces each value by `exp(scale * value)`, normalised so that the row adds up to 1.
 #[inline(always)]
 pub(crate) fn softmax<const FUSED: bool>(row: &mut [f32], scale: f32) {
     let largest = largest(row, |value| value);
@@ -97,7 +97,7 @@ pub(crate) fn softmax<const FUSED: bool>(row: &mut [f32], scale: f32) {
     }
 }
 
-/// The sum of what `of` makes of the values. In lanes, because a sum in order cannot be vectorised.
+/// The sum of `of(value)` over all values. Computed in lanes, because a sequential sum cannot be vectorised.
 #[inline(always)]
 pub(crate) fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -110,7 +110,7 @@ pub(crate) fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().map(|value| of(*value)).sum::<f32>()
 }
 
-/// The largest of what `of` makes of the values.
+/// The maximum of `of(value)` over all values.
 #[inline(always)]
 fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -124,8 +124,8 @@ fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.into_iter().chain(rest.iter().map(|value| of(*value))).fold(f32::MIN, f32::max)
 }
 
-/// For `x` up to 0. Two to a whole number by way of the exponent's bits, the rest by its Taylor series: on half of
-/// ln 2 to either side, eight terms are exact to the last bits.
+/// Exponential function for `x` up to 0. The exponent bits give the integer power of two, and a Taylor series gives
+/// the rest: within half of ln 2 to either side, eight terms are exact to the last bits.
 #[inline(always)]
 fn exp<const FUSED: bool>(x: f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_359_4;
@@ -143,7 +143,7 @@ fn exp<const FUSED: bool>(x: f32) -> f32 {
     series * f32::from_bits(exponent << 23)
 }
 
-/// The error function after Abramowitz and Stegun, 7.1.26: off by 1.5e-7 at most.
+/// The error function after Abramowitz and Stegun, 7.1.26, with an error of at most 1.5e-7.
 #[inline(always)]
 fn erf<const FUSED: bool>(x: f32) -> f32 {
     let distance = x.abs();
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::wide::{plain, widest};
 
-    /// The error function by its power series, which converges quickly enough for small values.
+    /// The error function as a power series, which converges fast enough for small values.
     fn slow_erf(x: f64) -> f64 {
         let mut term = x;
         let mut sum = x;
@@ -205,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wide_loops_give_what_plain_ones_give(rows in proptest::collection::vec(-20.0_f32..20.0, 2 * 48)) {
+        fn wide_and_plain_loops_give_the_same_result(rows in proptest::collection::vec(-20.0_f32..20.0, 2 * 48)) {
             let [mut wide, mut narrow] = [rows.clone(), rows.clone()];
             widest(Gelu(&mut wide));
             plain(Gelu(&mut narrow));

@@ -11,12 +11,12 @@ const HEADS: usize = 12;
 const HEAD: usize = DIMENSIONS / HEADS;
 const ATTENTION: usize = 3 * DIMENSIONS;
 
-/// Turns texts into vectors. Making one costs next to nothing; used, it holds the buffers for 256 tokens at most
+/// Turns texts into vectors. Creating one costs almost nothing. Once used, it holds buffers for up to 256 tokens
 /// (about 5 MB) until it is dropped.
 #[derive(Debug)]
 pub struct Embedder {
     weights: Weights,
-    /// One row a token, for all texts of a pass.
+    /// One row per token, for all texts of a pass.
     states: Vec<f32>,
     attention: Vec<f32>,
     mixed: Vec<f32>,
@@ -45,15 +45,15 @@ impl Embedder {
         }
     }
 
-    /// The vector of a text, of length 1. Reads the first `max_tokens` tokens, of which two are always the start
-    /// and the end; at most [`MAX_TOKENS`]. A text without a word has a vector too: it is far from all others, but
+    /// The vector of a text, of length 1. Reads the first `max_tokens` tokens, at most [`MAX_TOKENS`]; two of them
+    /// are always the start and the end token. A text without words also has a vector: it is far from all others, but
     /// near those of other empty texts.
     pub fn embed(&mut self, text: &str, max_tokens: usize) -> Vector {
         self.pass(&[tokenize(text, max_tokens.min(MAX_TOKENS))])[0]
     }
 
-    /// The vectors of many texts. Short ones go through the model together, which is faster: the weights have to be
-    /// unpacked only once for all of them. Each vector is the same as that of [`Self::embed`].
+    /// The vectors of many texts. Short texts go through the model together, which is faster because the weights are
+    /// unpacked only once for all of them. Each vector is equal to that of [`Self::embed`].
     pub fn embed_batch(&mut self, texts: &[&str], max_tokens: usize) -> Vec<Vector> {
         let mut vectors = Vec::with_capacity(texts.len());
         let mut waiting: Vec<Vec<u16>> = Vec::new();
@@ -69,7 +69,7 @@ impl Embedder {
         vectors
     }
 
-    /// One pass over texts of together at most 256 tokens.
+    /// One pass over texts with at most 256 tokens in total.
     fn pass(&mut self, texts: &[Vec<u16>]) -> Vec<Vector> {
         let Self { weights, states, attention, mixed, inner, scores, rounded } = self;
         states.clear();
@@ -131,7 +131,7 @@ fn add_linear(inputs: &[f32], linear: &Linear, rounded: &mut Rounded, states: &m
     multiply(inputs, linear.matrix, rounded, states);
 }
 
-/// The mean of the rows, made 1 long.
+/// The mean of the rows, scaled to length 1.
 fn mean_direction(rows: &[Vector]) -> Vector {
     let mut total = [0.0; DIMENSIONS];
     for row in rows {
@@ -143,7 +143,7 @@ fn mean_direction(rows: &[Vector]) -> Vector {
     total.map(|value| value / length)
 }
 
-/// Each token of one text looks at all of them.
+/// Attention within one text: each token attends to all tokens.
 struct Attend<'a> {
     /// Rows of queries, keys and values.
     attention: &'a [f32],
@@ -159,7 +159,7 @@ impl Kernel for Attend<'_> {
     fn run<const FUSED: bool>(self) {
         let Self { attention, scores, mixed } = self;
         let rows = attention.len() / ATTENTION;
-        // The product with the values takes the scores in blocks; beyond the last token they are zero.
+        // The product with the values takes the scores in blocks; they are zero after the last token.
         let width = rows.next_multiple_of(BLOCK);
         let mut panel: Columns<BLOCK> = [[0.0; PANEL]; BLOCK];
         for head in 0..HEADS {

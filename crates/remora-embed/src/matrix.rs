@@ -1,18 +1,18 @@
-//! Products of matrices: activations by weights in whole numbers, and the small ones of attention in floating point.
+//! Matrix products: activations by weights in integers, and the small products of attention in floating point.
 
 use crate::elementwise::{Round, Rounded};
 use crate::tile::{DEPTH, Panel, Row, tile};
 use crate::weights::{Matrix, PANEL};
 use crate::wide::{multiply_add, widest};
 
-/// Six rows of sixteen columns are twelve of the sixteen vector registers of AVX2.
+/// Six rows of sixteen columns fill twelve of the sixteen vector registers of AVX2.
 const TILE: usize = 6;
 
 /// `sums += inputs · matrix`, row by row. `rounded` is a buffer.
 pub(crate) fn multiply(inputs: &[f32], matrix: Matrix, rounded: &mut Rounded, sums: &mut [f32]) {
     widest(Round { rows: inputs, width: matrix.inputs, rounded });
     let mut panel = Panel::EMPTY;
-    // A strip of the inputs stays in the second cache while all panels go by.
+    // A strip of the inputs stays in the L2 cache while all panels are processed.
     for first in (0..matrix.inputs).step_by(DEPTH) {
         for column in (0..matrix.outputs).step_by(PANEL) {
             matrix.unpack(column / PANEL, first, &mut panel);
@@ -59,10 +59,10 @@ fn add<const ROWS: usize>(rounded: &Rounded, row: usize, first: usize, panel: &P
     }
 }
 
-/// Sixteen columns of a right side.
+/// Sixteen columns of the right operand.
 pub(crate) type Columns<const DEPTH: usize> = [[f32; PANEL]; DEPTH];
 
-/// Rows of the left side: row `i` begins at `start + i * stride`.
+/// Rows of the left operand: row `i` begins at `start + i * stride`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Left<'a> {
     pub(crate) values: &'a [f32],
@@ -80,7 +80,7 @@ impl Left<'_> {
     }
 }
 
-/// All rows by one panel, added to `sums` (rows of `stride`) from `column` on.
+/// Multiplies all rows by one panel and adds the result to `sums` (rows of `stride`), starting at `column`.
 #[inline(always)]
 pub(crate) fn strip<const FUSED: bool, const DEPTH: usize>(
     left: Left<'_>,

@@ -1,23 +1,23 @@
-//! The nearest of many stored vectors, by comparing with every one of them: exact, without an index to maintain, and
-//! as fast as memory is read.
+//! Finds the nearest of many stored vectors by comparing with all of them: exact, without an index to maintain, and
+//! as fast as memory can be read.
 
 use crate::wide::{Kernel, soon, widest};
 
 /// Vectors in memory are padded to a multiple of this with zeros, so that the innermost loop has no remainder.
 const LANES: usize = 32;
-/// So many bytes ahead of the comparison memory is asked for: four vectors of the model in the program.
+/// Prefetch distance in bytes: four vectors of the built-in model.
 const AHEAD: usize = 1_536;
 
-/// How many bytes a vector of so many numbers takes among those of a [`Scan`].
+/// Bytes that a vector with this many dimensions takes in a [`Scan`].
 pub const fn stride(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES)
 }
 
-/// A vector to compare others with, as 16-bit numbers: exact to the fourth decimal, whatever it is compared with.
+/// A vector to compare others with, as 16-bit integers: exact to the fourth decimal for any other vector.
 #[derive(Debug, Clone)]
 pub struct Query {
     scale: f32,
-    /// Padded like those it is compared with.
+    /// Padded like the vectors it is compared with.
     values: Vec<i16>,
 }
 
@@ -32,7 +32,7 @@ impl Query {
         Self { scale, values }
     }
 
-    /// The same for one vector as a [`Scan`] finds: `values` are padded to the [`stride`] of the query.
+    /// The score of one vector, as a [`Scan`] computes it: `values` are padded to the [`stride`] of the query.
     pub fn score(&self, values: &[i8], scale: f32) -> f32 {
         widest(One { query: self, values }) * self.scale * scale
     }
@@ -52,7 +52,7 @@ impl Kernel for One<'_> {
     }
 }
 
-/// As fine as 16 bits allow, and so that the sum of all products with bytes stays below 2^31.
+/// The largest quantised value: as fine as 16 bits allow, but the sum of all products with bytes stays below 2^31.
 fn largest_step(dimensions: usize) -> i16 {
     let most = i32::MAX / 128 / i32::try_from(dimensions.max(1)).unwrap_or(i32::MAX);
     i16::try_from(most).unwrap_or(i16::MAX).max(1)
@@ -62,24 +62,24 @@ fn largest_step(dimensions: usize) -> i16 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     pub index: usize,
-    /// The cosine, when both vectors had length 1.
+    /// The cosine if both vectors have length 1.
     pub score: f32,
 }
 
-/// What to compare with what. `values` and `scales` are those of [`crate::StoredVector`], one after the other, each
-/// padded with zeros to the [`stride`] of the query.
+/// A search for the vectors nearest to `query`. `values` and `scales` are those of [`crate::StoredVector`], one after
+/// the other, each padded with zeros to the [`stride`] of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
     pub query: &'a Query,
     pub values: &'a [i8],
     pub scales: &'a [f32],
-    /// How many to find.
+    /// Number of vectors to find.
     pub count: usize,
     pub threads: usize,
 }
 
 impl Scan<'_> {
-    /// The best of those that `keep` lets pass, best first; of equals the first.
+    /// The best of the vectors accepted by `keep`, best first; ties go to the lower index.
     pub fn best(self, keep: impl Fn(usize) -> bool + Sync) -> Vec<Hit> {
         let stride = self.query.values.len().max(1);
         let share = self.scales.len().div_ceil(self.threads.max(1)).max(1);
@@ -95,7 +95,7 @@ impl Scan<'_> {
             })
         };
         let mut found = std::thread::scope(|scope| {
-            // The first part is this thread's own.
+            // This thread processes the first part.
             let others: Vec<_> = parts().skip(1).map(|of| scope.spawn(move || part(of))).collect();
             let mut found = parts().next().map(part).unwrap_or_default();
             for other in others {

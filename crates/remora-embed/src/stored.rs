@@ -1,6 +1,6 @@
-//! A document's vector as it is stored: one byte a number.
+//! The storage format of a document's vector: one byte per dimension.
 
-/// A vector in a quarter of its size: `values` times `scale`.
+/// A vector at a quarter of its size: `values` times `scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredVector {
     pub scale: f32,
@@ -8,7 +8,7 @@ pub struct StoredVector {
 }
 
 impl StoredVector {
-    /// Rounds to 127 steps to either side. The vector of a text moves by less than a degree.
+    /// Rounds to 127 steps in each direction. The vector of a text moves by less than a degree.
     pub fn new(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
         if largest == 0.0 {
@@ -24,7 +24,7 @@ fn step(value: f32) -> i8 {
     value.round_ties_even() as i8
 }
 
-/// How alike a text and a stored one are: 1 for the same direction, 0 for none in common.
+/// The similarity of a text and a stored one: 1 for the same direction, 0 for unrelated directions.
 pub fn dot(query: &[f32], stored: &StoredVector) -> f32 {
     let products = query.iter().zip(&stored.values).map(|(query, value)| query * f32::from(*value));
     stored.scale * products.sum::<f32>()

@@ -1,13 +1,13 @@
-//! The innermost loop: a few rows of activations by sixteen outputs of a matrix, in whole numbers.
+//! The innermost loop: a few rows of activations by sixteen outputs of a matrix, in integers.
 //!
-//! Weights are bytes. Activations are 16-bit numbers, which is so fine that the result does not show it. The sum over
-//! a block of 32 inputs is exact and fits into 32 bits (32 * 127 * 32,767 is a sixteenth of them); only then it meets
-//! the block's scale. The two functions here give the same to the last bit.
+//! Weights are bytes. Activations are 16-bit integers, precise enough not to affect the result. The sum over a block
+//! of 32 inputs is exact and fits into 32 bits (32 * 127 * 32,767 is a sixteenth of the range); only then is it
+//! multiplied by the block's scale. Both functions here give bit-identical results.
 
 use crate::DIMENSIONS;
 use crate::weights::{BLOCK, PANEL};
 
-/// As many inputs are multiplied at a time: their part of a panel stays in the nearest cache.
+/// Number of inputs multiplied at a time: their part of a panel stays in the L1 cache.
 pub(crate) const DEPTH: usize = DIMENSIONS;
 const BLOCKS: usize = DEPTH / BLOCK;
 const PAIRS: usize = BLOCK / 2;
@@ -15,10 +15,10 @@ const PAIRS: usize = BLOCK / 2;
 /// A part of a row of activations, in blocks of pairs.
 pub(crate) type Row = [[[i16; 2]; PAIRS]; BLOCKS];
 
-/// One number for each of the 16 outputs of a panel, in the halves that fit a register.
+/// One number for each of the 16 outputs of a panel, in halves that fit a register.
 pub(crate) type Sums = [[f32; PANEL / 2]; 2];
 
-/// The weights of 16 outputs for as many inputs, in blocks of pairs of inputs.
+/// The weights of 16 outputs for `DEPTH` inputs, in blocks of pairs of inputs.
 #[derive(Debug)]
 pub(crate) struct Panel {
     pub(crate) weights: [[[[i16; PANEL]; 2]; PAIRS]; BLOCKS],
@@ -30,7 +30,7 @@ impl Panel {
         Self { weights: [[[[0; PANEL]; 2]; PAIRS]; BLOCKS], scales: [[[0.0; PANEL / 2]; 2]; BLOCKS] };
 }
 
-/// What the 16 outputs make of each row.
+/// The 16 outputs for each row.
 pub(crate) fn tile<const ROWS: usize>(rows: [&Row; ROWS], panel: &Panel) -> [Sums; ROWS] {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -38,7 +38,7 @@ pub(crate) fn tile<const ROWS: usize>(rows: [&Row; ROWS], panel: &Panel) -> [Sum
             unsafe_code,
             reason = "twice as fast as floating-point numbers, and the compiler does not find it"
         )]
-        // SAFETY: the function needs nothing but the feature that was just found.
+        // SAFETY: the function requires only the feature that was just detected.
         return unsafe { avx2::tile(rows, panel) };
     }
     plain(rows, panel)
@@ -58,7 +58,7 @@ fn plain<const ROWS: usize>(rows: [&Row; ROWS], panel: &Panel) -> [Sums; ROWS] {
     totals
 }
 
-/// Each output's weights side by side, because of such a product compilers know to make vector instructions.
+/// Puts each output's weights side by side, because compilers vectorise such a product.
 fn by_output(weights: &[[[i16; PANEL]; 2]; PAIRS]) -> [[[i16; 2]; PAIRS]; PANEL] {
     let mut outputs = [[[0; 2]; PAIRS]; PANEL];
     for (pair, weights) in weights.iter().enumerate() {
@@ -69,7 +69,7 @@ fn by_output(weights: &[[[i16; PANEL]; 2]; PAIRS]) -> [[[i16; 2]; PAIRS]; PANEL]
     outputs
 }
 
-/// Never inlined: with the loops around it in sight, the compiler makes vectors of the wrong one.
+/// Never inlined: if the compiler sees the surrounding loops, it vectorises the wrong one.
 #[inline(never)]
 #[expect(clippy::cast_precision_loss, reason = "rounded as the vector instruction rounds")]
 fn product(activations: &[[i16; 2]; PAIRS], weights: &[[i16; 2]; PAIRS]) -> f32 {
@@ -82,7 +82,7 @@ fn product(activations: &[[i16; 2]; PAIRS], weights: &[[i16; 2]; PAIRS]) -> f32 
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    //! No pointers: arrays are taken apart and put together in ways the compiler knows to be one load or store.
+    //! No pointers: arrays are split and joined in ways that the compiler turns into a single load or store.
 
     use std::arch::x86_64::{
         __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_castps_si256, _mm256_cvtepi32_ps,
@@ -122,7 +122,7 @@ mod avx2 {
         totals.map(|halves| halves.map(|half| array(half)))
     }
 
-    /// One pair in every place.
+    /// Repeats one pair in every position.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn repeated([first, second]: [i16; 2]) -> __m256i {
@@ -174,7 +174,7 @@ mod tests {
         let mut state = seed;
         move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // The extremes are as likely as all the rest.
+            // The extremes are as likely as all other values together.
             match state >> 62 {
                 0 => i16::MAX,
                 1 => -i16::MAX,
@@ -187,7 +187,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn vector_instructions_give_what_plain_code_gives(seed: u64) {
+        fn vector_and_plain_code_give_the_same_result(seed: u64) {
             let mut next = numbers(seed);
             let rows: [Row; 6] = std::array::from_fn(|_| [(); BLOCKS].map(|()| [(); PAIRS].map(|()| [next(), next()])));
             let mut panel = Panel::EMPTY;

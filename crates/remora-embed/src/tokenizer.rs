@@ -1,8 +1,8 @@
-//! Text into the model's vocabulary: BERT's uncased `WordPiece`.
+//! Splits text into tokens of the model's vocabulary: BERT's uncased `WordPiece`.
 //!
-//! Characters are cleaned, decomposed, freed of accents and lowered; white space and punctuation make words of them;
-//! each word is cut into the longest pieces the vocabulary knows. All of it streams, so that a long text costs no
-//! more than the tokens that are asked for.
+//! Characters are cleaned, decomposed, stripped of accents and lower-cased; white space and punctuation separate
+//! words; each word is cut into the longest pieces in the vocabulary. Everything is streamed, so a long text costs no
+//! more than the tokens requested.
 
 use std::sync::LazyLock;
 
@@ -16,10 +16,10 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::embedded);
 const UNKNOWN: u16 = 100;
 const START: u16 = 101;
 const END: u16 = 102;
-/// A longer word is unknown as a whole.
+/// Longer words count as unknown.
 const LONGEST_WORD: usize = 100;
 
-/// The tokens of a text, with the start and the end token; of those in between the first `limit - 2`.
+/// The tokens of a text: the start token, the first `limit - 2` tokens of the text, and the end token.
 pub(crate) fn tokenize(text: &str, limit: usize) -> Vec<u16> {
     let mut pieces =
         Pieces { tokens: vec![START], limit: limit.max(2) - 1, word: String::new(), characters: 0 };
@@ -46,7 +46,7 @@ fn normalised(text: &str) -> impl Iterator<Item = char> {
     text.chars()
         .filter(|character| !is_dropped(*character))
         .flat_map(|character| {
-            // An ideograph is a word of its own.
+            // An ideograph is a separate word.
             let space = is_ideograph(character).then_some(' ');
             space.into_iter().chain([character]).chain(space)
         })
@@ -90,7 +90,7 @@ fn is_punctuation(character: char) -> bool {
     character.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// The tokens so far and the word that is being read.
+/// The tokens so far, and the current word.
 struct Pieces {
     tokens: Vec<u16>,
     limit: usize,
@@ -105,7 +105,7 @@ impl Pieces {
 
     fn push(&mut self, character: char) {
         self.characters += 1;
-        // Beyond that only the length matters.
+        // Beyond the limit only the length matters.
         if self.characters <= LONGEST_WORD {
             self.word.push(character);
         }
@@ -124,7 +124,7 @@ impl Pieces {
         self.characters = 0;
     }
 
-    /// Cuts the word into pieces, or says that it cannot be.
+    /// Cuts the word into pieces; `false` if that is not possible.
     fn cut(&mut self) -> bool {
         let mut rest = self.word.as_str();
         let mut first = true;
@@ -139,7 +139,7 @@ impl Pieces {
     }
 }
 
-/// Where a piece may end, the longest first.
+/// Possible ends of a piece, longest first.
 fn ends(rest: &str) -> impl Iterator<Item = usize> {
     let longest = VOCABULARY.longest().min(rest.len());
     (1..=longest).rev().filter(|end| rest.is_char_boundary(*end))

@@ -1,13 +1,13 @@
-//! The vocabulary as it lies in the program, and a table to find a word in it.
+//! The vocabulary built into the program, and a hash table of its words.
 
 static WORDS: &str = include_str!("../model/vocab.txt");
 
 const SLOTS: usize = 1 << 16;
 const CONTINUED: &str = "##";
-/// No token has this number.
+/// Marks a free slot. No token has this number.
 const FREE: u16 = u16::MAX;
 
-/// Words are numbered in the order of their lines. `slots` holds those numbers by the hash of their words.
+/// Words are numbered in line order. `slots` holds these numbers by the hash of the word.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     words: Vec<&'static str>,
@@ -30,11 +30,11 @@ impl Vocabulary {
         Self { words, slots, longest }
     }
 
-    /// The number of a piece that begins a word, or continues one.
+    /// The number of a piece that begins a word or continues one.
     pub(crate) fn find(&self, piece: &str, begins: bool) -> Option<u16> {
         let prefix = if begins { "" } else { CONTINUED };
         let mut slot = home(&[prefix, piece]);
-        // Half of the slots stay free, so this ends.
+        // Half of the slots stay free, so this loop ends.
         while self.slots[slot] != FREE {
             let number = self.slots[slot];
             if self.words[usize::from(number)].strip_prefix(prefix) == Some(piece) {
@@ -45,13 +45,13 @@ impl Vocabulary {
         None
     }
 
-    /// How many bytes the longest word has.
+    /// Length of the longest word, in bytes.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 }
 
-/// FNV-1a, folded to the table's size: words are short.
+/// FNV-1a, folded to the size of the table. Words are short.
 fn home(parts: &[&str]) -> usize {
     let mut hash = 0x811c_9dc5_u32;
     for byte in parts.iter().flat_map(|part| part.bytes()) {

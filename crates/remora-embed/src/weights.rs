@@ -1,4 +1,4 @@
-//! The weights as they lie in the program: parsed where they are, nothing copied but the small tensors.
+//! The weights built into the program: parsed in place, only the small tensors are copied.
 //!
 //! `tools/model/README.md` describes the file.
 
@@ -11,9 +11,9 @@ static FILE: &[u8] = include_bytes!("../model/weights.bin");
 pub(crate) const LAYERS: usize = 6;
 pub(crate) const INNER: usize = 4 * DIMENSIONS;
 pub(crate) const POSITIONS: usize = 256;
-/// How many weights share a scale.
+/// Number of weights that share a scale.
 pub(crate) const BLOCK: usize = 32;
-/// How many outputs of a matrix lie side by side.
+/// Number of matrix outputs stored side by side.
 pub(crate) const PANEL: usize = 16;
 
 const MAGIC: &[u8] = b"REMORAEM\x01\0\0\0";
@@ -74,7 +74,7 @@ impl Rows {
     }
 }
 
-/// A matrix, cut into panels of 16 outputs, each of those into blocks of 32 inputs, those into pairs.
+/// A matrix, split into panels of 16 outputs, each panel into blocks of 32 inputs, and each block into pairs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Matrix {
     pub(crate) inputs: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// A part of a panel: what its 16 outputs make of the inputs from `first` on.
+    /// Unpacks a part of a panel: the weights of its 16 outputs for the inputs from `first` on.
     pub(crate) fn unpack(self, panel: usize, first: usize, unpacked: &mut Panel) {
         let start = (panel * self.inputs + first) / BLOCK;
         widest(Unpack { blocks: &self.blocks[start..], unpacked });
@@ -121,7 +121,7 @@ fn bfloat16(bytes: [u8; 2]) -> f32 {
 
 impl Weights {
     /// # Panics
-    /// When the file is not the one this was written for. It is part of the program, and tests read it.
+    /// If the file is not the one this code was written for. It is built into the program, and tests read it.
     pub(crate) fn embedded() -> Self {
         let mut tensors = Tensors::of(FILE);
         let weights = Self {
@@ -149,7 +149,7 @@ impl Layer {
     }
 }
 
-/// The file's tensors, taken one after the other.
+/// The tensors of the file, taken one after the other.
 struct Tensors {
     file: &'static [u8],
     table: &'static [[u8; ENTRY]],
@@ -170,7 +170,7 @@ impl Tensors {
         Self { file, table: &table[..count] }
     }
 
-    /// The next tensor, which has to be the one named: its rows, columns and data.
+    /// The rows, columns and data of the next tensor, which must have this name.
     fn next(&mut self, name: &str, kind: Kind) -> (usize, usize, &'static [u8]) {
         let (entry, rest) = self.table.split_first().expect("the model ends too early");
         self.table = rest;

@@ -1,15 +1,14 @@
-//! Runs a loop with the widest vector instructions this processor has.
+//! Runs a loop with the widest vector instructions of this processor.
 //!
 //! Programs are built for any x86-64, which means vectors of four. A [`Kernel`] is ordinary Rust that the compiler
-//! turns into vector code twice: as built, and for AVX2 with fused multiply-add. Which of the two runs is found out
-//! when it runs.
+//! vectorises twice: for the build target, and for AVX2 with fused multiply-add. The choice is made at run time.
 
-/// A loop worth compiling twice. `run` and all it calls has to be `#[inline(always)]`: what is not inlined is
-/// compiled once, for the oldest processor.
+/// A loop worth compiling twice. `run` and everything it calls must be `#[inline(always)]`: a function that is not
+/// inlined is compiled once, for the oldest processor.
 pub(crate) trait Kernel {
     type Output;
 
-    /// `FUSED` says that `mul_add` is one instruction here, and not a slow function.
+    /// `FUSED` means that `mul_add` is a single instruction here, and not a slow function.
     fn run<const FUSED: bool>(self) -> Self::Output;
 }
 
@@ -20,15 +19,15 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
             unsafe_code,
             reason = "the processor was asked; no other way to use more than its oldest half"
         )]
-        // SAFETY: `avx2` needs nothing but the two features that were just found.
+        // SAFETY: `avx2` requires only the two features that were just detected.
         return unsafe { avx2(kernel) };
     }
     plain(kernel)
 }
 
-/// The same without asking for anything: the twin that tests compare with.
+/// Runs the kernel without feature detection. Tests compare against this version.
 pub(crate) fn plain<K: Kernel>(kernel: K) -> K::Output {
-    // Every 64-bit ARM has the instruction; an x86-64 as built here has not.
+    // Every 64-bit ARM has the instruction; the x86-64 baseline does not.
     if cfg!(target_arch = "aarch64") { kernel.run::<true>() } else { kernel.run::<false>() }
 }
 
@@ -38,8 +37,8 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<true>()
 }
 
-/// Says that what lies `ahead` bytes behind these will be read soon. Processors find out themselves, but only within a
-/// page of memory, and that is ten vectors.
+/// Prefetches the memory `ahead` bytes after these. The hardware prefetcher stops at a memory page, which holds ten
+/// vectors.
 #[inline(always)]
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -50,7 +49,7 @@ pub(crate) fn soon(bytes: &[i8], ahead: usize) {
     for line in (0..bytes.len()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[expect(unsafe_code, reason = "it takes a pointer")]
-        // SAFETY: the address is a hint and may lie anywhere.
+        // SAFETY: the address is only a hint and may be anywhere.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(ahead + line));
         }

@@ -1,38 +1,38 @@
-//! What can go wrong with a request, sorted by what the caller can do about it.
+//! Errors of a request, by what the caller can do about them.
 
 use std::time::Duration;
 
 use remora_core::text::one_line;
 
-/// Longest explanation that is kept of what a provider says.
+/// Length limit for a provider's error message, in characters.
 const REASON_CHARS: usize = 200;
-/// Longest piece of an unusable answer that is kept, to see what it was.
+/// Length limit for the excerpt of an unusable answer, in characters. It is kept for diagnosis.
 const BEGINNING_CHARS: usize = 400;
 
-/// Every `reason` is one short line for a person, without the key.
+/// Why a request failed. Every `reason` is one short line for a person, without the key.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CallError {
-    /// The key or login is missing, wrong or out of credit; only the user can change that.
+    /// The key or login is missing, wrong or out of credit. Only the user can fix that.
     #[error("not authorised: {reason}")]
     Auth { reason: String },
     #[error("rate limited: {reason}")]
     RateLimited { retry_after: Option<Duration>, reason: String },
-    /// The provider is in trouble: 5xx, 529.
+    /// The provider has an outage: 5xx, 529.
     #[error("overloaded: {reason}")]
     Overloaded { retry_after: Option<Duration>, reason: String },
-    /// No connection, or it broke. `sent`: the question may have arrived, and may be billed.
+    /// The connection failed or broke. If `sent` is true, the request may have arrived and may be billed.
     #[error("unreachable: {reason}")]
     Unreachable { sent: bool, reason: String },
-    /// The question was sent and no whole answer came in time.
+    /// The request was sent, but no complete answer arrived in time.
     #[error("timed out: {reason}")]
     TimedOut { reason: String },
     /// Settings that cannot work: an unknown model, no key, a wrong base URL, no `claude` program.
     #[error("wrong settings: {reason}")]
     Misconfigured { reason: String },
-    /// This very request is not acceptable, for instance too long.
+    /// The provider does not accept this request, for example because it is too long.
     #[error("rejected: {reason}")]
     Rejected { reason: String },
-    /// An answer came and is of no use.
+    /// An answer arrived but is unusable.
     #[error("unusable answer: {reason}")]
     BadAnswer { reason: String, beginning: String },
 }
@@ -47,7 +47,7 @@ impl CallError {
         Self::BadAnswer { reason: short_reason(reason), beginning }
     }
 
-    /// Whether the provider answered this very request, so that it counts as an attempt.
+    /// Whether the provider answered this request, so that it counts as an attempt.
     pub fn is_answer(&self) -> bool {
         matches!(self, Self::Rejected { .. } | Self::BadAnswer { .. })
     }
@@ -60,7 +60,7 @@ impl CallError {
     }
 }
 
-/// The beginning of a text, on one line, with nothing a terminal would act upon.
+/// The beginning of a text, on one line, without terminal control characters.
 pub fn short_reason(text: &str) -> String {
     one_line(text, REASON_CHARS)
 }

@@ -1,4 +1,4 @@
-//! The one HTTP client for providers and embedders: bounded in time and size, and it sends a question once.
+//! The only HTTP client for providers and embedders: bounded in time and size, and without retries.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::error::{CallError, short_reason};
 use crate::refusal::Refusal;
 
-/// Longest answer that is read.
+/// Size limit for an answer, in bytes.
 const LONGEST_BODY: usize = 4 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A service at an address, with the key for it. No redirect is followed, so the key goes nowhere else.
+/// A service at an address, with its key. Redirects are not followed, so the key is sent nowhere else.
 #[derive(Debug)]
 pub struct Http {
     client: OnceLock<Result<Client, String>>,
@@ -26,7 +26,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// `timeout` is for a whole exchange, from the connection to the last byte.
+    /// `timeout` covers the whole exchange, from the connection to the last byte.
     pub fn new(base_url: &str, key: Option<Secret>, timeout: Duration) -> Result<Self, CallError> {
         let wrong = |what: &str| CallError::misconfigured(format!("base URL: {what}"));
         let base_url = Url::parse(base_url).map_err(|error| wrong(&error.to_string()))?;
@@ -39,7 +39,7 @@ impl Http {
         Ok(Self { client: OnceLock::new(), base_url, key, timeout, keeps_connection: false })
     }
 
-    /// For frequent requests: the connection is kept for the next one.
+    /// Keeps the connection open for the next request. For frequent requests.
     #[must_use]
     pub fn keeping_its_connection(self) -> Self {
         Self { keeps_connection: true, ..self }
@@ -53,7 +53,7 @@ impl Http {
         self.base_url.path().trim_matches('/')
     }
 
-    /// The base URL with more segments; what does not belong into a URL is escaped.
+    /// The base URL with more path segments, which are escaped as needed.
     pub fn url(&self, segments: &[&str]) -> Url {
         let mut url = self.base_url.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -62,7 +62,7 @@ impl Http {
         url
     }
 
-    /// The key as the value of a header that no log shows.
+    /// The key as a header value that is hidden in logs.
     pub fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, CallError> {
         let Some(key) = &self.key else { return Ok(None) };
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose().trim()))
@@ -71,7 +71,7 @@ impl Http {
         Ok(Some(value))
     }
 
-    /// Sends one question and reads the JSON of its answer.
+    /// Sends one request and parses the answer as JSON.
     pub async fn post(
         &self,
         url: Url,
@@ -137,7 +137,7 @@ impl Http {
         refusal.into_error()
     }
 
-    /// A text without the key. Done before the text is cut: half a key is not found any more.
+    /// Removes the key from a text. Must run before the text is cut, because half a key is no longer found.
     pub fn scrub(&self, text: &str) -> String {
         self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.expose().trim(), "***"))
     }
@@ -151,7 +151,7 @@ fn build(base_url: &Url, timeout: Duration, keeps_connection: bool) -> Result<Cl
         .connect_timeout(CONNECT_TIMEOUT.min(timeout))
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
-        // Mostly questions are minutes apart: a connection that is kept is dead by the next one.
+        // Requests are mostly minutes apart, so a kept connection would be dead by the next one.
         .pool_max_idle_per_host(usize::from(keeps_connection));
     if is_loopback(base_url) {
         builder = builder.no_proxy();
@@ -159,7 +159,7 @@ fn build(base_url: &Url, timeout: Duration, keeps_connection: bool) -> Result<Cl
     builder.build().map_err(|error| root_cause(&error))
 }
 
-/// Ring, and the root certificates of the system, so that the certificate of a company's proxy counts. A
+/// TLS with ring and the system's root certificates, so that the certificate of a company's proxy is accepted. A
 /// system without any can still reach a model on the same machine.
 fn tls(base_url: &Url) -> Result<rustls::ClientConfig, String> {
     let mut roots = rustls::RootCertStore::empty();
@@ -196,7 +196,7 @@ async fn read(mut response: Response) -> (Vec<u8>, End) {
     }
 }
 
-/// The innermost error is the one that says something.
+/// The innermost error is the most informative one.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

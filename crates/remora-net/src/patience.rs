@@ -1,8 +1,9 @@
-//! When a provider that fails is asked again: soon after the first failure, once a minute after that, and never
-//! before it said itself.
+//! Retry schedule for a failing provider: soon after the first failure, then once a minute, and never before the time
+//! that the provider asked for.
 //!
-//! There is one of these for a provider, not one for a call: while it fails, everything waits, and a single probe
-//! finds out whether it is back. An outage costs at most one call a minute however many sessions wait.
+//! There is one schedule per provider, not one per call. While the provider fails, all calls wait, and a single probe
+//! finds out whether it is back. An outage costs at most one call per minute, regardless of the number of waiting
+//! sessions.
 
 use std::time::Duration;
 
@@ -10,13 +11,13 @@ use remora_core::time::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// After the first failure, which is often the only one.
+/// Delay after the first failure, which is often the only one.
 const SHORT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_mins(1);
-/// How long others wait while a probe is under way.
+/// Delay for other callers while a probe is in progress.
 const WHILE_PROBING: Duration = Duration::from_secs(5);
 
-/// Knows when a provider may be asked.
+/// Decides when a provider may be called.
 #[derive(Debug, Clone, Default)]
 pub struct Patience {
     failures: u32,
@@ -25,7 +26,7 @@ pub struct Patience {
     trouble: Option<Trouble>,
 }
 
-/// What is wrong with a provider.
+/// Why a provider is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     pub reason: String,
@@ -33,7 +34,7 @@ pub struct Trouble {
     pub next_try: Time,
 }
 
-/// How a service is doing, for status and health reports.
+/// State of a service, for status and health reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     pub provider: String,
@@ -42,7 +43,7 @@ pub struct Health {
 }
 
 impl Patience {
-    /// Whether the provider may be asked; otherwise, how long to wait.
+    /// Whether the provider may be called now; otherwise, how long to wait.
     pub fn admit(&mut self, now: Time) -> Result<(), Duration> {
         let Some(not_before) = self.not_before else { return Ok(()) };
         if now < not_before {
@@ -55,24 +56,24 @@ impl Patience {
         Ok(())
     }
 
-    /// Nobody waited for the answer, so it says nothing: the next may ask.
+    /// The caller abandoned the request, so its outcome is unknown. The next caller may probe.
     pub fn was_left(&mut self) {
         self.probing = false;
     }
 
-    /// It answered, well or badly.
+    /// The provider answered, with a success or an error.
     pub fn answered(&mut self) {
         *self = Self::default();
     }
 
-    /// It did not answer. Says how long to wait.
+    /// The provider did not answer. Returns how long to wait.
     pub fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
         let usual = if self.failures == 0 { SHORT } else { LONG };
         let wait = jittered(usual.max(retry_after.unwrap_or_default()));
         self.failures = self.failures.saturating_add(1);
         self.probing = false;
         let next_try = now.after(wait);
-        // Several may have been asked before the first failure: the latest time counts.
+        // Several calls may have started before the first failure; the latest time counts.
         self.not_before = self.not_before.max(Some(next_try));
         let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
         self.trouble = Some(Trouble { reason: reason.to_owned(), since, next_try });
@@ -84,7 +85,7 @@ impl Patience {
     }
 }
 
-/// Up to a quarter longer, so that many programs do not come back at the same moment.
+/// Adds up to a quarter, so that many programs do not retry at the same moment.
 fn jittered(wait: Duration) -> Duration {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new().hash_one(0) % 1000;
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_costs_one_probe_a_minute_whoever_asks() {
+    fn an_outage_costs_one_probe_a_minute_for_all_callers() {
         let mut patience = Patience::default();
         let start = Time(0);
         assert_eq!(patience.admit(start), Ok(()));
@@ -104,7 +105,7 @@ mod tests {
         let mut asked_at = Vec::new();
         for second in 0..600 {
             let now = start.after(Duration::from_secs(second));
-            // Many sessions want to know.
+            // Many sessions try at once.
             for _ in 0..20 {
                 if patience.admit(now).is_ok() {
                     asked_at.push(second);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_is_honoured() {
+    fn the_requested_delay_is_honoured() {
         let mut patience = Patience::default();
         let hour = Duration::from_hours(1);
         assert!(patience.failed("slow down", Some(hour), Time(0)) >= hour);

@@ -1,4 +1,4 @@
-//! Whether an address can be reached at all. Nothing is sent, so it costs nothing and needs no key.
+//! Checks whether an address can be reached. Nothing is sent, so it costs nothing and needs no key.
 
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use reqwest::Url;
 
 use crate::http::is_loopback;
 
-/// One attempt at one address of the host. Somebody waits for the answer.
+/// Timeout for one address of the host. Short, because the user is waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Outcome of an attempt to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {
     Yes,
-    /// Requests go through a proxy, so a connection of our own would say nothing.
+    /// Requests go through a proxy, so a direct connection would prove nothing.
     BehindProxy,
     No(String),
 }
 
-/// Tries to connect to the host of a base URL, and closes the connection.
+/// Connects to the host of a base URL and closes the connection.
 pub fn reach(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reached {
     let url = match Url::parse(base_url) {
         Ok(url) => url,
@@ -39,7 +39,7 @@ pub fn reach(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reach
         Err(error) => return Reached::No(error.to_string()),
     };
     let mut reason = "it has no address".to_owned();
-    // The first of each family: a host may have many, and each attempt takes its time.
+    // At most two addresses: a host may have many, and each attempt may take until the timeout.
     for address in addresses.take(2) {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(_) => return Reached::Yes,

@@ -1,4 +1,4 @@
-//! From a provider's refusal to a [`CallError`]: status, headers and what the body says.
+//! Converts a provider's error response to a [`CallError`], from status, headers and body.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{CallError, short_reason};
 
-/// Longest delay that is taken at its word.
+/// Upper limit for a delay requested by a provider.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ enum Cause {
     Request,
 }
 
-/// Words that tell more than the status they come with, which is 400 or 403 for all of these.
+/// Phrases that are more specific than the status, which is 400 or 403 for all of these.
 const TELLING: &[(&str, Cause)] = &[
     ("api key not valid", Cause::Account),
     ("api key expired", Cause::Account),
@@ -28,7 +28,7 @@ const TELLING: &[(&str, Cause)] = &[
     ("flagged", Cause::Request),
 ];
 
-/// A provider's no, before it is sorted.
+/// A provider's error response, before it is classified.
 #[derive(Debug)]
 pub struct Refusal {
     pub status: u16,
@@ -43,7 +43,7 @@ impl Refusal {
         Self { status, message: message(&json, body), retry_after }
     }
 
-    /// `{"error": {"code": 429, …}}` can also come with a status of 200.
+    /// Reads `{"error": {"code": 429, …}}`, which may also come with status 200.
     pub fn in_answer(json: &Value) -> Option<Self> {
         let error = json.get("error").filter(|error| !error.is_null())?;
         let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
@@ -52,7 +52,7 @@ impl Refusal {
         Some(Self { status: status.unwrap_or(500), message: message(json, b""), retry_after })
     }
 
-    /// Sorts it by what can be done about it.
+    /// Classifies it by what the caller can do about it.
     pub fn into_error(self) -> CallError {
         let Self { status, message, retry_after } = self;
         let mut reason = format!("HTTP {status}");
@@ -60,8 +60,8 @@ impl Refusal {
             reason = short_reason(&format!("{reason}: {message}"));
         }
         let words = message.to_lowercase();
-        let told = TELLING.iter().find(|(telling, _)| words.contains(telling)).map(|(_, cause)| *cause);
-        match (status, told.filter(|_| (400..500).contains(&status))) {
+        let cause = TELLING.iter().find(|(telling, _)| words.contains(telling)).map(|(_, cause)| *cause);
+        match (status, cause.filter(|_| (400..500).contains(&status))) {
             (_, Some(Cause::Account)) | (401..=403, None) => CallError::Auth { reason },
             (_, Some(Cause::Settings)) | (404 | 405 | 407 | 410, None) => CallError::Misconfigured { reason },
             (429, None) => CallError::RateLimited { retry_after, reason },
@@ -71,9 +71,9 @@ impl Refusal {
     }
 }
 
-/// The provider's own words, wherever its API puts them; nothing of a web page.
+/// The provider's own message, from any of the usual places; empty for a web page.
 fn message(json: &Value, body: &[u8]) -> String {
-    // Gemini wraps its errors in a list when it was asked for a stream, and some gateways always do.
+    // Gemini wraps errors in a list for streaming requests, and some gateways always do.
     let json = json.get(0).unwrap_or(json);
     let places = ["/error/message", "/error", "/message", "/detail", "/errors/0/message"];
     if let Some(text) = places.iter().find_map(|place| json.pointer(place)?.as_str()) {
@@ -97,7 +97,7 @@ fn delay(headers: &HeaderMap) -> Option<Duration> {
     }
 }
 
-/// Gemini says it in the body: `{"@type": "….RetryInfo", "retryDelay": "34.07s"}`.
+/// The delay in the body, as Gemini sends it: `{"@type": "….RetryInfo", "retryDelay": "34.07s"}`.
 fn delay_in_body(json: &Value) -> Option<Duration> {
     let details = json.get(0).unwrap_or(json).pointer("/error/details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
@@ -108,7 +108,7 @@ fn bounded(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.min(LONGEST_DELAY.as_secs_f64())).ok()
 }
 
-/// How long it is until then; nothing when that has passed.
+/// The time until `moment`; zero if it has passed.
 pub fn until(moment: SystemTime) -> Duration {
     moment.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_DELAY)
 }

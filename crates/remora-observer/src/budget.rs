@@ -1,4 +1,4 @@
-//! What may still be spent. Checked before each call, and what is under way counts as spent.
+//! The remaining budget. It is checked before each call, and calls in progress count as spent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::{Batch, Spent, Store, StoreError};
 
-/// The limits, and what calls under way may come to.
+/// The limits, and the estimated cost of calls in progress.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     limits: settings::Budget,
@@ -14,7 +14,7 @@ pub(crate) struct Budget {
     under_way: Arc<Mutex<Estimate>>,
 }
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Prices {
     pub(crate) input: f64,
@@ -32,7 +32,7 @@ impl Prices {
     }
 }
 
-/// The most a call may cost.
+/// Upper bound for the cost of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) calls: u32,
@@ -56,12 +56,12 @@ impl Drop for Permit {
     }
 }
 
-/// Why there is no permission.
+/// Why a call is not permitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It would go beyond the budget.
+    /// It would exceed the budget.
     UsedUp(String),
-    /// It may fit when what is under way has ended.
+    /// It may fit once the calls in progress have ended.
     Later,
 }
 
@@ -74,7 +74,7 @@ impl Budget {
         self.prices
     }
 
-    /// Asks for a call of at most this many tokens.
+    /// Requests a call of at most this many tokens.
     pub(crate) fn ask(
         &self,
         store: &Store,
@@ -93,7 +93,7 @@ impl Budget {
         let usd = self.prices.cost(input, output);
         let estimate = Estimate { calls: 1, tokens: input + output, usd: usd.unwrap_or_default() };
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        // What cannot be estimated is asked for one at a time.
+        // Calls whose cost cannot be estimated are made one at a time.
         let limits_money = limits.daily_usd > 0.0 || limits.session_usd > 0.0;
         if limits_money && usd.is_none() && under_way.calls > 0 {
             return Ok(Err(Refusal::Later));

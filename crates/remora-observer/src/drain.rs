@@ -1,4 +1,4 @@
-//! Works the queue off in the foreground, with the observer that needs nobody.
+//! Processes the queue in the foreground, with the built-in observer.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use remora_store::{Store, StoreError};
 
 use crate::observer::Observer;
 
-/// What was made of the queue.
+/// Counts of what was processed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drained {
     pub turns: usize,
@@ -17,16 +17,16 @@ pub struct Drained {
     pub summaries: usize,
 }
 
-/// How long after the last sign of life a session's transcript may still have grown unread.
+/// How long after its last activity the transcript of a session may still have unread lines.
 const MAY_GROW: Duration = Duration::from_hours(1);
 
-/// Turns every turn that has ended into memory; one that is `silence` old counts as ended. Reads no transcripts.
+/// Turns every ended turn into memory. A turn counts as ended after `silence`. Transcripts are not read.
 pub fn drain(store: &mut Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
     Observer::builtin(owner, silence).drain(store)
 }
 
 impl Observer {
-    /// Turns every turn that has ended into memory, for an observer that asks nobody.
+    /// Turns every ended turn into memory, for an observer without a model.
     pub fn drain(&self, store: &mut Store) -> Result<Drained, StoreError> {
         let mut drained = Drained::default();
         while let Some(settled) = self.observe(store, Time::now())? {
@@ -42,7 +42,7 @@ impl Observer {
         Ok(drained)
     }
 
-    /// Sessions whose transcripts may have grown since they were read, and nobody noticed.
+    /// Sessions whose transcripts may have grown since they were last read.
     pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
         store.growing_transcripts(Time::now().before(MAY_GROW))
     }

@@ -1,10 +1,10 @@
-//! From events to knowledge: a session's turn in, observations and a summary out.
+//! Turns events into knowledge: the input is a turn of a session, the output is observations and a summary.
 //!
-//! [`Turn`] is what happened, gathered from a batch of events. [`builtin`] makes memory of it with nothing but the
-//! facts at hand: no network, no cost. Where the user has set one up, a [`provider`] is asked, too, within a
-//! budget, and its [`answer`] is read with patience and revises that memory. [`Observer`] decides when, turn by turn. What an
-//! agent said between its tool calls is in a file of its host; `mid_turn` reads it. This crate knows no server, and hosts'
-//! wire formats only by way of `remora-hosts`.
+//! [`Turn`] is what happened, collected from a batch of events. [`builtin`] turns it into memory without network or
+//! cost. If the user has configured a [`provider`], it is called as well, within a budget; its [`answer`] is parsed
+//! tolerantly and revises that memory. [`Observer`] decides when, turn by turn. An agent's messages between its tool
+//! calls are in a file of its host, which `mid_turn` reads. This crate knows no server, and hosts' wire formats only
+//! through `remora-hosts`.
 
 pub mod answer;
 mod budget;

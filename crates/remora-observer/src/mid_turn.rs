@@ -1,9 +1,9 @@
-//! What the agent said between its tool calls, from the host's transcript.
+//! The agent's messages between its tool calls, from the host's transcript.
 //!
-//! A transcript is a file of another program: it may be missing, foreign, huge, or half written. It is read from where
-//! the last reading ended, within a limit, and only the part that belongs to the turn counts. Its texts pass the same
-//! privacy as events before anything sees them, and the rules of capture hold: nothing of a private turn, nothing of a
-//! project that is excluded or paused.
+//! A transcript is a file of another program: it may be missing, foreign, huge, or incomplete. It is read from the
+//! end of the last read, within a limit, and only the part that belongs to the turn counts. Its texts are cleaned
+//! like events before they are used, and the capture rules apply: nothing is read of a private turn, or of an
+//! excluded or paused project.
 
 use std::path::{Path, PathBuf};
 
@@ -17,43 +17,44 @@ use remora_hosts::transcript::{self, Entry, Line};
 use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
 use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines};
 
-/// Bytes read at a time. A turn of some hundred calls takes 1 or 2 MB with everything its tools printed.
+/// Bytes read at a time. A turn of a few hundred calls takes 1 or 2 MB, including all tool output.
 const MOST_READ: u64 = 4 << 20;
-/// The same for a transcript that is imported: it is read from its beginning, so a turn that is longer would end it.
+/// Bytes read at a time from an imported transcript. It is read from its beginning, and a longer turn would end the
+/// import.
 const MOST_READ_OF_PAST: u64 = 16 << 20;
-/// How much of one text is kept, of a digest, and of a command that never returned.
+/// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
 const COMMAND: (usize, usize) = (100, 0);
-/// Bytes kept of all texts of a turn; the latest ones count.
+/// Size limit for all texts of a turn, in bytes; the latest are kept.
 const MOST_SAID: usize = 64 << 10;
-/// Two texts are the same if this many bytes at their beginnings are. The rest may have been cut in one of them.
+/// Two texts count as equal if this many bytes at their beginnings are. The rest may have been cut in one of them.
 const TELLING: usize = 1 << 10;
 
 /// Which transcripts may be read.
 #[derive(Debug, Clone)]
 pub(crate) enum Transcripts {
-    /// None: the caller keeps to what hooks report.
+    /// None: only events from hooks are used.
     Ignored,
-    /// Those that the rules of capture allow.
+    /// Those that the capture rules allow.
     Read { capture: Box<Capture>, home: Option<PathBuf> },
 }
 
-/// What was found of one turn.
+/// Messages found for one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MidTurn {
     pub(crate) said: Vec<Said>,
-    /// The host's own digest of the session, if it made one.
+    /// The host's own digest of the session, if there is one.
     pub(crate) digest: Option<String>,
     /// A command that was called and has not returned.
     pub(crate) running: Option<String>,
     pub(crate) read: ReadTo,
 }
 
-/// What was found for a turn that is to be observed.
+/// Messages found for a turn that is about to be observed.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// Of the turn before it: what its host wrote after it was observed.
+    /// For the turn before it: messages that the host wrote after that turn was observed.
     pub(crate) late: Option<(i64, MidTurn)>,
     pub(crate) own: Option<MidTurn>,
 }
@@ -64,9 +65,9 @@ impl Transcripts {
         Self::Read { capture: Box::new(capture.clone()), home }
     }
 
-    /// Reads what a transcript has of turn `number`, in which `prompt` was asked.
+    /// Reads the messages of turn `number`, which began with `prompt`.
     pub(crate) fn hear(&self, dir: &DataDir, transcript: &Transcript, number: i64, prompt: &str) -> Heard {
-        // Nothing is said before the first prompt.
+        // There are no messages before the first prompt.
         if number == 0 {
             return Heard::default();
         }
@@ -74,7 +75,7 @@ impl Transcripts {
         stretches.heard(transcript, number, prompt)
     }
 
-    /// Reads what a transcript has got since, of the turn that was read last.
+    /// Reads new messages of the turn that was read last.
     pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, MidTurn)> {
         let number = transcript.turn?;
         self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
@@ -111,14 +112,14 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    /// Not knowing whether something may be read means that it may not.
+    /// If it is unknown whether something may be read, it is not read.
     fn lets_through(&self, directory: &Path) -> bool {
         let is_paused = pause::read(self.dir).map_or(true, |pause| pause.covers(directory));
         !is_paused && capture::excluded(directory, self.capture, self.home).is_none()
     }
 }
 
-/// A part of a transcript, cut at every prompt.
+/// A part of a transcript, split at every prompt.
 #[derive(Debug)]
 struct Stretches {
     /// The first one began before this part.
@@ -129,13 +130,13 @@ struct Stretches {
 #[derive(Debug, Default)]
 struct Stretch {
     begin: u64,
-    /// `None` if it was asked before this part.
+    /// `None` if the prompt is before this part.
     asked: Option<String>,
     /// Nothing of it may be kept.
     withheld: bool,
     said: Vec<Said>,
     digest: Option<String>,
-    /// By the id of its call.
+    /// The call id and the command.
     running: Option<(String, String)>,
 }
 
@@ -143,7 +144,7 @@ impl Stretches {
     fn new(host: Host, lines: &Lines, gate: &Gate<'_>) -> Self {
         let mut all = vec![Stretch { begin: lines.from, ..Stretch::default() }];
         let mut known: Option<(String, bool)> = None;
-        // Directories seldom change, and looking one up may mean reading files.
+        // The directory rarely changes, and checking one may require reading files.
         let mut is_allowed = |cwd: Option<String>| match (cwd, &known) {
             (None, _) => true,
             (Some(cwd), Some((last, allowed))) if *last == cwd => *allowed,
@@ -208,9 +209,9 @@ impl Stretches {
         self.found(0, transcript, number)
     }
 
-    /// The stretch in which `prompt` was asked. A transcript that was never read may begin long before the captured turns,
-    /// with the same words, so it is searched from its end. If the host wrote the prompt in other words, the latest turn is
-    /// the last stretch.
+    /// The stretch that begins with `prompt`. A transcript that was never read may begin long before the captured
+    /// turns and contain the same words, so it is searched from its end. If the host wrote the prompt in other words,
+    /// the latest turn is the last stretch.
     fn position(&self, transcript: &Transcript, number: i64, prompt: &str) -> Option<usize> {
         let is_it = |stretch: &Stretch| {
             let same = |asked: &String| beginning(asked) == beginning(prompt);
@@ -221,7 +222,7 @@ impl Stretches {
         } else {
             let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
             let until = self.all.len().saturating_sub(later);
-            // The prompt of the turn that has just begun may not be written yet.
+            // The prompt of the turn that just began may not be written yet.
             let last = |stretches: &[Stretch]| stretches.iter().rposition(is_it);
             last(&self.all[..until]).or_else(|| last(&self.all))
         };
@@ -233,7 +234,7 @@ impl Stretches {
     fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<MidTurn> {
         let stretch = self.all.get(position)?;
         let next = self.all.get(position + 1);
-        // Without a prompt behind it, a stretch may reach into a later turn; and that one may be private.
+        // Without a prompt after it, a stretch may extend into a later turn, which may be private.
         if next.is_none() && number < transcript.latest_turn && transcript.had_private {
             return None;
         }
@@ -242,7 +243,7 @@ impl Stretches {
             from: transcript.offset,
             to: next.map_or(self.end, |next| next.begin),
         };
-        // A digest of the whole session tells of its private turns, too.
+        // A digest of the whole session also covers its private turns.
         let digest = stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.is_empty());
         let running = stretch.running.as_ref().map(|(_, command)| command.clone());
         Some(MidTurn { said: stretch.said.clone(), digest, running, read })
@@ -258,7 +259,7 @@ impl Stretch {
     }
 }
 
-/// Keeps the latest texts, as many as fit.
+/// Keeps as many of the latest texts as fit.
 pub(crate) fn limit(said: &mut Vec<Said>) {
     let mut bytes: usize = said.iter().map(|said| said.text.len()).sum();
     let mut surplus = 0;
@@ -275,7 +276,7 @@ impl MidTurn {
     }
 }
 
-/// Cut last, so that no cut can hide a secret from the rules.
+/// Cuts last, so that a cut cannot hide a secret from the rules.
 fn clean(text: &str, (head, tail): (usize, usize)) -> String {
     Excerpt::shorten(clean_text(text).trim(), head, tail)
 }
@@ -286,7 +287,7 @@ fn entry(host: Host, line: &[u8]) -> Option<Entry> {
     transcript::read(host, &intake.finish().ok()?)
 }
 
-/// Enough of a text to find it in another one; the rest may have been cut.
+/// Enough of a text to recognise it in another one; the rest may have been cut.
 pub(crate) fn beginning(text: &str) -> &str {
     prefix(text.trim(), TELLING)
 }
@@ -301,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// A session's transcript in a file, and how far it was read.
+    /// A session's transcript in a file, and the offset up to which it was read.
     struct World {
         _temp: tempfile::TempDir,
         dir: DataDir,
@@ -334,7 +335,7 @@ mod tests {
             fs::write(path, fs::read_to_string(path).unwrap() + &lines.concat()).unwrap();
         }
 
-        /// What is heard of a turn; the next reading goes on behind it.
+        /// The messages of a turn; the next read continues after them.
         fn hear(&mut self, number: i64, prompt: &str) -> Vec<String> {
             let heard = self.transcripts.hear(&self.dir, &self.transcript, number, prompt);
             assert_eq!(heard.late, None);
@@ -379,7 +380,7 @@ mod tests {
     const NOTHING: [&str; 0] = [];
 
     #[test]
-    fn each_turn_gets_what_was_said_in_it_although_all_of_them_waited() {
+    fn each_waiting_turn_gets_its_own_messages() {
         let mut world = World::new(&[
             asked("go on"),
             said("One."),
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_session_that_is_older_than_its_capture_only_the_captured_turn_is_read() {
+    fn turns_before_the_first_captured_one_are_not_read() {
         let mut world = World::new(&[
             asked("hello"),
             said("Old."),
@@ -410,14 +411,14 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_the_next_prompt_ends_is_found_before_that_prompt_is_written() {
+    fn a_turn_is_found_before_the_next_prompt_is_written() {
         let mut world = World::new(&[asked("one"), said("One.")]);
         world.transcript.latest_turn = 2;
         assert_eq!(world.hear(1, "one"), ["One."]);
     }
 
     #[test]
-    fn a_prompt_that_the_host_wrote_in_other_words_is_the_last_one() {
+    fn a_prompt_in_other_words_is_taken_for_the_last_one() {
         let lines = [asked("before"), said("Old."), asked("expanded by the host"), said("New.")];
         assert_eq!(World::new(&lines).hear(1, "/expand"), ["New."]);
         let mut waiting = World::new(&lines);
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_writes_late_belongs_to_the_turn_before_the_next_prompt() {
+    fn late_messages_belong_to_the_turn_before_the_next_prompt() {
         let mut world = World::new(&[asked("one"), said("One.")]);
         assert_eq!(world.hear(1, "one"), ["One."]);
         assert_eq!(world.hear_late(), NOTHING);
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_private_turn_may_follow_a_turn_is_read_only_up_to_its_prompt() {
+    fn a_turn_before_a_possibly_private_one_is_read_only_up_to_the_next_prompt() {
         let mut world = World::new(&[asked("one"), said("One."), said("Perhaps private.")]);
         (world.transcript.latest_turn, world.transcript.had_private) = (2, true);
         assert_eq!(world.hear(1, "one"), NOTHING);
@@ -487,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_where_nothing_may_be_captured() {
+    fn nothing_is_read_if_nothing_may_be_captured() {
         let lines = [asked("one"), said("One."), line("assistant", "Elsewhere.", "/srv/secret/app")];
         let mut world = World::new(&lines);
         let excluding =
@@ -527,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_talkative_turn_the_latest_texts_are_kept() {
+    fn the_latest_texts_of_a_long_turn_are_kept() {
         let mut lines = vec![asked("one")];
         lines.extend((0..100).map(|number| said(&format!("{number} {}", "x".repeat(2000)))));
         let texts = World::new(&lines).hear(1, "one");

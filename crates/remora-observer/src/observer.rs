@@ -1,7 +1,8 @@
-//! From a turn that has ended to memory. [`Observer::next`] claims a turn and stores what the built-in observer makes of it,
-//! at once. If a model is to be asked, three more steps follow: [`Task::ask`] and [`Task::reflect`] ask it and read what it
-//! says, without the store; [`Task::settle`] revises the memory by the answer, or gives the turn back. A model adds, it never
-//! withholds: whatever goes wrong, what the built-in observer stored stays. The process may die between any two steps.
+//! Turns an ended turn into memory. [`Observer::next`] claims a turn and immediately stores what the built-in
+//! observer makes of it. If a model is to be called, three more steps follow: [`Task::ask`] and [`Task::reflect`]
+//! call it and parse its answer, without the store; [`Task::settle`] revises the memory with the answer, or returns
+//! the turn to the queue. A model only adds: if anything fails, the memory from the built-in observer stays. The
+//! process may die between any two steps.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,16 +29,16 @@ use crate::transcript::{self, Piece};
 use crate::turn::{Claim, Turn};
 use crate::{session, stack};
 
-/// The most events of one batch.
+/// Limit for the events of one batch.
 const MOST_EVENTS: u32 = 2000;
-/// What a model may answer: a handful of observations and a summary.
+/// Token limit for a model's answer: a handful of observations and a summary.
 const LONGEST_ANSWER: u32 = 3_000;
-/// When events that wait for a budget or for better settings are looked at again.
+/// Delay before events that wait for a budget or for better settings are checked again.
 const LOOK_AGAIN: Duration = Duration::from_hours(1);
-/// When a call that may soon fit into the budget is looked at again.
+/// Delay before a call that may soon fit into the budget is checked again.
 const SOON: Duration = Duration::from_secs(2);
 
-/// Makes memory of turns.
+/// Turns turns of a session into memory.
 #[derive(Debug)]
 pub struct Observer {
     owner: String,
@@ -46,20 +47,20 @@ pub struct Observer {
     mind: Mind,
 }
 
-/// Who is asked about a turn that is worth it.
+/// The model that is called for turns worth a call.
 #[derive(Debug)]
 enum Mind {
-    /// Nobody: what is at hand is enough.
+    /// None: the built-in observer is enough.
     Builtin,
     Model(Arc<Model>),
-    /// A model that cannot be asked as the settings are. It is asked when there are better ones.
+    /// A model that cannot be called with the current settings. It is called once they are fixed.
     Unusable {
         provider: &'static str,
         trouble: Trouble,
     },
 }
 
-/// A language model, and what it is told.
+/// A language model, and the settings for its prompt.
 #[derive(Debug)]
 struct Model {
     provider: Provider,
@@ -71,16 +72,16 @@ struct Model {
     patience: Mutex<Patience>,
 }
 
-/// What became of the next turn.
+/// The result of processing the next turn.
 #[derive(Debug)]
 pub enum Next {
-    /// No turn is to be had now.
+    /// No turn is available now.
     Nothing,
     /// It was turned into memory.
     Settled(Settled),
-    /// It is memory already, and no model is asked about it: not now, or not at all.
+    /// Its memory is already stored, and no model is called for it: not now, or not at all.
     NotAsked,
-    /// It is memory already, and a model is to be asked.
+    /// Its memory is already stored, and a model is to be called.
     Ask(Box<Task>),
 }
 
@@ -90,18 +91,18 @@ pub struct Settled {
     pub events: usize,
     pub observations: usize,
     pub has_summary: bool,
-    /// Its session, if the host keeps a transcript: what the host writes late is worth a second look.
+    /// Its session, if the host keeps a transcript: messages that the host writes late are read once more.
     pub transcript: Option<SessionId>,
 }
 
 /// A turn whose memory was just stored.
 struct Observed {
     settled: Settled,
-    /// Still claimed, if a model is to be asked about it.
+    /// The claimed turn, if a model is to be called for it.
     question: Option<(Batch, Turn)>,
 }
 
-/// A turn about which a model is to be asked.
+/// A turn for which a model is to be called.
 #[derive(Debug)]
 pub struct Task {
     model: Arc<Model>,
@@ -118,7 +119,7 @@ impl Task {
         &self.batch
     }
 
-    /// Asks the model. Nothing is stored; a call that is dropped half-way has no effect but its cost.
+    /// Calls the model. Nothing is stored; a call that is dropped halfway has no effect except its cost.
     pub async fn ask(&self) -> Result<Reply, ProviderError> {
         self.model.provider.ask(&self.request()).await
     }
@@ -127,7 +128,7 @@ impl Task {
         Request { system: &self.system, prompt: &self.prompt, max_output_tokens: LONGEST_ANSWER }
     }
 
-    /// Reads the answer, and learns from it how the provider is doing.
+    /// Parses the answer, and updates the state of the provider.
     pub fn reflect(&self, answer: Result<Reply, ProviderError>, now: Time) -> Reflection {
         let model = &self.model;
         let kind = if self.wants_summary { "observation and summary" } else { "observation" };
@@ -161,7 +162,7 @@ impl Task {
         }
     }
 
-    /// Makes memory of an answer that could be read. Where the model is silent, what is stored stays.
+    /// Turns a parsed answer into memory. Stored memory stays if the answer is empty.
     fn adopt(&self, outcome: Outcome, call: &Call, session_id: Option<String>) -> Result<Memory, Failure> {
         let (mut observations, stated, summary) = match outcome {
             Outcome::Memory { observations, facts, summary } => (observations, facts, summary),
@@ -174,7 +175,7 @@ impl Task {
         let (read, modified) = (self.turn.files_only_read(), self.turn.files_modified());
         let share = self.turn.tokens / u64::try_from(observations.len().max(1)).unwrap_or(1);
         for observation in &mut observations {
-            // A model may make files up; those that were touched are known.
+            // A model may invent files; the ones that were touched are known.
             observation.files_read.retain(|file| read.contains(file) || modified.contains(file));
             observation.files_modified.retain(|file| modified.contains(file));
             observation.discovery_tokens = share;
@@ -184,15 +185,16 @@ impl Task {
         {
             only.files_modified = modified.clone();
         }
-        // What was touched is known from the events and never asked of a model.
+        // The touched files are known from the events, so the model is not asked for them.
         let summary = summary.filter(|_| self.wants_summary);
         let summary = summary.map(|summary| Summary { files_read: read, files_edited: modified, ..summary });
         let (provider, model) = (call.provider.clone(), call.model.clone());
-        // The user's words are stored already, with what they refute.
+        // The user's statements and what they refute are already stored.
         Ok(Memory { observations, summary, facts: stated, refutes: Vec::new(), provider, model, session_id })
     }
 
-    /// Revises the memory by the answer, or gives the turn back. Says how many observations the answer had.
+    /// Revises the memory with the answer, or returns the turn to the queue. Returns the number of observations in
+    /// the answer.
     pub fn settle(
         self,
         store: &mut Store,
@@ -207,35 +209,35 @@ impl Task {
             }),
             Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
         };
-        // Until here the call counted by its estimate, from here by what was stored.
+        // Up to here the call counted with its estimate, from here with the stored usage.
         drop(permit);
         settled
     }
 }
 
-/// What came of asking.
+/// The result of a call.
 #[derive(Debug)]
 pub struct Reflection {
     call: Call,
     result: Result<Memory, Failure>,
-    /// What was odd about the answer, for the log.
+    /// Oddities of the answer, for the log.
     pub problems: Vec<String>,
 }
 
 impl Observer {
-    /// The observer that needs nothing, not even a transcript.
+    /// The built-in observer, without model and transcripts.
     pub fn builtin(owner: &str, silence: Duration) -> Self {
         let transcripts = Transcripts::Ignored;
         Self { owner: owner.to_owned(), silence, transcripts, mind: Mind::Builtin }
     }
 
-    /// Reads hosts' transcripts, too, where these settings let events be captured.
+    /// Also reads hosts' transcripts, if these settings allow events to be captured.
     #[must_use]
     pub fn with_transcripts(self, capture: &Capture) -> Self {
         Self { transcripts: Transcripts::allowed_by(capture), ..self }
     }
 
-    /// The observer the settings ask for, and what is wrong with them.
+    /// The observer for these settings, and problems with them.
     pub fn new(settings: &Settings, dir: &DataDir, owner: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mind = match provider::Config::from_settings(settings, dir.path()) {
@@ -255,7 +257,7 @@ impl Observer {
         (Self { owner: owner.to_owned(), silence, transcripts, mind }, problems)
     }
 
-    /// How the model is doing; `None` where none is asked.
+    /// The state of the model; `None` without a model.
     pub fn health(&self) -> Option<Health> {
         match &self.mind {
             Mind::Builtin => None,
@@ -272,8 +274,8 @@ impl Observer {
         }
     }
 
-    /// Stores memory of the next turn that has ended, and prepares to ask the model about it. If there is none, prepares to
-    /// ask about a turn that is memory already.
+    /// Stores memory of the next ended turn, and prepares a model call for it. If there is none, prepares a call for
+    /// a turn whose memory is already stored.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
         if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
@@ -292,7 +294,7 @@ impl Observer {
         Ok(task.map_or(Next::NotAsked, |task| Next::Ask(Box::new(task))))
     }
 
-    /// Stores memory of the next turn that has ended, and asks nobody: the model is asked later.
+    /// Stores memory of the next ended turn, without a model call: that follows later.
     pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
         let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
         if let Some((batch, _)) = question {
@@ -301,7 +303,7 @@ impl Observer {
         Ok(Some(settled))
     }
 
-    /// Claims the next turn that has ended and stores what the built-in observer makes of it.
+    /// Claims the next ended turn and stores what the built-in observer makes of it.
     fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
         let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
         let Some(mut batch) = claimed else { return Ok(None) };
@@ -326,7 +328,7 @@ impl Observer {
         Ok(Some(Observed { settled, question: Some((batch, turn)) }))
     }
 
-    /// Adds to a batch what its host's transcript has of the turn.
+    /// Adds the turn's messages from its host's transcript to a batch.
     fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
         let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
         let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
@@ -352,15 +354,16 @@ impl Observer {
         if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
             heard.closing = heard.said.pop().map(|said| said.text);
         }
-        // The turn is observed although its agent never ended it: the host is gone, or was silent for long.
+        // The turn is observed although its agent never ended it: the host is gone, or has been silent for long.
         heard.running = running.filter(|_| !has_ended);
         batch.transcript = Some(ReadTo { from: begin, ..read });
         Ok(())
     }
 
-    /// Reads a transcript once more, for what its host wrote after the turn was observed. `None` if there was nothing.
+    /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
+    /// none.
     pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
-        // The process that works on the session reads the transcript, too.
+        // The process that works on the session also reads its transcript.
         if store.is_claimed(session)? {
             return Ok(None);
         }
@@ -371,8 +374,8 @@ impl Observer {
         }
     }
 
-    /// Makes memory of text that came after its turn, without a model: it is asked about whole turns. `None` if somebody else
-    /// was quicker.
+    /// Turns messages that came after their turn into memory, without a model, which is only called for whole turns.
+    /// `None` if another process stored them first.
     fn remember_late(
         store: &mut Store,
         session: SessionId,
@@ -387,7 +390,7 @@ impl Observer {
             digest,
             ..Turn::default()
         };
-        // The turn has its summary.
+        // The turn already has its summary.
         let memory = Memory { summary: None, ..builtin::observe(&turn) };
         let stored = store.remember_late((session, prompt_number), &read, &memory, Time::now())?;
         Ok(stored.then_some(Settled {
@@ -398,7 +401,8 @@ impl Observer {
         }))
     }
 
-    /// Makes a question of a turn that is memory already. `None` if the model is not asked now, or not at all.
+    /// Prepares a model call for a turn whose memory is already stored. `None` if the model is not called now, or not
+    /// at all.
     fn prepare(
         &self,
         store: &mut Store,
@@ -453,7 +457,7 @@ impl Model {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a call came to.
+    /// The record of a call, with its usage and cost.
     fn call(&self, kind: &'static str, usage: Usage, outcome: CallOutcome, at: Time) -> Call {
         Call {
             provider: self.provider.name().to_owned(),
@@ -469,7 +473,7 @@ impl Model {
         }
     }
 
-    /// Makes a question of a turn, if it may be asked now.
+    /// Prepares a model call for a turn, if the budget and the provider allow it now.
     fn prepare(
         self: Arc<Self>,
         store: &mut Store,
@@ -481,9 +485,9 @@ impl Model {
         let system = self.system(store, batch.session, &root, now)?;
         let before = store.session_history(batch.session, batch.prompt_number)?;
         let history = prompts::history(&before, self.history_tokens);
-        let told = transcript::write(&in_order(&batch).iter().copied(), &root);
+        let written = transcript::write(&in_order(&batch).iter().copied(), &root);
         let wants_summary = builtin::observe(&turn).summary.is_some();
-        let prompt = prompts::question(&history, &told, wants_summary);
+        let prompt = prompts::question(&history, &written, wants_summary);
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
         let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
             Ok(permit) => permit,
@@ -525,17 +529,17 @@ impl Model {
 }
 
 impl Reflection {
-    /// Why nothing was learned from asking, if nothing was.
+    /// Why the call failed, if it did.
     pub fn failure(&self) -> Option<&Failure> {
         self.result.as_ref().err()
     }
 }
 
-/// What happened, as far as the queue still knows.
+/// The turn, as far as the queue still has its events.
 fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
     let root = store.session_root(batch.session)?;
     let mut turn = Turn::new(batch.bodies(), &root);
-    // What an agent in the background reports later belongs to the prompt that sent it.
+    // A late report of a background agent belongs to the prompt that started it.
     if turn.prompt.is_empty() {
         turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
     }
@@ -555,13 +559,13 @@ fn while_running(command: &str) -> String {
     format!("`{}` was still running", one_line(command, 80))
 }
 
-/// Texts that a closing message does not say again. The last one mostly is that message.
+/// The texts that a closing message does not repeat. The last one usually is that message.
 fn without_repeated(mut said: Vec<Said>, closing: Option<&str>) -> Vec<Said> {
     said.retain(|said| !closing.is_some_and(|closing| closing.contains(mid_turn::beginning(&said.text))));
     said
 }
 
-/// A turn's events and texts in the order in which they came. Texts without a time come before the closing message.
+/// The events and texts of a turn in chronological order. Texts without a time come before the closing message.
 fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
     let heard = &batch.heard;
     let mut pieces: Vec<Piece<'_>> = heard.digest.as_deref().map(Piece::Digest).into_iter().collect();
@@ -579,21 +583,21 @@ fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// What the last turns of a session claimed.
+/// The claims of a session's last turns.
 fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
     let rows = store.session_observations(batch.session)?.into_iter();
     let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
     Ok(recent
         .map(|row| {
             let Observation { title, narrative, facts, .. } = row.observation;
-            let told = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
-            let sentences = std::iter::once(title).chain(told.map(|sentence| sentence.text)).collect();
+            let stated = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
+            let sentences = std::iter::once(title).chain(stated.map(|sentence| sentence.text)).collect();
             Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
         })
         .collect())
 }
 
-/// The summary of a turn becomes that of the session up to this turn.
+/// Merges the summary of a turn into that of the session.
 fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
     let Some(turn) = memory.summary else { return Ok(memory) };
     let mut before = store.summary_before(batch)?.map(|row| row.summary);
@@ -605,7 +609,7 @@ fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, St
     Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
 }
 
-/// What the user said long ago need not hold today, so a rule from an imported session is no rule until they confirm it.
+/// Old statements of the user may no longer apply, so a rule from an imported session needs to be confirmed first.
 fn as_reference(memory: &mut Memory) {
     for learned in &mut memory.facts {
         if learned.fact.source == FactSource::User {
@@ -615,12 +619,12 @@ fn as_reference(memory: &mut Memory) {
     }
 }
 
-/// Memory is as old as what it is about.
+/// Memory gets the time of the events it is about.
 fn made_at(batch: &Batch) -> Time {
     batch.events.last().map_or_else(Time::now, |event| event.at)
 }
 
-/// Gives a turn back that nobody is to blame for. It is asked about later.
+/// Returns a turn to the queue without counting an attempt. The model is called for it later.
 fn wait(
     store: &mut Store,
     batch: &Batch,
@@ -632,7 +636,7 @@ fn wait(
     store.release(batch, &failure, None, now).map(|()| None)
 }
 
-/// Lets go of a turn that no model is asked about: its memory stays as it is.
+/// Finishes a turn without a model call: its memory stays as it is.
 fn let_go(store: &mut Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
     store.confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }

@@ -1,4 +1,4 @@
-//! Transcripts of past sessions: where hosts keep them, and what happened in them.
+//! Transcripts of past sessions: where hosts keep them, and the events in them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -10,12 +10,12 @@ use remora_core::intake::Intake;
 use remora_hosts::transcript::{Past, Replay};
 use remora_sys::file::is_absent;
 
-/// A longer line is skipped. The longest are images that a tool returned.
+/// Longer lines are skipped. The longest are images returned by tools.
 const LONGEST_LINE: u64 = 64 << 20;
-/// The directory of a session is in one of its first lines.
+/// The directory of a session is in one of this many first lines.
 const HEAD_LINES: usize = 50;
 
-/// Folders below the home directory in which hosts keep transcripts, and how many levels of folders are in them.
+/// Folders below the home directory in which hosts keep transcripts, and the depth of their subfolders.
 const FOLDERS: [(Host, &str, u8); 2] =
     [(Host::ClaudeCode, ".claude/projects", 1), (Host::Codex, ".codex/sessions", 3)];
 
@@ -33,26 +33,26 @@ pub struct PastSession {
     pub session: SessionRef,
     /// In order, each with its time.
     pub events: Vec<Past>,
-    /// It is a subagent's own; its report is in the session that started it.
+    /// Whether it belongs to a subagent; its report is in the session that started it.
     pub of_subagent: bool,
-    /// The directory it worked in last.
+    /// The last working directory.
     pub directory: Option<PathBuf>,
-    /// Lines that are no JSON: the file was cut or written by two programs.
+    /// Lines that were skipped: too long, or invalid JSON because the file was cut or written by two programs.
     pub damaged: usize,
 }
 
 impl PastTranscript {
-    /// The name of the session, as far as the name of the file says it.
+    /// The id of the session, as far as the file name shows it.
     fn id(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The session if its file is named after it.
+    /// The session, if its file is named after it.
     pub fn session(&self) -> Option<SessionRef> {
         (self.host == Host::ClaudeCode).then(|| SessionRef { host: self.host, id: self.id() })
     }
 
-    /// Reads all of it. Private parts are gone when this returns.
+    /// Reads the whole transcript. Private parts are removed.
     pub fn read(&self) -> io::Result<PastSession> {
         let mut events = Vec::new();
         let (replay, damaged) = self.replay(usize::MAX, &mut events)?;
@@ -63,13 +63,13 @@ impl PastTranscript {
         Ok(PastSession { session, events, of_subagent, directory, damaged })
     }
 
-    /// The directory the session worked in at first.
+    /// The first working directory of the session.
     pub fn directory(&self) -> io::Result<Option<PathBuf>> {
         let (replay, _) = self.replay(HEAD_LINES, &mut Vec::new())?;
         Ok(directory(&replay))
     }
 
-    /// Reads lines until one that says the directory, or until the end.
+    /// Reads at most `most` lines. With a limit, it stops as soon as the directory is known.
     fn replay(&self, most: usize, events: &mut Vec<Past>) -> io::Result<(Replay, usize)> {
         let path = std::path::absolute(&self.path)?;
         let mut replay = Replay::new(self.host, &self.id(), &path.to_string_lossy());
@@ -105,7 +105,7 @@ fn directory(replay: &Replay) -> Option<PathBuf> {
     Some(replay.cwd()).filter(|cwd| !cwd.is_empty()).map(PathBuf::from)
 }
 
-/// The transcripts below a home directory, sorted by path. Only names are read, so it is cheap.
+/// The transcripts below a home directory, sorted by path. Cheap, because only file names and sizes are read.
 pub fn find(home: &Path) -> io::Result<Vec<PastTranscript>> {
     let mut found = Vec::new();
     for (host, folder, depth) in FOLDERS {
@@ -115,7 +115,7 @@ pub fn find(home: &Path) -> io::Result<Vec<PastTranscript>> {
     Ok(found)
 }
 
-/// The transcripts at a path that the user names: a file, or a folder of any depth. The names tell the hosts apart.
+/// The transcripts at a path given by the user: a file, or a folder of any depth. File names tell the hosts apart.
 pub fn find_at(path: &Path) -> io::Result<Vec<PastTranscript>> {
     const DEEPEST: u8 = 8;
     let mut found = Vec::new();
@@ -155,10 +155,10 @@ fn walk_any(folder: &Path, depth: u8, found: &mut Vec<PastTranscript>) -> io::Re
     Ok(())
 }
 
-/// What is in a folder, without links, which may lead in circles.
+/// The entries of a folder, without links, which may be circular.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     let entries = match fs::read_dir(folder) {
-        // A host that was never used has none, and folders come and go.
+        // A host that was never used has no folder, and folders come and go.
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         other => other?,
     };
@@ -173,7 +173,7 @@ fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     Ok(all)
 }
 
-/// `None` if the name is not that of a session. Subagents have files of their own, called `agent-…`.
+/// `None` if it is not named like a session. Subagents have their own files, called `agent-…`.
 fn transcript(host: Host, path: &Path) -> io::Result<Option<PastTranscript>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !name.ends_with(".jsonl") || name.starts_with("agent-") {

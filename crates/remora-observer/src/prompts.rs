@@ -1,5 +1,5 @@
-//! What a model is told. The words stand in `prompts/*.md`; a user can add a mode, which is a system part of their
-//! own, as `modes/NAME.md` in the data directory.
+//! The prompts for a model. The texts are in `prompts/*.md`; a user can add a mode, which is a custom system prompt,
+//! as `modes/NAME.md` in the data directory.
 
 use std::fs;
 use std::path::Path;
@@ -19,14 +19,14 @@ const LARGEST_MODE: u64 = 64 << 10;
 const LONGEST_GOAL: usize = 1_000;
 const LONGEST_NARRATIVE: usize = 400;
 
-/// The system part in force.
+/// The active system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mode {
     text: String,
 }
 
 impl Mode {
-    /// The mode of that name: the user's own, or the one we bring.
+    /// The mode with this name: the user's own, or a built-in one.
     pub(crate) fn load(data_dir: &Path, name: &str) -> Result<Self, String> {
         let usable = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         if name.is_empty() || !usable {
@@ -51,7 +51,7 @@ impl Default for Mode {
     }
 }
 
-/// What the system part tells about the session.
+/// The values in the system prompt that describe the session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) project: &'a str,
@@ -77,7 +77,7 @@ pub(crate) fn system(mode: &Mode, scene: &Scene<'_>) -> String {
     )
 }
 
-/// The question about one turn. `turn` and `history` are escaped already.
+/// The prompt for one turn. `turn` and `history` are already escaped.
 pub(crate) fn question(history: &str, turn: &str, wants_summary: bool) -> String {
     let mut text = fill(OBSERVE, &[("history", history), ("turn", turn.trim_end())]);
     if wants_summary {
@@ -87,7 +87,7 @@ pub(crate) fn question(history: &str, turn: &str, wants_summary: bool) -> String
     text
 }
 
-/// What was written before, as much as fits into `tokens`; the latest counts most.
+/// Earlier observations that fit into `tokens`; the latest are kept.
 pub(crate) fn history(observations: &[ObservationRow], tokens: u64) -> String {
     let mut left = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     let mut lines = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn history(observations: &[ObservationRow], tokens: u64) -> String {
     if lines.is_empty() { "nothing yet".to_owned() } else { lines.concat().trim_end().to_owned() }
 }
 
-/// Puts values in their places, in one pass: what a value contains is never taken for a place.
+/// Replaces the placeholders in one pass, so that placeholders inside a value are not replaced.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len() + 256);
     let mut rest = template;
@@ -114,7 +114,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
         let known = after
             .split_once("}}")
             .and_then(|(name, behind)| Some((values.iter().find(|(known, _)| *known == name)?.1, behind)));
-        // Braces that name nothing of ours are the author's.
+        // Braces without a known name belong to the author's text.
         let (text, behind) = known.unwrap_or(("{{", after));
         filled.push_str(text);
         rest = behind;
@@ -137,7 +137,7 @@ mod tests {
     };
 
     #[test]
-    fn every_place_is_filled_and_no_value_is_taken_for_one() {
+    fn every_placeholder_is_filled_and_values_are_not_expanded() {
         let system = system(&Mode::default(), &SCENE);
         assert!(system.contains("- Project: shop\n") && system.contains("make &lt;/data&gt; {{turn}} fast"));
         assert_eq!(system.matches("{{").count(), 1, "only the user's own");

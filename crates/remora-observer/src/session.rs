@@ -1,5 +1,5 @@
-//! One summary a session, which grows with its turns: what was wanted first, everything that came of it, and the open ends
-//! that no later turn closed.
+//! One summary per session, which grows with its turns: the first request, all results, and the open ends that no
+//! later turn closed.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Normal, fingerprint, is_subject, sentences};
 use remora_core::text::one_line;
 
-/// Limits in characters. Beyond them the oldest goes: what came of a session stands in its observations, too.
+/// Limits in characters. Beyond them the oldest text is dropped, because the results of a session are also in its
+/// observations.
 const REQUEST: usize = 240;
 const COMPLETED: usize = 350;
 const LEARNED: usize = 300;
@@ -15,12 +16,12 @@ const INVESTIGATED: usize = 150;
 const NEXT_STEPS: usize = 450;
 const NOTES: usize = 150;
 const MOST_FILES: usize = 40;
-/// A turn that speaks of this share of an open end's words has dealt with it.
+/// A turn that mentions this share of an open end's words has dealt with it.
 const DEALT_WITH: f64 = 0.6;
-/// How the built-in observer marks what the agent asked. The next turn is the answer.
+/// Marks a question of the agent in a summary of the built-in observer. The next turn is the answer.
 pub(crate) const OPEN_QUESTION: &str = "Open question: ";
 
-/// The summary of a session after one more turn. Open ends are one a line.
+/// The summary of a session after one more turn. Open ends are one per line.
 pub(crate) fn grow(before: Option<Summary>, turn: Summary) -> Summary {
     let Some(before) = before else { return turn };
     let next_steps = open_ends(&before.next_steps, &turn);
@@ -38,9 +39,9 @@ pub(crate) fn grow(before: Option<Summary>, turn: Summary) -> Summary {
 
 /// The summary without the sentences of observations that the user called wrong.
 pub(crate) fn retract(before: Summary, refuted: &[Observation]) -> Summary {
-    let told = refuted.iter().flat_map(|one| one.facts.iter().chain([&one.narrative, &one.title]));
+    let texts = refuted.iter().flat_map(|one| one.facts.iter().chain([&one.narrative, &one.title]));
     let wrong: HashSet<u64> =
-        told.flat_map(|text| sentences(text)).map(|sentence| fingerprint(&sentence.text)).collect();
+        texts.flat_map(|text| sentences(text)).map(|sentence| fingerprint(&sentence.text)).collect();
     let right = |text: &str| {
         let kept = sentences(text).into_iter().map(|sentence| sentence.text);
         kept.filter(|sentence| !wrong.contains(&fingerprint(sentence))).collect::<Vec<_>>().join(" ")
@@ -53,7 +54,7 @@ pub(crate) fn retract(before: Summary, refuted: &[Observation]) -> Summary {
     }
 }
 
-/// What the session began with, and what it came to.
+/// The first request of the session, and its latest.
 fn request(first: &str, last: &str) -> String {
     let beginning = first.split(" Later: ").next().unwrap_or(first);
     let is_new = fingerprint(beginning) != fingerprint(last) && is_substantial(last);
@@ -66,12 +67,12 @@ fn request(first: &str, last: &str) -> String {
     }
 }
 
-/// "commit", "yes please" and "thanks" want nothing new.
+/// "commit", "yes please" and "thanks" request nothing new.
 fn is_substantial(request: &str) -> bool {
     Normal::new(request).words().filter(|word| is_subject(word)).count() >= 3
 }
 
-/// The sentences of both, each once, the newest where not all fit.
+/// The sentences of both, each once; the newest if not all fit.
 fn newest(before: &str, turn: &str, limit: usize) -> String {
     let mut seen = HashSet::new();
     let all: Vec<String> = sentences(before).into_iter().chain(sentences(turn)).map(|s| s.text).collect();
@@ -91,7 +92,7 @@ fn newest(before: &str, turn: &str, limit: usize) -> String {
     kept.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// What was open and is not dealt with by this turn, then what it leaves open itself.
+/// Earlier open ends that this turn did not deal with, then its own.
 fn open_ends(before: &str, turn: &Summary) -> String {
     let done: HashSet<String> = [&turn.request, &turn.completed, &turn.learned, &turn.notes]
         .into_iter()
@@ -125,7 +126,7 @@ fn is_dealt_with(end: &str, done: &HashSet<String>) -> bool {
     !words.is_empty() && said as f64 >= DEALT_WITH * words.len() as f64
 }
 
-/// The words of a text that are about something, names in code included.
+/// The subject words of a text, including names in code.
 fn subjects(text: &str) -> HashSet<String> {
     let plain = text.replace('`', " ");
     Normal::new(&plain).words().filter(|word| is_subject(word)).map(str::to_owned).collect()

@@ -1,8 +1,8 @@
-//! What a project is built with, told from the files at its root.
+//! The technologies of a project, derived from the files at its root.
 
 use std::path::Path;
 
-/// A file at the root, and what it says.
+/// A file at the root, and the technology it indicates.
 const SIGNS: &[(&str, &str)] = &[
     ("Cargo.toml", "Rust"),
     ("go.mod", "Go"),
@@ -30,7 +30,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("Makefile", "Make"),
 ];
 
-/// `Rust, Docker`, or that it is not known.
+/// `Rust, Docker`, or `not known`.
 pub(crate) fn of(root: &str) -> String {
     let mut found: Vec<&str> = Vec::new();
     for (file, name) in SIGNS {
@@ -44,7 +44,7 @@ pub(crate) fn of(root: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_project_is_known_by_the_files_at_its_root() {
+    fn the_stack_is_derived_from_the_files_at_the_root() {
         let project = tempfile::tempdir().unwrap();
         let root = project.path().to_str().unwrap();
         assert_eq!(super::of(root), "not known");

@@ -1,11 +1,11 @@
-//! One turn of a session: what was asked, what was done, how it ended.
+//! One turn of a session: the request, the work, and how it ended.
 
 use std::collections::BTreeSet;
 
 use remora_core::event::{Body, Change, Outcome, Question, ToolCall, ToolUse};
 use remora_core::ids::ObservationId;
 
-/// How many bytes a turn without any work must have said to be worth a call: some four sentences.
+/// Minimum bytes of text for a turn without any work to be worth a call: about four sentences.
 const WORTH_READING: usize = 400;
 
 /// A turn as an observer sees it.
@@ -14,32 +14,32 @@ pub struct Turn {
     pub prompt: String,
     /// Whether the prompt came with these events. A later batch of the same turn only repeats it.
     pub is_prompted: bool,
-    /// The number of the prompt in its session, from 1; 0 if it is not known.
+    /// The number of the prompt in its session, from 1; 0 if unknown.
     pub number: i64,
-    /// What the agent asked the user, with the answers.
+    /// Questions of the agent, with the user's answers.
     pub questions: Vec<Question>,
-    /// What earlier turns of the session claimed, if this prompt objects to something.
+    /// Claims of earlier turns of the session, if this prompt objects to something.
     pub earlier: Vec<Claim>,
     /// The agent's closing messages, in order.
     pub closing: Vec<String>,
-    /// What the agent said between its tool calls, in order, from the host's transcript.
+    /// The agent's messages between its tool calls, in order, from the host's transcript.
     pub said: Vec<String>,
-    /// What subagents reported.
+    /// Reports of subagents.
     pub reports: Vec<String>,
     /// The host's own digest of the session, if it made one in this turn.
     pub digest: Option<String>,
-    /// Why the turn broke off, if it did.
+    /// Why the turn was aborted, if it was.
     pub broke_off: Option<String>,
     /// Whether the user stopped the agent.
     pub interrupted: bool,
     pub changes: Vec<Change>,
     pub files_read: Vec<String>,
     pub runs: Vec<Run>,
-    /// Estimated tokens of everything the tools were given and gave back.
+    /// Estimated tokens of all tool inputs and outputs.
     pub tokens: u64,
 }
 
-/// What an earlier turn of the session claimed.
+/// A claim of an earlier turn of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub observation: ObservationId,
@@ -53,16 +53,16 @@ pub struct Claim {
 pub struct Run {
     pub command: String,
     pub failed: bool,
-    /// Missing if the host does not say, or if the command never ran to its end.
+    /// `None` if the host does not report it, or if the command did not finish.
     pub exit: Option<i32>,
-    /// What it printed, or why it did not run.
+    /// Its output, or why it did not run.
     pub output: String,
-    /// How many files had been changed before it ran.
+    /// Number of changes before it ran.
     pub after_changes: usize,
 }
 
 impl Turn {
-    /// Gathers a batch's events. Paths below `root` are told from there.
+    /// Collects the events of a batch. Paths below `root` become relative to it.
     pub fn new<'a>(events: impl IntoIterator<Item = &'a Body>, root: &str) -> Self {
         let mut turn = Turn::default();
         for event in events {
@@ -78,7 +78,7 @@ impl Turn {
                 self.is_prompted = true;
             }
             Body::ToolUsed(tool) => self.add_tool(tool, root),
-            // The message of a broken turn is the host's, not the agent's.
+            // The message of an aborted turn is from the host, not from the agent.
             Body::TurnEnded { message, error: Some(error) } => {
                 self.broke_off = Some(if message.is_empty() { error } else { message }.clone());
             }
@@ -115,8 +115,8 @@ impl Turn {
         }
     }
 
-    /// Whether a model may find something in it: something was done, or much was explained. Reads that led to
-    /// neither are not worth what they cost.
+    /// Whether a model may find something in it: work was done, or much was explained. Reads without either are not
+    /// worth the cost.
     pub fn is_worth_a_call(&self) -> bool {
         let explained: usize = self.closing.iter().chain(&self.reports).map(String::len).sum();
         let did = !self.changes.is_empty() || !self.runs.is_empty();
@@ -132,7 +132,7 @@ impl Turn {
         files
     }
 
-    /// Files that were read and not changed.
+    /// Files that were read but not changed.
     pub fn files_only_read(&self) -> Vec<String> {
         let changed: BTreeSet<&str> = self.changes.iter().map(|change| change.path.as_str()).collect();
         self.files_read.iter().filter(|file| !changed.contains(file.as_str())).cloned().collect()

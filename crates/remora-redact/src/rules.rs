@@ -1,9 +1,8 @@
-//! The table of secrets, from the particular to the general: where two rules find the same stretch of text, it
-//! is named after the first of them.
+//! The table of secrets, from specific to general: if two rules find the same range of text, the first one names it.
 //!
-//! The formats are those that the providers document and that public scanners look for; patterns and samples
-//! are our own. Lengths are lower bounds wherever a prefix is telling enough, since providers change them. The
-//! samples are put together from parts so that nothing in this repository looks like a leaked secret.
+//! The formats are those that providers document and that public scanners search for; patterns and samples are our
+//! own. Lengths are lower bounds wherever the prefix is distinctive enough, because providers change them. The
+//! samples are concatenated from parts so that nothing in this repository looks like a leaked secret.
 
 mod assigned;
 mod clouds;
@@ -33,8 +32,8 @@ pub(crate) const COUNT: usize = count();
 
 pub(crate) static RULES: [Rule; COUNT] = joined();
 
-/// What is needed of a rule once a keyword was found. Every pointer in a table costs a hook time before it even
-/// starts (the loader relocates it), so the whole of [`RULES`] is left out of a program that does not ask for it.
+/// The fields of a rule that are needed after a keyword was found. The loader relocates every pointer in a table,
+/// which costs a hook time before it starts, so [`RULES`] is left out of programs that do not use it.
 pub(crate) struct Shape {
     pub(crate) kind: &'static str,
     pub(crate) pattern: &'static str,
@@ -53,7 +52,7 @@ const fn count() -> usize {
     count
 }
 
-/// One table of all areas.
+/// Concatenates the tables of all areas.
 #[expect(clippy::large_stack_arrays, reason = "only the compiler runs this")]
 const fn joined() -> [Rule; COUNT] {
     let mut rules = [AREAS[0][0]; COUNT];

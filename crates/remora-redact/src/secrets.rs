@@ -1,14 +1,14 @@
-//! Secrets are found and replaced here, before anything is written.
+//! The search for secrets, before anything is written.
 //!
-//! A hook lives for about a millisecond and sees mostly text without any secret, so the order of work is by
-//! cost. One pass over the text looks for the keywords of all rules ([`prefilter`], a table built by the
-//! compiler). Each hit is then checked by a few byte comparisons ([`Find`]), and only when those hold is a
-//! regular expression compiled (about 40 µs each, 250 µs for the first) and tried right there. What names and
-//! assignments give away (`password = …`) is read by hand ([`assignment`], [`table`]), as are blocks and URLs
-//! ([`blocks`]): their keywords are too common to pay for an expression each time. Where a text has escapes, the same
-//! is done once more for what stands behind them ([`view`]).
+//! A hook runs for about a millisecond and mostly sees text without secrets, so the cheapest checks come first. One
+//! pass over the text searches for the keywords of all rules ([`prefilter`], a table built at compile time). A few
+//! byte comparisons check each hit ([`Find`]). Only if they hold is a regular expression compiled (about 40 µs each,
+//! 250 µs for the first) and tried at that position. Secrets revealed by names and assignments (`password = …`) are
+//! read by hand-written code ([`assignment`], [`table`]), as are blocks and URLs ([`blocks`]): their keywords are too
+//! common to pay for an expression each time. If a text has escapes, the search is repeated on the unescaped text
+//! ([`view`]).
 //!
-//! The work is linear in the length of the text: every keyword hit looks at a bounded stretch around itself
+//! The work is linear in the length of the text: every keyword hit examines a bounded range around itself
 //! ([`REACH`]), except for the few rules that read the whole text, and those do it once.
 
 mod assignment;
@@ -35,49 +35,49 @@ use view::View;
 
 pub use names::names_a_secret;
 
-/// One shape of secret.
+/// One format of secrets.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Goes into `[redacted:kind]`; several rules may share it.
+    /// Used in `[redacted:kind]`; several rules may share it.
     pub kind: &'static str,
-    /// One of these, in any case, must be in the text; at least three bytes each.
+    /// One of these must occur in the text, in any case. At least three bytes each.
     pub keywords: &'static [&'static str],
-    /// What must hold around a keyword.
+    /// The condition on the text around a keyword.
     pub find: Find,
-    /// An expression over bytes, with ASCII classes only. If it has a group named `secret`, only that is
-    /// replaced. Empty if the rule is read by hand.
+    /// An expression over bytes, with ASCII classes only. If it has a group named `secret`, only that group is
+    /// replaced. Empty if hand-written code reads the rule.
     pub pattern: &'static str,
-    /// Texts this rule redacts.
+    /// Texts that this rule redacts.
     pub samples: &'static [&'static str],
-    /// The secret in the sample at the same place; empty if each sample is the secret from end to end.
+    /// The secret in the sample at the same index; empty if each sample is a secret as a whole.
     pub secrets: &'static [&'static str],
 }
 
-/// What is checked at a keyword before the pattern is compiled and tried.
+/// The check at a keyword before the pattern is compiled and tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
-    /// The keyword begins a word, at least so many letters, digits, `_` or `-` follow it, and the pattern
-    /// matches from the keyword on.
+    /// The keyword begins a word, at least this many letters, digits, `_` or `-` follow it, and the pattern matches
+    /// at the keyword.
     At(usize),
-    /// The same for tokens in base64: `+`, `/`, `=` and `%` count, too.
+    /// Like `At`, for tokens in base64: `+`, `/`, `=` and `%` also count.
     Encoded(usize),
-    /// The keyword begins a word. This many letters and digits (at least, at most) and then a dot follow it, and the
-    /// pattern matches from the keyword on.
+    /// The keyword begins a word. A number of letters and digits (at least, at most) and then a dot follow it, and
+    /// the pattern matches at the keyword.
     Dotted(usize, usize),
-    /// The pattern matches from this many bytes before the keyword on.
+    /// The pattern matches at this many bytes before the keyword.
     Behind(usize),
-    /// The keyword begins a word, one of these literals follows on the same line, and the pattern matches from
-    /// the keyword on.
+    /// The keyword begins a word, one of these literals follows on the same line, and the pattern matches at the
+    /// keyword.
     With(&'static [&'static str]),
-    /// The keyword is part of a name, and the pattern matches all of the value assigned to that name.
+    /// The keyword is part of a name, and the pattern matches the entire value assigned to that name.
     Value,
     /// The pattern matches anywhere in the text.
     Text,
-    /// By hand.
+    /// Hand-written code reads it.
     Hand(Reader),
 }
 
-/// What reads the rules that have no pattern.
+/// The code that reads a rule without a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
     Assignment,
@@ -86,22 +86,22 @@ pub enum Reader {
     KubernetesSecret,
 }
 
-/// How far from its keyword a secret is looked for. One that is longer is followed to its end afterwards.
+/// Search range around a keyword, in bytes. A longer secret is followed to its end afterwards.
 const REACH: usize = 1024;
 
-/// How far a command line is followed.
+/// Length limit for a command line, in bytes.
 const LONGEST_LINE: usize = 4096;
 
-/// Redaction changes what stands next to the text that is left, so it is repeated until nothing is found;
-/// text in which that takes more rounds than this was made to do so.
+/// Redaction changes the neighbours of the remaining text, so it is repeated until nothing is found. Only text made
+/// for the purpose takes more rounds than this.
 const ROUNDS: usize = 8;
 
-/// How often a text may have been escaped: an entity within a URL within JSON.
+/// How many layers of escapes are removed: an entity within a URL within JSON.
 const ESCAPED: usize = 3;
 
 const MARK: &str = "[redacted:";
 
-/// Replaces every secret in `text` by `[redacted:kind]`; `Cow::Borrowed` when nothing was found.
+/// Replaces every secret in `text` by `[redacted:kind]`; `Cow::Borrowed` if there is none.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
@@ -119,14 +119,14 @@ pub fn rules() -> &'static [Rule] {
     &RULES
 }
 
-/// A stretch of the text that is a secret.
+/// A range of the text that is a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Secret {
     range: Range<usize>,
     kind: &'static str,
 }
 
-/// All secrets of the text in order, none of which overlaps another or a mark left by an earlier redaction.
+/// All secrets of the text in order. None overlaps another one or a mark of an earlier redaction.
 fn secrets_in(text: &str) -> Vec<Secret> {
     let found = search(text, ESCAPED);
     if found.is_empty() {
@@ -135,7 +135,7 @@ fn secrets_in(text: &str) -> Vec<Secret> {
     without_marks(text, merged(found))
 }
 
-/// The secrets of the text, and those of the view behind its escapes, which may be escaped `again` themselves.
+/// The secrets of the text and of its unescaped view, which may be escaped up to `again` times.
 fn search(text: &str, again: usize) -> Vec<Secret> {
     let mut search = Search {
         text,
@@ -160,13 +160,13 @@ fn search(text: &str, again: usize) -> Vec<Secret> {
 struct Search<'t> {
     text: &'t str,
     found: Vec<Secret>,
-    /// How far assignments were read: a name may hold several keywords.
+    /// How far assignments were read, because a name may contain several keywords.
     read_to: usize,
-    /// The end of the last line that was looked at as the first row of a table.
+    /// The end of the last line that was checked as the header of a table.
     header_to: usize,
-    /// The rules that were tried on the whole text already.
+    /// Rules that were already tried on the whole text.
     read_whole: Vec<usize>,
-    /// Where `PRIVATE KEY` stands.
+    /// Positions of `PRIVATE KEY`.
     key_marks: Vec<Range<usize>>,
 }
 
@@ -240,13 +240,13 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a place is within what was found last. Prefixes that are repeated within a secret are not tried
-    /// again, so that no text is followed to its end more than once.
+    /// Whether a position is inside the last secret found. Prefixes repeated within a secret are not tried again, so
+    /// that no text is followed to its end more than once.
     fn is_found(&self, at: usize) -> bool {
         self.found.last().is_some_and(|secret| secret.range.contains(&at))
     }
 
-    /// Matches a rule from `start` on.
+    /// Matches a rule at `start`.
     fn try_pattern(&mut self, index: usize, start: usize, reach: usize) {
         let kind = SHAPES[index].kind;
         if self.is_found(start) && self.found.last().is_some_and(|secret| secret.kind == kind) {
@@ -281,15 +281,15 @@ impl Search<'_> {
         }
     }
 
-    /// Patterns are over bytes, so a bounded negated class may end within a character.
+    /// Adds a secret. Patterns are over bytes, so a bounded negated class may end within a character.
     fn add(&mut self, range: Range<usize>, kind: &'static str) {
         let range = self.text.floor_char_boundary(range.start)..self.text.ceil_char_boundary(range.end);
         self.found.push(Secret { range, kind });
     }
 }
 
-/// The compiled pattern of a rule, which matches only from the start of what it is given, or all of a value,
-/// unless it is for the whole text. A test sees to it that all patterns compile.
+/// The compiled pattern of a rule. It is anchored at the start, or at both ends for a value, unless it is for the
+/// whole text. A test checks that all patterns compile.
 fn pattern(index: usize) -> Option<&'static Regex> {
     static COMPILED: [OnceLock<Option<Regex>>; COUNT] = [const { OnceLock::new() }; COUNT];
     COMPILED[index]
@@ -305,7 +305,7 @@ fn pattern(index: usize) -> Option<&'static Regex> {
         .as_ref()
 }
 
-/// Where the secret is in the match at the start of `bytes`.
+/// The range of the secret in the match at the start of `bytes`.
 fn match_in(regex: &Regex, bytes: &[u8]) -> Option<Range<usize>> {
     if regex.captures_len() == 1 {
         return regex.find(bytes).map(|found| found.range());
@@ -314,8 +314,8 @@ fn match_in(regex: &Regex, bytes: &[u8]) -> Option<Range<usize>> {
     captures.name("secret").or_else(|| captures.get(0)).map(|found| found.range())
 }
 
-/// Overlapping secrets become one, named after the leftmost and longest of them, and among equals after the
-/// one whose rule comes first: the table is ordered from the particular to the general.
+/// Merges overlapping secrets into one. It is named after the leftmost and longest, and among equals after the rule
+/// that comes first: the table is ordered from specific to general.
 fn merged(mut found: Vec<Secret>) -> Vec<Secret> {
     found.retain(|secret| !secret.range.is_empty());
     found.sort_by(|a, b| {
@@ -334,7 +334,7 @@ fn merged(mut found: Vec<Secret>) -> Vec<Secret> {
     apart
 }
 
-/// Takes the marks of earlier redactions out of the secrets, so that redacting twice is redacting once.
+/// Excludes the marks of earlier redactions from the secrets, so that redaction is idempotent.
 fn without_marks(text: &str, found: Vec<Secret>) -> Vec<Secret> {
     let marks: Vec<Range<usize>> = marks_in(text).collect();
     if marks.is_empty() {
@@ -357,7 +357,7 @@ fn without_marks(text: &str, found: Vec<Secret>) -> Vec<Secret> {
     left
 }
 
-/// Where `[redacted:kind]` stands.
+/// Ranges of `[redacted:kind]`.
 fn marks_in(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     memmem::find_iter(bytes, MARK).filter_map(move |start| {
@@ -381,8 +381,8 @@ fn replace(text: &str, found: &[Secret]) -> String {
     redacted
 }
 
-/// Whether no word runs on into `at`. What was escaped does not count as a word: the `n` of `\n` in JSON, the
-/// `20` of `%20` in a URL, the `0026` of `\u0026`, and the `m` that ends a terminal's colour.
+/// Whether a word begins at `at`. Escapes do not count as part of a word: the `n` of `\n` in JSON, the `20` of `%20`
+/// in a URL, the `0026` of `\u0026`, and the `m` that ends a terminal colour.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     if !bytes[at].is_ascii_alphanumeric() {
         return true;
@@ -396,7 +396,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// How many letters, digits, `_` and `-` the bytes begin with, counted up to `enough`.
+/// Number of leading letters, digits, `_` and `-`, counted up to `enough`.
 fn word_length(bytes: &[u8], enough: usize) -> usize {
     bytes.iter().take(enough + 1).take_while(|byte| is_word(**byte)).count()
 }
@@ -405,17 +405,17 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// What tokens are made of, encodings included.
+/// Bytes that occur in tokens, including encodings.
 fn is_token(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'.' | b'+' | b'/' | b'=' | b'~' | b'%')
 }
 
-/// Where a token ends that has not ended yet at `at`.
+/// The end of a token that continues at `at`.
 fn end_of_token(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| is_token(**byte)).count()
 }
 
-/// The rest of the line, as far as it is looked at.
+/// The rest of the line, up to the length limit.
 fn line_from(bytes: &[u8], at: usize) -> &[u8] {
     let rest = &bytes[at..bytes.len().min(at + LONGEST_LINE)];
     &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]

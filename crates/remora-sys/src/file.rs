@@ -1,4 +1,4 @@
-//! Files of the user's own: private, and replaced in one step.
+//! Files that belong to the user: private, and replaced atomically.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -10,7 +10,7 @@ pub use crate::file_system::{doubtful_file_system, network_file_system};
 pub use crate::growing_file::{Lines, read_lines, read_next_lines};
 pub use crate::small_file::{open_regular, open_to_append, read_small};
 
-/// Whether an error means that there is nothing at a path, which for a file of ours is an answer.
+/// Whether an error means that nothing exists at a path, which callers treat as an empty result.
 pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -22,19 +22,19 @@ pub fn private_file() -> OpenOptions {
     options
 }
 
-/// Creates a directory, and those above it, for the user alone.
+/// Creates a directory and its parents, accessible only to the user.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Bytes that can still be written to the disk of a directory.
+/// Bytes available on the disk of a directory.
 pub fn free_space(directory: &Path) -> io::Result<u64> {
     let disk = rustix::fs::statvfs(directory)?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Replaces a private file in one step: readers see the old one or the new one, whole. When this returns, the new one
-/// survives a power cut. Two processes that may replace the same file at the same time need a lock.
+/// Replaces a private file atomically: readers see either the old or the new file, never a mix. After this returns,
+/// the new file survives a power cut. Processes that may replace the same file at the same time need a lock.
 pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     through_new_file(path, |file| {
         file.write_all(contents)?;
@@ -46,7 +46,7 @@ pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Replaces a file of another program in one step; the new one has the mode of the old one.
+/// Atomically replaces a file of another program; the new file gets `mode`.
 pub fn replace_keeping(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
     through_new_file(path, |file| {
         file.write_all(contents)?;
@@ -55,14 +55,14 @@ pub fn replace_keeping(path: &Path, contents: &[u8], mode: u32) -> io::Result<()
     })
 }
 
-/// Like [`replace`], without waiting for the disk: for files that mean nothing after a restart of the machine.
+/// Like [`replace`], without waiting for the disk: for files that are meaningless after a reboot.
 pub fn replace_transient(path: &Path, contents: &[u8]) -> io::Result<()> {
     through_new_file(path, |file| file.write_all(contents))
 }
 
 fn through_new_file(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let new = beside(path);
-    // A killed process may have left one behind, with any mode. Created anew, the file is private from its first byte.
+    // A killed process may have left one behind, with any mode. A newly created file is private from its first byte.
     match fs::remove_file(&new) {
         Err(error) if !is_absent(&error) => return Err(error),
         _ => {}
@@ -76,7 +76,7 @@ fn through_new_file(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>)
     replaced
 }
 
-/// `config.toml.new` for `config.toml`: in the same directory, because a rename works within one file system only.
+/// `config.toml.new` for `config.toml`: in the same directory, because a rename works only within one file system.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_behind_is_neither_kept_nor_followed() {
+    fn leftovers_of_a_killed_process_are_neither_kept_nor_followed() {
         let temp = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (temp.path().join("token"), temp.path().join("elsewhere"));
         fs::write(&elsewhere, "theirs").unwrap();

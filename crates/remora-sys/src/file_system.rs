@@ -1,8 +1,8 @@
-//! Which file systems SQLite's write-ahead log cannot be trusted on.
+//! File systems on which SQLite's write-ahead log is not reliable.
 
 use std::path::Path;
 
-/// The kind of network file system a path is on, if it is on one. Only Linux is asked.
+/// The type of network file system that a path is on, if any. Linux only.
 #[cfg(target_os = "linux")]
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let magic = rustix::fs::statfs(path).ok()?.f_type & 0xFFFF_FFFF;
@@ -15,8 +15,8 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// The kind of file system a path is on, if locks and shared memory may not work there as on a local disk: it depends on the
-/// program behind it.
+/// The type of file system that a path is on, if locks and shared memory may not work there as on a local disk. That
+/// depends on the program behind it.
 #[cfg(target_os = "linux")]
 pub fn doubtful_file_system(path: &Path) -> Option<&'static str> {
     let magic = rustix::fs::statfs(path).ok()?.f_type & 0xFFFF_FFFF;

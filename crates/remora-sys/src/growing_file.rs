@@ -1,4 +1,4 @@
-//! Reads a file that another program appends lines to: regular files only, in bounded memory, without waiting.
+//! Reads a file that another program appends lines to: regular files only, in bounded memory, without blocking.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -8,33 +8,33 @@ use crate::small_file::open_regular;
 /// Whole lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines {
-    /// Where they begin in the file: at the position asked for, or behind it if there was too much to read.
+    /// Offset of the first line: the requested position, or a later one if there was too much to read.
     pub from: u64,
     /// Ends with a line break, unless it is empty.
     pub bytes: Vec<u8>,
 }
 
 impl Lines {
-    /// Where the next line begins.
+    /// The offset of the next line.
     pub fn end(&self) -> u64 {
         self.from + self.bytes.len() as u64
     }
 }
 
-/// Reads the whole lines behind position `from`, at most the last `most` bytes of them. A line without its line break is
-/// still being written and is left for the next time. If the file is shorter than `from`, it was replaced, and nothing in
-/// it counts as new.
+/// Reads the whole lines after position `from`, at most the last `most` bytes of them. A line without its line break
+/// is still being written and is left for the next call. If the file is shorter than `from`, it was replaced, and
+/// nothing in it counts as new.
 pub fn read_lines(path: &Path, from: u64, most: u64) -> io::Result<Lines> {
     let (mut file, length) = open_regular(path)?;
     if length <= from {
         return Ok(Lines { from: length, bytes: Vec::new() });
     }
-    // From the byte before, to see whether a line begins there.
+    // Starts one byte earlier, to see whether a line begins there.
     let skips = length - from > most;
     let start = if skips { length - most - 1 } else { from };
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    // The file may grow while it is read.
+    // The file may grow while it is being read.
     file.take(length - start).read_to_end(&mut bytes)?;
     let whole = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     bytes.truncate(whole(&bytes));
@@ -44,8 +44,8 @@ pub fn read_lines(path: &Path, from: u64, most: u64) -> io::Result<Lines> {
     Ok(Lines { from: start + begun as u64, bytes })
 }
 
-/// Reads the whole lines behind position `from`, at most the first `most` bytes of them: for a file that is complete and read
-/// piece by piece.
+/// Reads the whole lines after position `from`, at most the first `most` bytes of them: for a complete file that is
+/// read in pieces.
 pub fn read_next_lines(path: &Path, from: u64, most: u64) -> io::Result<Lines> {
     let (mut file, length) = open_regular(path)?;
     if length <= from {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_lines_behind_the_position_are_read() {
+    fn only_whole_lines_after_the_position_are_read() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("log");
         fs::write(&path, "one\ntwo\nthr").unwrap();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_much_the_last_whole_lines_are_read() {
+    fn beyond_the_limit_only_the_last_whole_lines_are_read() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("log");
         fs::write(&path, "one\ntwo\nthree\n").unwrap();

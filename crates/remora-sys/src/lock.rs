@@ -1,4 +1,4 @@
-//! Kernel locks on files. They end with the process that holds them, however it ends, so none is ever stale.
+//! Kernel locks on files. They end with the process that holds them, even if it is killed, so no lock is ever stale.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,12 +11,12 @@ use crate::file::private_file;
 /// Pause between two attempts. Holders keep a lock for microseconds to milliseconds.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
 
-/// Opens the file behind a lock, and creates it if it is missing. Its contents mean nothing.
+/// Opens the file for a lock, and creates it if it is missing. Its contents have no meaning.
 pub fn open(path: &Path) -> io::Result<File> {
     private_file().create(true).truncate(false).write(true).open(path)
 }
 
-/// Takes the exclusive lock on a file; [`TryLockError::WouldBlock`] when others hold it until the deadline.
+/// Takes the exclusive lock on a file; [`TryLockError::WouldBlock`] if it is not free before the deadline.
 pub fn take_before(file: &File, deadline: Instant) -> Result<(), TryLockError> {
     loop {
         match file.try_lock() {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_taken_as_soon_as_it_is_free_and_never_waited_for_beyond_the_deadline() {
+    fn a_lock_is_taken_once_it_is_free_and_not_waited_for_beyond_the_deadline() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let (held, waiting) = (open(&path).unwrap(), open(&path).unwrap());

@@ -1,14 +1,14 @@
-//! What the kernel and the allocator are asked to do with memory.
+//! Memory advice for the kernel and the allocator.
 //!
-//! To scan many vectors takes a fifth less time on large pages, because fewer pages have to be looked up. Memory that is
-//! free and not given back still counts as the daemon's.
+//! Scanning many vectors takes a fifth less time on large pages, because fewer pages have to be looked up. Free
+//! memory that is not returned still counts as used by the daemon.
 
-/// From here on the allocator asks the system for memory of its own, which can be advised and grows without a copy;
-/// and rounding up to whole large pages no longer shows.
+/// From this size on, the allocator maps memory separately, so that it can be advised and grows without a copy.
+/// Rounding up to whole large pages is also negligible then.
 #[cfg(target_os = "linux")]
 const WORTH: usize = 32 << 20;
 
-/// Asks the system for large pages before memory is filled. It may not have any; then they stay small.
+/// Requests large pages before memory is filled. If the system has none, the pages stay small.
 #[cfg(target_os = "linux")]
 pub fn prefer_large_pages(memory: &mut Vec<i8>) {
     use rustix::mm::{Advice, madvise};
@@ -16,37 +16,37 @@ pub fn prefer_large_pages(memory: &mut Vec<i8>) {
     if memory.capacity() < WORTH {
         return;
     }
-    // From the page it begins in, or what lies before it would become a mapping apart, and neither could grow.
+    // Starts at the page boundary. Otherwise the kernel would split the mapping there, and neither part could grow.
     let before = memory.as_ptr().addr() % rustix::param::page_size();
     let start = memory.as_mut_ptr().wrapping_sub(before);
     #[expect(unsafe_code, reason = "it takes a pointer")]
-    // SAFETY: only how the system keeps these pages changes, not what is in them.
+    // SAFETY: this changes only how the system keeps these pages, not their contents.
     let asked = unsafe { madvise(start.cast(), before + memory.capacity(), Advice::LinuxHugepage) };
-    // A system without large pages says so, and nothing depends on them.
+    // A system without large pages returns an error, and nothing depends on them.
     let _ = asked;
 }
 
 #[cfg(not(target_os = "linux"))]
 pub fn prefer_large_pages(_: &mut Vec<i8>) {}
 
-/// Gives free memory back to the system. The allocator does so by itself only at the end of what it holds, and the pages
-/// that a search read lie between others.
+/// Returns free memory to the system. The allocator only does this at the end of its heap, and the pages that a
+/// search used lie between others.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "it is a function of the C library")]
 pub fn give_back() {
-    // SAFETY: it takes the allocator's own locks and touches nothing that is in use.
+    // SAFETY: it takes the allocator's own locks and touches no memory in use.
     unsafe { libc::malloc_trim(0) };
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn give_back() {}
 
-/// All threads share one heap from here on. A second thread would get one of its own, which costs a short process more than
-/// it wins: four calls of the kernel and pages that nobody else uses.
+/// Makes all threads share one heap. By default a second thread gets its own, which costs a short process more than
+/// it gains: four system calls and pages that no other thread uses.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "it is a function of the C library")]
 pub fn share_one_heap() {
-    // SAFETY: it sets a number in the allocator. A refusal changes nothing, so its answer is not read.
+    // SAFETY: it sets a number in the allocator. A failure changes nothing, so the result is ignored.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_pages_hold_what_small_ones_held_and_grow() {
+    fn large_pages_keep_their_contents_and_grow() {
         let part: Vec<i8> = (0..100).collect();
         let mut memory = Vec::new();
         for megabytes in [20, 40, 90] {

@@ -1,4 +1,4 @@
-//! Processes: how the daemon leaves the one that started it, and how another is recognised later.
+//! Processes: how the daemon detaches from its parent, and how a process is recognised later.
 
 mod command;
 mod descriptors;
@@ -12,14 +12,14 @@ use rustix::fs::Mode;
 pub use command::{command, path_of_this, quoted};
 pub use identity::Identity;
 
-/// Starts a program that outlives this process, with nothing on its standard streams. The program calls [`detach`]
-/// first.
+/// Starts a program that outlives this process, with all standard streams at `/dev/null`. The program has to call
+/// [`detach`] first.
 pub fn start_detached(command: &mut Command) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     Ok(())
 }
 
-/// What a detached process does first: no inherited descriptors, files for the user alone, a session of its own.
+/// Detaches this process: closes inherited descriptors, makes new files private, and starts a new session.
 pub fn detach() -> io::Result<()> {
     descriptors::close_inherited();
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -27,24 +27,25 @@ pub fn detach() -> io::Result<()> {
     Ok(())
 }
 
-/// A file that reaches the user's limit (`ulimit -f`) is an error of the write, and does not end the process.
+/// Makes a file that reaches the user's size limit (`ulimit -f`) a write error, instead of a signal that kills the
+/// process.
 #[expect(unsafe_code, reason = "it is a function of the C library")]
 pub fn survive_file_size_limit() {
     // SAFETY: ignoring a signal runs no code of ours, and nothing else in this process handles it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Lets every other thread of the machine go first. A system that refuses only makes this thread less polite.
+/// Gives this thread the lowest priority. If the system refuses, the priority stays as it was.
 #[cfg(target_os = "linux")]
 pub fn lower_thread_priority() {
-    // Linux takes 0 for the calling thread; elsewhere it is the whole process.
+    // Linux takes 0 as the calling thread; on other systems it is the whole process.
     let _ = rustix::process::setpriority_process(None, 19);
 }
 
 #[cfg(target_os = "macos")]
 #[expect(unsafe_code, reason = "it is a function of the C library")]
 pub fn lower_thread_priority() {
-    // SAFETY: it takes no pointer and concerns the calling thread alone.
+    // SAFETY: it takes no pointer and affects only the calling thread.
     unsafe { libc::pthread_set_qos_class_self_np(libc::qos_class_t::QOS_CLASS_BACKGROUND, 0) };
 }
 

@@ -1,4 +1,4 @@
-//! The one way a hook reads a file it did not write: regular files only, in bounded memory, without waiting.
+//! The only way a hook reads files it did not write: regular files, in bounded memory, without blocking.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -9,13 +9,13 @@ use rustix::fs::OFlags;
 
 use crate::file::private_file;
 
-/// Larger files are refused. Git's own files and a user's settings are a few kilobytes; a repository with
-/// thousands of branches has a `config` of several hundred.
+/// Larger files are refused. Git's own files and a user's settings have a few kilobytes; the `config` of a repository
+/// with thousands of branches has several hundred.
 const LARGEST: u64 = 4 << 20;
-/// Most files that hooks read are shorter than this, in bytes.
+/// Initial buffer size in bytes. Most files that hooks read are shorter.
 const FEW: usize = 1023;
 
-/// The text of a small regular file. A pipe, a device or a huge file under its name is an error, never a wait.
+/// The text of a small regular file. A pipe, a device or a huge file is an error and never blocks.
 pub fn read_small(path: &Path) -> io::Result<String> {
     String::from_utf8(read_small_bytes(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -27,24 +27,24 @@ pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if length > LARGEST {
         return Err(too_large());
     }
-    // Files of `/proc` have no length. With room for them one read is enough.
+    // Files in `/proc` report no length. With this capacity, one read is enough for them.
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default().max(FEW) + 1);
-    // The file may grow while it is read.
+    // The file may grow while it is being read.
     let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
     if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Opens a regular file, with its length. Anything else is an error.
+/// Opens a regular file and returns its length. Anything else is an error.
 pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
-    // A pipe would otherwise block in `open` until somebody writes to it.
+    // Without this flag, `open` would block on a pipe until another process writes to it.
     let file =
         OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     let length = regular_length(&file)?;
     Ok((file, length))
 }
 
-/// Opens a private file at its end, and creates it if it is missing. A link or anything but a regular file is an error, never
-/// a wait.
+/// Opens a private file for appending, and creates it if it is missing. A link, or anything but a regular file, is an
+/// error and never blocks.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = private_file().create(true).append(true).custom_flags(flags).open(path)?;

@@ -1,11 +1,11 @@
-//! What is injected about a file before an agent reads or changes it: a few lines, because it may open many.
+//! Context injected before an agent reads or changes a file: a few lines, because it may open many files.
 
 use super::frame::{framed_short, safe};
 use super::recalled::{self, Recalled};
 use super::{Context, FileSince, Known, More, timeline, tokens};
 use crate::time::Time;
 
-/// Limits for one file: observations, and tokens for all of it.
+/// Limits for one file: observations, and tokens in total.
 const MOST: usize = 4;
 const BUDGET: u64 = 300;
 /// Limits in characters for the sentences of an observation, and for the file's path.
@@ -16,15 +16,15 @@ const LONGEST_PATH: usize = 160;
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboutFile {
     pub known: Known,
-    /// What it says about the file: a cause or a trap first.
+    /// Sentences about the file; causes and traps come first.
     pub passages: Vec<String>,
-    /// Which program it was learned in.
+    /// The host it was learned in.
     pub host: String,
-    /// What became of its file.
+    /// Changes to the file since then.
     pub since: Option<FileSince>,
 }
 
-/// The observations worth most, within what a host takes; `None` when there are none.
+/// The most valuable observations that fit into `room` tokens; `None` if there are none.
 pub fn about_file(
     path: &str,
     observations: &[AboutFile],
@@ -32,7 +32,7 @@ pub fn about_file(
     more: More<'_>,
     now: Time,
 ) -> Option<Context> {
-    // What changed the file says more about it than what looked at it in passing.
+    // Observations that changed the file say more than those that only read it.
     let mostly = [path.to_owned()];
     let mut by_worth: Vec<(f64, &AboutFile)> = observations
         .iter()

@@ -1,8 +1,8 @@
-//! What is injected: pure functions from records and a budget to text.
+//! Rendering of injected text: pure functions from records and a budget to text.
 //!
-//! The budget is in tokens, estimated as characters / 4, a character of a script without spaces as one. Each part has a
-//! limit of its own, what a part leaves over goes to the index of titles, and only whole items are shown: half a sentence
-//! costs as much as it misleads.
+//! The budget is in tokens, estimated as characters / 4; a character of a script without spaces counts as one. Each
+//! part has its own limit, and what it leaves over goes to the index of titles. Only whole items are shown: half a
+//! sentence costs as much as it misleads.
 
 mod about_file;
 mod files;
@@ -29,38 +29,38 @@ pub use recalled::{LONGEST_TEXT, PromptContext, Recalled, recalled};
 pub use since::FileSince;
 pub use valuable::{MOST_SENTENCES, most_valuable, substance};
 
-/// The most characters of one fact, of a project's name, and of the command that reaches Remora.
+/// Length limits in characters: a fact, a project's name, a notice, and the command that runs Remora.
 const LONGEST_FACT: usize = 200;
 const LONGEST_NAME: usize = 80;
 const LONGEST_NOTICE: usize = 400;
 const LONGEST_COMMAND: usize = 400;
 
-/// What is known of a project.
+/// The records of a project that context is rendered from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Material {
     pub project: String,
-    /// What the reader must know about this memory itself.
+    /// Notices about this memory itself.
     pub notices: Vec<String>,
     /// Preferences, conventions and corrections in the user's own words, the most important first.
     pub laid_down: Vec<LaidDown>,
-    /// Sentences of the most valuable observations by their ids: what [`substance`] returns.
+    /// Sentences of the most valuable observations by id, as [`substance`] returns them.
     pub substance: BTreeMap<i64, Vec<String>>,
-    /// Observations among those whose file is not what it was.
+    /// Observations in `substance` whose file has changed or is gone.
     pub files_since: BTreeMap<i64, FileSince>,
-    /// What always holds, most important first.
+    /// Facts, most important first.
     pub facts: Vec<String>,
     /// The user's own notes, the most important first.
     pub notes: Vec<Noted>,
-    /// The latest first.
+    /// Newest first.
     pub summaries: Vec<PastSession>,
     pub observations: Vec<Known>,
-    /// Files that were worked on lately, or that git calls changed.
+    /// Files that were worked on recently, or that git reports as changed.
     pub hot_files: Vec<String>,
-    /// Files that git called changed when it was last asked.
+    /// Files that git reported as changed at the last check.
     pub uncommitted: Vec<String>,
 }
 
-/// Something the user laid down, in their own words.
+/// A preference, convention or correction in the user's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaidDown {
     /// A fact, or an observation that the user saved.
@@ -68,7 +68,7 @@ pub struct LaidDown {
     pub text: String,
 }
 
-/// A session by its summary.
+/// The summary of an earlier session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastSession {
     pub at: Time,
@@ -76,12 +76,12 @@ pub struct PastSession {
     pub learned: String,
     pub completed: String,
     pub next_steps: String,
-    /// What the commands of the session prove: which checks pass or fail.
+    /// Results of the session's commands: which checks pass or fail.
     pub notes: String,
 }
 
 impl PastSession {
-    /// Whether more is known of it than what was wanted.
+    /// Whether the summary holds more than the request.
     pub fn is_substantial(&self) -> bool {
         [&self.completed, &self.learned, &self.next_steps].iter().any(|part| !part.trim().is_empty())
     }
@@ -94,13 +94,13 @@ pub struct Known {
     pub at: Time,
     pub kind: ObservationType,
     pub title: String,
-    /// Estimated tokens of its narrative and facts: what it costs to read on.
+    /// Estimated tokens of its narrative and facts: the cost of reading it in full.
     pub tokens: u64,
     /// Estimated tokens of the work behind it.
     pub discovery_tokens: u64,
     /// The file it is mostly about.
     pub file: Option<String>,
-    /// It comes before everything that is not.
+    /// Pinned observations come before all others.
     pub pinned: bool,
     pub feedback: Feedback,
 }
@@ -109,11 +109,11 @@ pub struct Known {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     pub text: String,
-    /// The observations in it, by their ids.
+    /// Ids of the observations in it.
     pub observations: Vec<i64>,
-    /// The notes in it, by their places in the material.
+    /// Indexes of its notes in [`Material::notes`].
     pub notes: Vec<usize>,
-    /// What it shows of the user's own words.
+    /// Ids of the user's own words in it.
     pub laid_down: Vec<RecordId>,
 }
 
@@ -130,7 +130,7 @@ pub fn tokens(text: &str) -> u64 {
     spaced.div_ceil(4) + unspaced
 }
 
-/// One line of at most so many tokens, made safe as [`safe`] does. A cut ends in `…`, which is counted.
+/// One line of at most `most` tokens, made safe by [`safe`]. A cut line ends in `…`, which is counted.
 pub fn safe_tokens(text: &str, most: u64) -> String {
     let longest = usize::try_from(most.saturating_mul(4)).unwrap_or(usize::MAX);
     let line = safe(text, longest);
@@ -155,17 +155,17 @@ pub fn safe_tokens(text: &str, most: u64) -> String {
     short
 }
 
-/// How an agent asks for more than it was given.
+/// How an agent requests more than was injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum More<'a> {
-    /// By commands; this is how it calls Remora: a name on its PATH, or a path.
+    /// Through commands. The value is how the agent runs Remora: a name on its PATH, or a path.
     Commands(&'a str),
-    /// By the tools of Remora's MCP server.
+    /// Through the tools of Remora's MCP server.
     Tools,
 }
 
 impl More<'_> {
-    /// How to read the whole of a record, in a few words.
+    /// A short hint on how to read a whole record.
     fn whole_record(self) -> &'static str {
         match self {
             Self::Commands(_) => "`remora show ID` has more",
@@ -174,11 +174,11 @@ impl More<'_> {
     }
 }
 
-/// As much of the material as fits into `budget` tokens, frame included; `None` when there is nothing. `more` is how the
-/// agent asks for the rest.
+/// Renders as much of the material as fits into `budget` tokens, including the frame; `None` if there is nothing.
+/// `more` is how the agent requests the rest.
 ///
-/// First comes what the user laid down, in a block of its own that does not say "reference data". Then where things
-/// stand, what is most valuable with its substance, the titles of the rest, and how to ask for more.
+/// The user's own words come first, in a block that does not say "reference data". Then follow the state of the work,
+/// the most valuable observations with their substance, the titles of the rest, and how to request more.
 pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Option<Context> {
     let is_empty = material.facts.is_empty()
         && material.summaries.is_empty()
@@ -201,10 +201,10 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     add(facts(&material.facts, left * 15 / 100), &mut left);
     let (noted, notes) = noted::render(&material.notes, left * 30 / 100);
     add(noted, &mut left);
-    // A sentence that one part has is left out of the parts after it.
+    // A sentence shown in one part is left out of the later parts.
     let mut said = HashSet::new();
     add(standing::render(material, left * 40 / 100, &mut said), &mut left);
-    // What stands above in the user's words is not repeated here.
+    // Observations shown in the block of the user's own words are not repeated here.
     let own: Vec<i64> =
         laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
     let (valuable, mut observations) = valuable::render(material, &own, left, &mut said, now);
@@ -221,7 +221,7 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     is_more.then(|| Context { text: format!("{own_words}{}", framed(&body)), observations, notes, laid_down })
 }
 
-/// The user's own words stand apart: they are what an agent should go by.
+/// Renders the user's own words apart from the rest, because an agent should follow them.
 fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
     let budget = budget.saturating_sub(tokens(OPENING) + 20);
@@ -258,7 +258,7 @@ fn how_to_ask(more: More<'_>) -> String {
     }
 }
 
-/// A heading with as many lines as fit; nothing at all without a line.
+/// A heading with as many lines as fit; empty if no line does.
 fn part(heading: &str, lines: impl Iterator<Item = String>, budget: u64) -> String {
     let mut text = heading.to_owned();
     let mut any = false;
@@ -272,7 +272,7 @@ fn part(heading: &str, lines: impl Iterator<Item = String>, budget: u64) -> Stri
     if any { text } else { String::new() }
 }
 
-/// `Dec 14, 2025`, where the user is.
+/// `Dec 14, 2025`, in local time.
 fn day(at: Time) -> String {
     at.format("%b %-d, %Y")
 }

@@ -1,4 +1,4 @@
-//! The user's own notes: an excerpt each.
+//! The user's own notes, each as an excerpt.
 
 use super::frame::safe;
 use super::tokens;
@@ -6,23 +6,23 @@ use super::tokens;
 const HEADING: &str = "\n## Notes\n";
 const LONGEST_TITLE: usize = 80;
 const LONGEST_PATH: usize = 120;
-/// A little more than an excerpt has: it was cut at a word already.
+/// A little longer than an excerpt, which was already cut at a word.
 const LONGEST_TEXT: usize = 520;
 
-/// A note as it is injected.
+/// A note to inject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
     pub id: i64,
-    /// In the vault.
+    /// Relative to the vault.
     pub path: String,
     pub title: String,
     /// An excerpt.
     pub text: String,
-    /// Changes with the note.
+    /// Changes whenever the note changes.
     pub version: String,
 }
 
-/// As many of them as fit, whole; and which these are.
+/// Renders as many whole notes as fit, and returns their indexes.
 pub(super) fn render(notes: &[Noted], budget: u64) -> (String, Vec<usize>) {
     let mut text = HEADING.to_owned();
     let mut shown = Vec::new();

@@ -1,4 +1,4 @@
-//! What is injected with a prompt: the few memories that matter for it, and notes that changed.
+//! Context injected with a prompt: the few memories that matter for it, and notes that changed.
 
 use super::frame::{framed_short, safe};
 use super::noted::{self, Noted};
@@ -6,39 +6,39 @@ use super::{FileSince, More, tokens};
 use crate::time::Time;
 
 const LONGEST_TITLE: usize = 120;
-/// The most characters of a memory's text.
+/// Length limit for a memory's text, in characters.
 pub const LONGEST_TEXT: usize = 400;
-/// What notes may take beside the memories, in tokens.
+/// Token limit for notes.
 const MOST_FOR_NOTES: u64 = 600;
 
-/// A memory as it is injected.
+/// A memory to inject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// As `remora show` takes it.
+    /// In the form that `remora show` accepts.
     pub id: String,
     pub title: String,
     pub text: String,
-    /// The most characters of the text.
+    /// Length limit for the text, in characters.
     pub longest: usize,
     pub at: Time,
-    /// Which program it was learned in.
+    /// The host it was learned in.
     pub host: String,
-    /// What became of its file.
+    /// Changes to its file since then.
     pub since: Option<FileSince>,
 }
 
-/// Text to inject with a prompt, and what it is made of.
+/// Text to inject with a prompt, and the records in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptContext {
     pub text: String,
-    /// The memories in it, by their places in what was given.
+    /// Indexes of the memories in it.
     pub shown: Vec<usize>,
-    /// The notes in it, likewise.
+    /// Indexes of the notes in it.
     pub notes: Vec<usize>,
 }
 
-/// As many memories as fit into `budget`, in their order. Notes come first and have a limit of their own; `room` is the
-/// limit for all of it.
+/// Renders as many memories as fit into `budget`, in their order. Notes come first and have their own limit; `room`
+/// limits the whole text.
 pub fn recalled(
     memories: &[Recalled],
     notes: &[Noted],
@@ -55,7 +55,7 @@ pub fn recalled(
     let budget = room.min(budget + tokens(&body));
     let mut shown = Vec::new();
     for (place, memory) in memories.iter().enumerate() {
-        // A line of its own between notes and memories.
+        // A blank line separates notes from memories.
         let gap = if shown.is_empty() && !body.is_empty() { "\n" } else { "" };
         let more = format!("{gap}{}", line(memory, now));
         if tokens(&framed(&format!("{body}{more}"))) <= budget {

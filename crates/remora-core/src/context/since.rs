@@ -1,13 +1,13 @@
-//! What became of a file since something was learned about it.
+//! Changes to a file since an observation about it.
 
 use std::fmt;
 
-/// What an observation says may no longer be true, because the file it is mostly about is not what it was.
+/// Why an observation may be outdated: the file that it is mostly about has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSince {
-    /// Several later turns modified it. The newest observation of those is named, because it knows better.
+    /// Several later turns modified it. `by` is the newest observation of those turns.
     Changed { by: i64 },
-    /// It is not in the project's directory any more.
+    /// It is no longer in the project's directory.
     Gone,
 }
 

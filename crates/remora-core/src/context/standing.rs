@@ -1,4 +1,4 @@
-//! Where things stand: what the last sessions wanted, what came of it, and what is open.
+//! The state of the work: what the last sessions were asked, what they did, and what is open.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,22 +9,23 @@ use crate::prose::{fingerprint, sentences};
 
 const HEADING: &str = "\n## Where things stand\n";
 const EARLIER: &str = "\n## Earlier sessions\n";
-/// How many of the last sessions are described in full.
+/// Number of recent sessions described in full.
 const IN_FULL: usize = 3;
-/// The most characters of a line about a session, and of the parts of a line that is all there is about one.
+/// Length limits in characters: a line about a session, and the two parts of the single line for an earlier session.
 const LONGEST_LINE: usize = 600;
 const LONGEST_REQUEST: usize = 120;
 const LONGEST_OUTCOME: usize = 160;
-/// How many uncommitted files are named.
+/// Number of uncommitted files named.
 const FILES: usize = 8;
 const LONGEST_PATH: usize = 120;
 
-/// The sessions and the uncommitted files, within `limit` tokens. `said` gets the fingerprints of the sentences in them.
+/// Renders the sessions and the uncommitted files within `limit` tokens. The fingerprints of their sentences are
+/// added to `said`.
 pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> String {
     let mut sessions: Vec<&PastSession> =
         material.summaries.iter().filter(|session| session.is_substantial()).collect();
     if sessions.is_empty() {
-        // A session that was cut off still says what was wanted.
+        // A session that was cut off still shows what was requested.
         sessions.extend(material.summaries.first());
     }
     let (last, earlier) = sessions.split_at(sessions.len().min(IN_FULL));
@@ -86,7 +87,7 @@ fn in_short(session: &PastSession) -> String {
     line + "\n"
 }
 
-/// The daemon asks git, so the answer is as old as the last activity.
+/// The daemon runs git, so this list is as old as the last activity.
 fn uncommitted(files: &[String]) -> String {
     if files.is_empty() {
         return String::new();
@@ -99,7 +100,7 @@ fn uncommitted(files: &[String]) -> String {
     format!("Uncommitted at the last look: {}{more}\n", named.join(", "))
 }
 
-/// What a line says, sentence by sentence.
+/// Fingerprints of the sentences in a line.
 fn fingerprints(line: &str) -> impl Iterator<Item = u64> {
     let text = line.split_once(": ").map_or(line, |(_, text)| text);
     sentences(text).into_iter().map(|sentence| fingerprint(&sentence.text))
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_was_cut_off_was_not_said() {
+    fn a_sentence_that_was_cut_off_does_not_count_as_shown() {
         let long = format!("{} The cause was a cast.", "Some words of an account. ".repeat(24));
         let material = Material { summaries: vec![session(0, "Fix it", &long)], ..Material::default() };
         let mut said = HashSet::new();

@@ -1,6 +1,6 @@
-//! The index: one dense line an observation, the most valuable where not all fit.
+//! The index: one dense line per observation. If not all fit, the most valuable are kept.
 //!
-//! A day with several lines has a heading of its own. Days with few lines share one, because a heading for every line
+//! A day with several lines has its own heading. Days with few lines share one, because a heading for every line
 //! would cost a quarter of the text.
 
 use std::collections::BTreeMap;
@@ -12,33 +12,33 @@ use crate::time::Time;
 
 pub(super) const LONGEST_TITLE: usize = 100;
 const HEADING: &str = "\n## Index\n| id | time | type | title | tokens to read |\n";
-/// With this many lines, a day has a heading of its own.
+/// A day with at least this many lines gets its own heading.
 const DENSE: usize = 3;
-/// The most tokens of a heading: `### Dec 28, 2025 to Feb 10, 2026`.
+/// Upper bound for a heading's tokens: `### Dec 28, 2025 to Feb 10, 2026`.
 const HEADING_TOKENS: u64 = 9;
-/// Work that took this many tokens is expensive to do again.
+/// Work that took this many tokens counts as expensive to repeat.
 const EXPENSIVE: u64 = 5_000;
-/// After this many days, being recent counts half as much.
+/// After this many days, recency counts half as much.
 const HALF_LIFE_DAYS: f64 = 14.0;
 
-/// The most that use adds, and the most that unused injections take away.
+/// Maximum bonus for use, and maximum penalty for unused injections.
 const USED: f64 = 0.6;
 const NEGLECTED: f64 = 0.2;
 
-/// The least tokens of a line. With less left, no further line is tried.
+/// Minimum tokens of a line. If less is left, no further line is tried.
 const SHORTEST_LINE: u64 = 8;
 
-/// The clock that dates are written in.
+/// The time zone for dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// The user's.
+    /// The user's time zone.
     Local,
-    /// For files, which must read the same on every machine.
+    /// For files, which must be the same on every machine.
     Utc,
 }
 
 impl Clock {
-    /// `2026-03-10`, in the order of time.
+    /// `2026-03-10`: sorts by time.
     pub(super) fn date(self, at: Time) -> String {
         match self {
             Self::Local => at.date(),
@@ -54,7 +54,7 @@ impl Clock {
     }
 }
 
-/// Lines of an index that fit into a limit, in the order they were added.
+/// Index lines that fit into a limit, in the order they were added.
 #[derive(Debug)]
 pub(super) struct Index<'a> {
     clock: Clock,
@@ -76,7 +76,7 @@ impl<'a> Index<'a> {
         Self { clock, rows: Vec::new(), days: BTreeMap::new(), cost: 0 }
     }
 
-    /// Adds as many as fit, whole. A shorter one may fit where a longer one does not.
+    /// Adds as many whole lines as fit. A shorter line may fit after a longer one did not.
     pub(super) fn fill(
         &mut self,
         known: impl Iterator<Item = &'a Known>,
@@ -88,7 +88,7 @@ impl<'a> Index<'a> {
                 return;
             }
             let row = Row { known, date: self.clock.date(known.at), rest: rest(known, &title) };
-            // The column of the time has at most six characters: `14:30`, `Mar 10`.
+            // The time column has at most six characters: `14:30`, `Mar 10`.
             let cost = tokens(&format!("| #{} | ------ {}", known.id, row.rest));
             *self.days.entry(row.date.clone()).or_default() += 1;
             self.cost += cost;
@@ -110,7 +110,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Tokens of its lines and headings, or a little more.
+    /// Tokens of lines and headings, rounded up a little.
     fn cost(&self) -> u64 {
         let mut headings = 0;
         let mut is_shared = false;
@@ -126,7 +126,7 @@ impl<'a> Index<'a> {
         self.rows.iter().map(|row| row.known.id).collect()
     }
 
-    /// The newest first.
+    /// Renders the lines, newest first.
     pub(super) fn text(mut self) -> String {
         self.rows.sort_by(|a, b| b.known.at.cmp(&a.known.at).then(b.known.id.cmp(&a.known.id)));
         let is_sparse = |row: &Row<'_>| self.days.get(&row.date).is_some_and(|lines| *lines < DENSE);
@@ -152,7 +152,7 @@ fn rest(known: &Known, title: impl Fn(&str) -> String) -> String {
     format!("| {} | {title} | ~{} |\n", known.kind.emoji(), known.tokens)
 }
 
-/// The index at the start of a session, and the observations in it.
+/// The index for the session start, and the ids in it.
 pub(super) fn render(known: &[&Known], limit: u64) -> (String, Vec<i64>) {
     let mut index = Index::new(Clock::Local);
     let title = |title: &str| safe(title, LONGEST_TITLE);
@@ -161,12 +161,12 @@ pub(super) fn render(known: &[&Known], limit: u64) -> (String, Vec<i64>) {
     if ids.is_empty() { (String::new(), ids) } else { (format!("{HEADING}{}", index.text()), ids) }
 }
 
-/// By their worth at the start of a session, the most valuable first.
+/// Observations by their worth at the session start, most valuable first.
 pub(super) fn by_start_worth<'a>(known: &'a [Known], hot: &[String], now: Time) -> Vec<&'a Known> {
     by_worth(known, |known| worth(known, hot, now) + use_worth(known, now))
 }
 
-/// The most valuable first. Pinned ones come before all, wrong ones not at all.
+/// Observations by worth, highest first. Pinned ones come before all others; wrong ones are left out.
 pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&Known> {
     let right = known.iter().filter(|known| !known.feedback.is_wrong());
     let mut by_worth: Vec<(f64, &Known)> = right.map(|known| (worth(known), known)).collect();
@@ -177,10 +177,11 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
     by_worth.into_iter().map(|(_, known)| known).collect()
 }
 
-/// Decisions and bugs are worth most, and so is what was expensive to find out, concerns a file in work, or is recent.
+/// Worth of an observation. Decisions and bugs rank highest; bonuses apply if it was expensive to find out, concerns
+/// a file in work, or is recent.
 pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
     let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
-    // A folder that is new as a whole ends with a slash.
+    // Git reports a new folder as one entry that ends with a slash.
     let is_hot =
         |file: &String| hot.iter().any(|hot| hot == file || (hot.ends_with('/') && file.starts_with(hot)));
     let is_hot = known.file.as_ref().is_some_and(is_hot);
@@ -189,7 +190,7 @@ pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
     known.kind.worth() + expensive + if is_hot { 0.5 } else { 0.0 } + recent
 }
 
-/// Bonus for past use, penalty for unused injections; zero if the observation was never injected.
+/// Bonus for past use, penalty for unused injections; zero without feedback.
 fn use_worth(known: &Known, now: Time) -> f64 {
     USED * known.feedback.use_made(now) - NEGLECTED * known.feedback.neglect()
 }

@@ -1,4 +1,4 @@
-//! The most valuable observations at the start of a session, each with what it says.
+//! The most valuable observations at the session start, each with its most important sentences.
 
 use std::collections::HashSet;
 
@@ -9,19 +9,19 @@ use crate::text::one_line;
 use crate::time::Time;
 
 const HEADING: &str = "\n## Worth knowing\n";
-/// How many observations get sentences, and how many are read for that: some have nothing to add to their titles.
+/// Limit for observations with sentences, and for candidates: some have nothing to add to their titles.
 const MOST: usize = 10;
 const READ: usize = 12;
-/// The most sentences of one observation. A second one comes only after every observation has its first, and so on.
+/// Limit for the sentences of one observation. A second sentence is added only after every observation has its first.
 pub const MOST_SENTENCES: usize = 4;
 const LONGEST_SENTENCE: usize = 300;
-/// A sentence with fewer tokens ("Updated.") says nothing to a stranger.
+/// Sentences with fewer tokens ("Updated.") mean nothing to a new reader.
 const FEWEST: u64 = 4;
 const LONGEST_TITLE: usize = 120;
-/// Percent of the limit that is for this part if there are titles to follow.
+/// Share of the limit for this part, in percent, if titles follow.
 const SHARE: u64 = 75;
 
-/// The observations whose substance is worth reading at the start of a session, the most valuable first.
+/// Observations whose substance is worth reading at the session start, most valuable first.
 pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
     candidates(material, now).map(|known| known.id).collect()
 }
@@ -31,13 +31,13 @@ fn candidates(material: &Material, now: Time) -> impl Iterator<Item = &Known> {
     by_worth.into_iter().take(READ)
 }
 
-/// The sentences of a text that say something to a stranger, within a length in characters: causes, decisions and traps
-/// first, then the rest.
+/// The sentences of a text that mean something to a new reader, within a length in characters: causes, decisions and
+/// traps first, then the rest.
 pub fn substance(text: &str, most: usize) -> Vec<String> {
     let says_something = |sentence: &Sentence| !sentence.role.is_idle() && tokens(&sentence.text) >= FEWEST;
     let all = sentences(text);
     if all.is_empty() {
-        // A text without sentences, such as a line of markup, is taken as it is.
+        // A text without sentences, such as a line of markup, is returned as it is.
         return Some(one_line(text, most)).filter(|line| !line.is_empty()).into_iter().collect();
     }
     let all = all.into_iter().filter(says_something);
@@ -53,13 +53,13 @@ pub fn substance(text: &str, most: usize) -> Vec<String> {
     knowledge.into_iter().chain(rest).filter(fits).map(|sentence| sentence.text).collect()
 }
 
-/// An observation with the sentences that are shown of it.
+/// An observation with the sentences shown for it.
 struct Entry<'a> {
     known: &'a Known,
-    /// In the order of their worth.
+    /// Most valuable first.
     sentences: Vec<&'a str>,
     shown: usize,
-    /// What became of its file.
+    /// Changes to its file since then.
     since: Option<&'a FileSince>,
 }
 
@@ -70,7 +70,7 @@ impl Entry<'_> {
         let text = safe(&text, MOST_SENTENCES * (LONGEST_SENTENCE + 1));
         let (id, emoji) = (self.known.id, self.known.kind.emoji());
         let since = self.since.map(|since| format!("({since}) ")).unwrap_or_default();
-        // The title is often the beginning of the first sentence.
+        // Titles often repeat the beginning of the first sentence.
         if text.starts_with(title.trim_end_matches(['.', '…'])) {
             format!("- #{id} {emoji} {since}{text}\n")
         } else {
@@ -79,7 +79,8 @@ impl Entry<'_> {
     }
 }
 
-/// The lines, and the observations in them, without those in `own`: they stand above. `said` has the fingerprints of sentences that are in the text already.
+/// Renders the lines and returns the ids in them, without those in `own`, which are shown above. `said` holds the
+/// fingerprints of sentences that are already in the text.
 pub(super) fn render(
     material: &Material,
     own: &[i64],
@@ -112,7 +113,7 @@ pub(super) fn render(
     (format!("{HEADING}{lines}"), entries.iter().map(|entry| entry.known.id).collect())
 }
 
-/// Observations that say something which was not said before, the most valuable first.
+/// Observations with at least one new sentence, most valuable first.
 fn entries<'a>(material: &'a Material, own: &[i64], said: &mut HashSet<u64>, now: Time) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     for known in candidates(material, now).filter(|known| !own.contains(&known.id)) {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_ten_and_none_that_repeats_what_was_said() {
+    fn at_most_ten_entries_and_no_repeated_sentence() {
         let (_, shown) = render(&material(30), &[], 9_000, &mut HashSet::new(), NOW);
         assert_eq!(shown, (21..=30).rev().collect::<Vec<_>>());
         let mut material = material(2);

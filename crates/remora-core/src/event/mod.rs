@@ -1,7 +1,7 @@
-//! What happened in a host, in Remora's own words.
+//! Events in a host, in Remora's own terms.
 //!
-//! A host's adapter turns its wire format into an [`Event`]; everything behind that point knows only these
-//! types. An event is not yet fit to be stored: see [`crate::privacy::clean`].
+//! A host's adapter turns its wire format into an [`Event`]; all later code knows only these types. An event must not
+//! be stored before it passed [`crate::privacy::clean`].
 
 mod tool;
 
@@ -16,24 +16,24 @@ pub use tool::{Change, How, Outcome, Question, ToolCall, ToolUse};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub session: SessionRef,
-    /// The directory the agent worked in at that moment.
+    /// The agent's working directory at that moment.
     pub cwd: String,
     #[serde(default)]
     pub origin: Origin,
-    /// The subagent inside which it happened.
+    /// The subagent in which it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     pub body: Body,
 }
 
-/// A session as its host names it.
+/// A session, identified as its host does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SessionRef {
     pub host: Host,
     pub id: String,
 }
 
-/// Where an event comes from, as its host says. The ids tell two events apart; a replayed event carries the same.
+/// The host's ids for an event. They tell events apart; a replayed event carries the same ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,13 +48,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The most specific id there is.
+    /// The most specific id available.
     pub fn id(&self) -> Option<&str> {
         self.call.as_deref().or(self.turn.as_deref()).or(self.timestamp.as_deref())
     }
 }
 
-/// An agent is about to read or change a file. No event: nothing has happened yet, and nothing of it is stored.
+/// An agent is about to read or change a file. This is not an [`Event`]: nothing has happened yet, and nothing is
+/// stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAhead {
     pub session: SessionRef,
@@ -62,7 +63,7 @@ pub struct FileAhead {
     pub agent: Option<Agent>,
     pub cwd: String,
     pub origin: Origin,
-    /// As the host gives it.
+    /// As the host sent it.
     pub path: String,
 }
 
@@ -77,19 +78,19 @@ pub struct Agent {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
     SessionStarted {
-        /// `startup`, `resume`, `clear`, `compact` or what else the host says.
+        /// `startup`, `resume`, `clear`, `compact` or any other word of the host.
         source: String,
     },
     PromptSubmitted {
         text: String,
     },
-    /// A prompt of which nothing may be kept; only that there was one.
+    /// A prompt that must not be kept. Only its existence is recorded.
     PromptWithheld,
     ToolUsed(ToolUse),
     TurnEnded {
-        /// The agent's closing message: the best free summary there is.
+        /// The agent's closing message: the best summary available for free.
         message: String,
-        /// Why the turn broke off, if it did.
+        /// Why the turn was aborted, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -108,7 +109,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// The name the database and people see.
+    /// The name in the database and in output.
     pub fn kind(&self) -> &'static str {
         match self {
             Body::SessionStarted { .. } => "session_started",
@@ -129,7 +130,7 @@ impl Body {
         }
     }
 
-    /// `ok`, `failed` or `interrupted`, for events that can be so.
+    /// `ok`, `failed` or `interrupted`, for events that have an outcome.
     pub fn outcome(&self) -> Option<&'static str> {
         match self {
             Body::ToolUsed(tool) => Some(match tool.outcome {
@@ -142,7 +143,7 @@ impl Body {
         }
     }
 
-    /// Shows `visitor` every piece of free text.
+    /// Passes every free text to `visitor`.
     pub fn visit(&mut self, visitor: &mut impl TextVisitor) {
         match self {
             Body::PromptWithheld => {}
@@ -165,11 +166,11 @@ impl Body {
     }
 }
 
-/// Sees and may change every free text of an event.
+/// Visits every free text of an event and may change it.
 pub trait TextVisitor {
-    /// What a person or the agent wrote.
+    /// Text that a person or the agent wrote.
     fn prose(&mut self, text: &mut String);
-    /// What a program printed.
+    /// Output of a program.
     fn output(&mut self, text: &mut String);
     /// Input or result of a tool whose fields are unknown.
     fn value(&mut self, value: &mut Value);

@@ -1,15 +1,15 @@
-//! A tool call in Remora's own words, the same for every host.
+//! A tool call in Remora's own terms, the same for every host.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::TextVisitor;
 
-/// One call of a tool and what came of it.
+/// A tool call and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct ToolUse {
-    /// The tool as its host names it.
+    /// The host's name for the tool.
     pub tool: String,
     pub call: ToolCall,
     pub outcome: Outcome,
@@ -17,7 +17,7 @@ pub struct ToolUse {
     pub duration_ms: Option<u64>,
 }
 
-/// What a tool does. Hosts translate their own input and output into this; nobody else reads theirs.
+/// What a tool does. Each host's adapter translates its own input and output into this; no other code reads them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ToolCall {
@@ -25,11 +25,11 @@ pub enum ToolCall {
         command: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
-        /// Missing if the host does not say, or if the command never ran to its end.
+        /// `None` if the host does not report it, or if the command did not finish.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i32>,
     },
-    /// Edits files or writes new ones. After a failure these are the changes that were tried.
+    /// Edits files or writes new ones. After a failure, these are the attempted changes.
     Edit { changes: Vec<Change> },
     Read {
         file: String,
@@ -46,7 +46,7 @@ pub enum ToolCall {
     },
     Fetch {
         url: String,
-        /// What the page was read for.
+        /// The question that the page was fetched to answer.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         question: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -59,11 +59,11 @@ pub enum ToolCall {
         task: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         prompt: String,
-        /// Empty while the subagent works in the background.
+        /// Empty while the subagent still works in the background.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         report: String,
     },
-    /// A tool that no table of its host lists, as it comes.
+    /// A tool missing from its host's table, unchanged.
     Other {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         input: Value,
@@ -77,7 +77,7 @@ pub struct Question {
     pub question: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Empty if the user gave none.
+    /// Empty if the user gave no answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub answer: String,
 }
@@ -90,7 +90,7 @@ pub enum Outcome {
     Interrupted { error: String },
 }
 
-/// What a tool did to a file.
+/// A tool's change to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub path: String,
@@ -108,7 +108,7 @@ pub enum How {
 }
 
 impl ToolUse {
-    /// The changes this call made; none if it failed.
+    /// The changes this call made; empty if it failed.
     pub fn changes(&self) -> &[Change] {
         match &self.call {
             ToolCall::Edit { changes } if self.outcome == Outcome::Ok => changes,
@@ -116,7 +116,7 @@ impl ToolUse {
         }
     }
 
-    /// Files this call was about and did not change. A failed edit counts: it was about that file.
+    /// Files that this call concerned but did not change. A failed edit counts.
     pub fn files_read(&self) -> Vec<&str> {
         match &self.call {
             ToolCall::Read { file, .. } => vec![file],
@@ -127,7 +127,7 @@ impl ToolUse {
         }
     }
 
-    /// Every file this call was about.
+    /// Every file that this call concerned.
     pub fn files(&self) -> Vec<&str> {
         self.changes().iter().map(|change| change.path.as_str()).chain(self.files_read()).collect()
     }
@@ -150,7 +150,7 @@ impl ToolUse {
 }
 
 impl ToolCall {
-    /// What the call is about, for lists: a command, a file, a question. Empty for a tool nobody knows.
+    /// The subject of the call, for lists: a command, a file, a question. Empty for an unknown tool.
     pub fn subject(&self) -> &str {
         match self {
             Self::Run { command, .. } => command,
@@ -212,8 +212,8 @@ impl ToolCall {
     }
 }
 
-/// A call as it is stored. Up to schema version 9 there was no `call`, but the host's own input and output; events
-/// that were queued then are still read.
+/// A call as it is stored. Up to schema version 9 there was no `call`, only the host's own input and output; events
+/// queued by those versions are still readable.
 #[derive(Deserialize)]
 struct Stored {
     tool: String,
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// Every text of every kind of call is `text` and some number.
+    /// One call of every kind; each text in it is `text` plus a number.
     fn calls(text: &str) -> Vec<ToolCall> {
         let mut number = 0;
         let mut t = || {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_edit_changed_nothing_but_was_about_its_file() {
+    fn a_failed_edit_counts_as_a_read_of_its_file() {
         let changes = vec![Change { path: "a.rs".into(), how: How::Edited, patch: "+x".into() }];
         let call = ToolCall::Edit { changes };
         let mut tool = ToolUse { tool: "Edit".into(), call, outcome: Outcome::Ok, duration_ms: None };

@@ -1,4 +1,4 @@
-//! The reader itself: a push parser, because bytes come when the host sends them.
+//! The reader: a push parser, because bytes arrive as the host sends them.
 
 use serde_json::{Map, Number, Value};
 use thiserror::Error;
@@ -7,11 +7,11 @@ use super::find::find_any;
 use super::private::PrivateTags;
 use super::string::BoundedString;
 
-/// What one value may cost at most, whatever its size on the wire.
+/// Upper limits for the memory of one value, regardless of its size on the wire.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes kept of a string's beginning and end. Much more than is ever stored, so that redaction sees every
-    /// secret whole before the final cut is made.
+    /// Bytes kept of a string's beginning and end. Far more than is ever stored, so that redaction sees every secret
+    /// whole before the final cut.
     pub head: usize,
     pub tail: usize,
     /// Bytes kept of all nested strings together.
@@ -46,7 +46,7 @@ pub enum Progress {
     Complete,
 }
 
-/// A value read, with what was found on the way.
+/// The value, with findings about it.
 #[derive(Debug, Default)]
 pub struct Document {
     pub value: Value,
@@ -54,13 +54,13 @@ pub struct Document {
     pub private_in: Vec<String>,
 }
 
-/// Reads one JSON value from bytes in any portions.
+/// Reads one JSON value from bytes in chunks of any size.
 #[derive(Debug)]
 pub struct Intake {
     limits: Limits,
     state: State,
     stack: Vec<Frame>,
-    /// Levels below the limit, of which nothing is kept: `true` for an object.
+    /// Levels below the depth limit, whose contents are dropped: `true` for an object.
     deep: Vec<bool>,
     root: Option<Value>,
     /// A number or literal in progress.
@@ -98,10 +98,10 @@ enum Frame {
 }
 
 const LONGEST_BARE: usize = 128;
-/// No program nests this deep.
+/// Deeper nesting is an error. No real program sends it.
 const DEEPEST: usize = 1 << 20;
 const TOO_DEEP: &str = "[… nested too deep, cut …]";
-/// Strings keep this much even when the others have used up the common allowance.
+/// Minimum bytes kept of a string, even if the other strings have used up the shared limit.
 const LEAST_TEXT: usize = 256;
 
 impl Default for Intake {
@@ -130,7 +130,7 @@ impl Intake {
         }
     }
 
-    /// Takes the next bytes. What follows a complete value is ignored.
+    /// Takes the next bytes. Bytes after a complete value are ignored.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Progress, IntakeError> {
         let mut at = 0;
         while at < bytes.len() && self.state != State::Done {
@@ -151,7 +151,7 @@ impl Intake {
         Ok(if self.state == State::Done { Progress::Complete } else { Progress::More })
     }
 
-    /// The input has ended.
+    /// Ends the input.
     pub fn finish(mut self) -> Result<Document, IntakeError> {
         if self.state == State::Bare && self.stack.is_empty() {
             self.end_bare(0, self.offset)?;
@@ -194,7 +194,7 @@ impl Intake {
                 _ if self.bare.len() >= LONGEST_BARE => return unexpected,
                 _ => self.bare.push(byte),
             },
-            // A byte order mark before the value is as good as a blank.
+            // A byte order mark before the value is skipped like white space.
             State::Value if self.stack.is_empty() && at < 3 && [0xEF, 0xBB, 0xBF].contains(&byte) => {}
             _ if blank => {}
             State::Value | State::FirstItem => match byte {
@@ -265,7 +265,7 @@ impl Intake {
         }
     }
 
-    /// A first half without its second: the host cut its text there.
+    /// Replaces the first half of a surrogate pair if the second is missing: the host cut its text there.
     fn flush_surrogate(&mut self) {
         if self.high_surrogate.take().is_some() {
             self.push_char(char::REPLACEMENT_CHARACTER);
@@ -278,7 +278,7 @@ impl Intake {
 
     fn start_string(&mut self, is_key: bool) {
         let Limits { head, tail, text, .. } = self.limits;
-        // Prompts and messages stand at the top level; they are not starved by nested tool output.
+        // Prompts and messages are at the top level, and nested tool output must not use up their share.
         let room = if self.stack.len() <= 1 { usize::MAX } else { text.saturating_sub(self.kept_text) };
         let room = room.max(LEAST_TEXT);
         if is_key {
@@ -342,7 +342,7 @@ impl Intake {
 
     fn close(&mut self) {
         if self.deep.pop().is_some() {
-            // Nothing is placed while a level below the limit is open.
+            // `place` drops it while a level below the limit is still open.
             return self.place(Value::String(TOO_DEEP.to_owned()));
         }
         match self.stack.pop() {
@@ -357,7 +357,7 @@ impl Intake {
         }
     }
 
-    /// Puts a complete value where it belongs.
+    /// Adds a complete value to its parent.
     fn place(&mut self, value: Value) {
         if !self.deep.is_empty() {
             self.state = State::AfterItem;
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_is_named() {
+    fn an_error_names_the_bad_input() {
         assert_eq!(read(b"").unwrap_err(), IntakeError::Empty);
         assert_eq!(read(b" \n").unwrap_err(), IntakeError::Empty);
         assert_eq!(read(br#"{"a":"#).unwrap_err(), IntakeError::Truncated(5));
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_cut_and_the_rest_kept() {
+    fn values_nested_too_deep_are_cut_and_the_rest_is_kept() {
         let deep = format!(r#"{}{{"k":[1,{{}}]}}{}"#, r#"[{"k":"#.repeat(100), "}]".repeat(100));
         let text = format!(r#"{{"before": "kept", "tool": {deep}, "after": [1, 2]}}"#);
         let value = read(text.as_bytes()).unwrap().value;

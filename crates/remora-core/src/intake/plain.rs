@@ -1,4 +1,4 @@
-//! A text that is at hand as a whole, freed of its private parts.
+//! Removal of private parts from a text that is complete in memory.
 
 use super::private::{PrivateTags, PublicText};
 
@@ -31,7 +31,7 @@ mod tests {
     use super::public_text;
 
     #[test]
-    fn only_what_is_outside_private_tags_is_left() {
+    fn only_text_outside_private_tags_remains() {
         assert_eq!(public_text("a <private>b</private> c"), "a  c");
         assert_eq!(public_text("a <PRIVATE>never closed"), "a ");
         assert_eq!(public_text("opened elsewhere</private> é"), " é");

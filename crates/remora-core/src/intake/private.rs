@@ -1,15 +1,15 @@
 //! Follows `<private>` tags through text that arrives in pieces.
 //!
-//! Tags count in any case, with blanks, line breaks or attributes, nested, and also where the text is itself escaped,
+//! Tags count in any case, with blanks, line breaks or attributes, nested, and also if the text is itself escaped,
 //! even more than once: as JSON (`\u003cprivate\u003e`, `<private\n>`), HTML (`&lt;private&gt;`, `&#60;private&#62;`,
 //! `&amp;lt;private&amp;gt;`), or in a URL (`%3Cprivate%3E`). A tag that is never closed makes everything after it
-//! private, and a closing tag that was never opened everything before it: the opening may stand in a part of
-//! the file that the tool did not show.
+//! private. A closing tag that was never opened makes everything before it private: the opening tag may be in a part
+//! of the file that the tool did not show.
 
 use super::find::find_any;
 
 const NAME: &[u8] = b"private";
-/// The brackets and the slash of a tag, as they are and escaped.
+/// The brackets and the slash of a tag, plain and escaped.
 const OPENINGS: &[&[u8]] = &[
     b"<",
     b"\\u003c",
@@ -37,27 +37,27 @@ const ENDS: &[&[u8]] = &[
     b"%253e",
 ];
 const SLASHES: &[&[u8]] = &[b"/", b"\\/", b"\\\\/", b"\\u002f", b"&#47;", b"&#x2f;", b"%2f", b"%252f"];
-/// Longer than any tag we recognise; what has not become a tag by then is text.
+/// Longer than any recognised tag. Bytes that are not a tag by then are text.
 const LONGEST_TAG: usize = 64;
 
-/// Where the public part of a text goes.
+/// Receives the public part of a text.
 pub(super) trait PublicText {
     fn keep(&mut self, bytes: &[u8]);
-    /// What was kept of this text so far turned out to be private.
+    /// Discards everything kept so far: it turned out to be private.
     fn forget(&mut self);
 }
 
 #[derive(Debug, Default)]
 pub(super) struct PrivateTags {
     depth: usize,
-    /// The beginning of what may become a tag, held back until it is decided.
+    /// The beginning of a possible tag, held back until it is decided.
     pending: Vec<u8>,
     /// Whether anything private was seen since the last reset.
     seen: bool,
 }
 
 impl PrivateTags {
-    /// Starts afresh; says whether anything private was seen since the last time.
+    /// Starts over. Returns whether anything private was seen since the last reset.
     pub(super) fn reset(&mut self) -> bool {
         self.depth = 0;
         self.pending.clear();
@@ -73,7 +73,7 @@ impl PrivateTags {
                 if bytes.is_empty() {
                     return;
                 }
-                // Mostly it is no tag, and what follows says so: nothing need be held back.
+                // Most of the time it is not a tag and the next bytes show it, so nothing needs to be held back.
                 let ahead = &bytes[..bytes.len().min(LONGEST_TAG + 1)];
                 if matches!(classify(ahead, More::MayFollow), Reading::Text) {
                     self.emit(&bytes[..1], out);
@@ -87,7 +87,7 @@ impl PrivateTags {
         }
     }
 
-    /// The text ends here; an open tag stays open for the texts that belong with it.
+    /// Ends a text. An open tag stays open for the following texts of the same member.
     pub(super) fn end_of_text(&mut self, out: &mut impl PublicText) {
         while !self.pending.is_empty() {
             self.decide(More::Never, out);
@@ -101,7 +101,7 @@ impl PrivateTags {
                 Reading::Text => {
                     let held = std::mem::take(&mut self.pending);
                     self.emit(&held[..1], out);
-                    // Another tag may begin inside what was held back.
+                    // Another tag may begin inside the bytes that were held back.
                     let rest = &held[1..];
                     let start = find_start(rest);
                     self.emit(&rest[..start], out);
@@ -142,7 +142,7 @@ impl PrivateTags {
     }
 }
 
-/// Where the next byte is that may begin a tag, or the end.
+/// The position of the next byte that may begin a tag, or the length.
 fn find_start(bytes: &[u8]) -> usize {
     find_any([b'<', b'\\', b'&', b'%'], bytes)
 }
@@ -167,7 +167,7 @@ enum Reading {
     Tag(Tag, usize),
 }
 
-/// Whether `held` begins with a tag. Needs to see one character behind the name to know that the name ended.
+/// Whether `held` begins with a tag. It needs one character after the name to know that the name ended.
 fn classify(held: &[u8], more: More) -> Reading {
     let undecided =
         if more == More::Never || held.len() > LONGEST_TAG { Reading::Text } else { Reading::Undecided };
@@ -227,7 +227,7 @@ struct Cursor<'a> {
 enum Step {
     Matched,
     Differs,
-    /// The bytes end before it is clear.
+    /// The bytes end before it is decided.
     Short,
 }
 
@@ -236,7 +236,7 @@ impl Cursor<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Passes over white space, also where it is escaped.
+    /// Skips white space, also if escaped.
     fn skip_blanks(&mut self) {
         const BLANKS: &[&[u8]] = &[
             b"\\n", b"\\r", b"\\t", b"\\\\n", b"\\\\r", b"\\\\t", b"%20", b"%0a", b"%0d", b"%09", b"&#10;",
@@ -251,7 +251,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Passes over the first of `choices` that stands here, in any case.
+    /// Skips the first of `choices` that matches here, ignoring case.
     fn one_of(&mut self, choices: &[&[u8]]) -> Step {
         let rest = &self.bytes[self.at..];
         let mut step = Step::Differs;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn private_parts_go_whatever_the_tag_looks_like() {
+    fn private_parts_are_removed_for_every_spelling_of_the_tag() {
         for text in [
             "a <private>SECRET</private>b",
             "a <PRIVATE>SECRET</Private>b",

@@ -1,4 +1,4 @@
-//! A text of any length, of which the head and the tail are kept.
+//! A text of any length of which only head and tail are kept.
 
 use super::private::PublicText;
 use crate::text::Excerpt;
@@ -13,7 +13,7 @@ pub(super) struct BoundedString {
 }
 
 impl BoundedString {
-    /// Empties it for the next text, keeping its memory.
+    /// Clears it for the next text and keeps its allocations.
     pub(super) fn start(&mut self, head_limit: usize, tail_limit: usize) {
         self.forget();
         self.head_limit = head_limit;
@@ -52,7 +52,7 @@ impl PublicText for BoundedString {
             self.tail.clear();
         }
         self.tail.extend_from_slice(tail);
-        // Moving the tail only now and then keeps the cost of a long text linear.
+        // Moving the tail only occasionally keeps the cost of a long text linear.
         if self.tail.len() > 2 * self.tail_limit {
             self.shorten_tail();
         }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_keeps_head_and_tail_in_whatever_pieces_it_came() {
+    fn a_long_text_keeps_head_and_tail_for_any_piece_size() {
         let text: String = ('a'..='z').cycle().take(1000).collect();
         for piece in [1, 4, 16, 17, 400, 1000] {
             let kept = bounded(&text, piece);

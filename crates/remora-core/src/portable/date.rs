@@ -1,11 +1,11 @@
-//! Times as people write them.
+//! Dates as people write them.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::time::Time;
 
-/// A time as people write it: `2026-03-10T09:12:00Z`, `2026-03-10`, or seconds or milliseconds since 1970.
+/// A date as people write it: `2026-03-10T09:12:00Z`, `2026-03-10`, or seconds or milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Date(pub Time);
 
@@ -15,7 +15,7 @@ impl Date {
         Time::from_iso(text).or_else(midnight).map(Self)
     }
 
-    /// Numbers below this are seconds: as milliseconds they would all lie in 1970.
+    /// Smaller numbers are seconds: as milliseconds they would all be in 1970.
     const SECONDS: i64 = 20_000_000_000;
 
     fn of_number(number: i64) -> Self {

@@ -14,7 +14,7 @@ pub struct ProjectLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<Uuid>,
     pub name: String,
-    /// Its directory; without one it is a project by name alone.
+    /// The project's directory. A project without one is identified by name only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,25 +32,25 @@ pub struct SessionLine {
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<Host>,
-    /// As its program calls it.
+    /// The host's own id for it.
     pub id: String,
     #[serde(skip_serializing_if = "is_completed")]
     pub status: SessionStatus,
-    /// Of turns, those that left nothing but their number included.
+    /// Number of turns, including those of which only the number was kept.
     #[serde(skip_serializing_if = "is_zero")]
     pub turns: i64,
     #[serde(skip_serializing_if = "is_zero")]
     pub private_turns: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<Date>,
-    /// The last sign of life.
+    /// Time of the last activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Date>,
 }
 
-/// A turn: what was asked, and what the agent said in the end.
+/// A turn: the prompt and the agent's closing message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageLine {
@@ -62,7 +62,7 @@ pub struct MessageLine {
     pub channel: Option<Host>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Its place in the session; without one it is the next.
+    /// Position in the session; `None` appends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
     pub text: String,
@@ -83,7 +83,7 @@ pub struct ObservationLine {
     pub channel: Option<Host>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The turn it was made of.
+    /// The turn it was made from.
     #[serde(skip_serializing_if = "is_zero")]
     pub number: i64,
     #[serde(rename = "type")]
@@ -103,7 +103,7 @@ pub struct ObservationLine {
     pub files_modified: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Estimated tokens of what it was made of.
+    /// Estimated tokens of the events it was made from.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: i64,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -114,7 +114,7 @@ pub struct ObservationLine {
     pub superseded_by: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned: Option<Date>,
-    /// How often somebody called it useful, and wrong.
+    /// Number of verdicts of each kind.
     #[serde(skip_serializing_if = "is_zero")]
     pub useful: i64,
     #[serde(skip_serializing_if = "is_zero")]
@@ -167,7 +167,7 @@ pub struct SummaryLine {
 pub struct FactLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<Uuid>,
-    /// Without one it holds everywhere.
+    /// `None` if it applies to all projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,7 @@ pub struct FactLine {
     pub trust: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<Date>,
-    /// When it ceased to hold.
+    /// When it stopped being valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,7 +241,7 @@ impl Default for FactLine {
 }
 
 impl FactLine {
-    /// Of a fact that does not say how sure it is: enough to be shown, less than anybody's own word.
+    /// Default trust for a fact that does not state it: enough to be shown, less than anything the user said.
     pub const TRUST: f64 = 0.5;
 }
 

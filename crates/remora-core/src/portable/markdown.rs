@@ -1,11 +1,11 @@
-//! Memory as a document for people: one section a project, what holds first, then what was learned, day by day.
+//! Memory as a readable document: one section per project, facts first, then what was learned, by day.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{FactLine, Line, ObservationLine, SummaryLine};
 
-/// Lines of one project, in the order they came.
+/// Lines of one project, in their original order.
 #[derive(Debug, Default)]
 struct Section<'a> {
     facts: Vec<&'a FactLine>,
@@ -18,7 +18,7 @@ struct Day<'a> {
     summaries: Vec<&'a SummaryLine>,
 }
 
-/// Renders lines that refer to projects by uuid. Messages stay in the JSON lines: a document is about what was learned.
+/// Renders lines that refer to projects by uuid. Messages are left out: the document is about what was learned.
 pub fn render(lines: &[Line]) -> String {
     let mut names: Vec<(String, &str)> = Vec::new();
     let mut sections: BTreeMap<Option<usize>, Section<'_>> = BTreeMap::new();

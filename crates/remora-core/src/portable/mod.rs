@@ -1,8 +1,9 @@
-//! Memory as lines of JSON: what `remora export` writes and `remora import FILE` reads. `docs/import.md` describes the lines
-//! for those who write their own.
+//! Memory as lines of JSON: the format that `remora export` writes and `remora import FILE` reads. `docs/import.md`
+//! describes it for people who write their own.
 //!
-//! A line refers to its project by the uuid of an earlier line, by an absolute path, or by a name; to its session by the uuid
-//! of an earlier line, or by any name. An unknown member is an error: a typing mistake must not lose a text in silence.
+//! A line refers to its project by the uuid of an earlier line, by an absolute path, or by a name; to its session by
+//! the uuid of an earlier line, or by any name. An unknown member is an error, so that a typo cannot silently lose
+//! text.
 
 mod date;
 mod lines;
@@ -31,7 +32,7 @@ pub enum Line {
     Fact(FactLine),
 }
 
-/// Where a record belongs. What is missing is nobody's in particular.
+/// Where a record belongs. `None` means no particular project, channel or session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Belongs {
     pub project: Option<String>,
@@ -40,11 +41,11 @@ pub struct Belongs {
 }
 
 impl Line {
-    /// Reads one line; an error says what is wrong with it.
+    /// Reads one line. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| {
             let error = error.to_string();
-            // The place within a line says little, and the line is one of many.
+            // The column within a line says little, and the line number would always be 1.
             error.split(" at line ").next().unwrap_or(&error).to_owned()
         })
     }
@@ -83,7 +84,7 @@ impl Line {
         date.map(|date| date.0)
     }
 
-    /// Takes out where it belongs.
+    /// Takes out the members that say where the record belongs.
     pub fn take_belongs(&mut self) -> Belongs {
         let (project, channel, session) = match self {
             Self::Project(_) => return Belongs::default(),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named() {
+    fn an_error_names_the_mistake() {
         for (line, says) in [
             (r#"{"kind":"fact","kee":"deploys"}"#, "unknown field `kee`"),
             (r#"{"kind":"poem"}"#, "unknown variant `poem`"),

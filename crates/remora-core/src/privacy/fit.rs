@@ -1,18 +1,18 @@
-//! Cuts an event down to what may be stored.
+//! Cuts an event to the size limit for storage.
 
 use serde_json::{Value, json};
 
 use crate::event::{Body, TextVisitor, ToolCall};
 use crate::text::Excerpt;
 
-/// What one event may take up, as stored.
+/// Size limit for one stored event.
 pub(super) const LARGEST_EVENT: usize = 64 << 10;
-/// Room for what surrounds the body.
+/// Space for everything around the body.
 const ENVELOPE: usize = 4 << 10;
-/// How often the allowances are halved before lists are cut and JSON is given up.
+/// How often the text limits are halved before lists are cut and JSON is dropped.
 const HALVINGS: u32 = 8;
 
-/// Shortens the texts of `body`, no more than needed, until it fits.
+/// Shortens the texts of `body` until it fits, and no more than needed.
 pub(super) fn shrink(body: &mut Body) {
     for halving in 0..=HALVINGS {
         let mut shorter = body.clone();
@@ -28,7 +28,8 @@ pub(super) fn shrink(body: &mut Body) {
     }
 }
 
-/// Bounds what shorter texts do not: lists and JSON. As many items are kept as fit even if JSON escapes every character.
+/// Bounds what shortening texts cannot: lists and JSON. The limits on items hold even if JSON has to escape every
+/// character.
 fn thin_out(call: &mut ToolCall) {
     match call {
         ToolCall::Edit { changes } => changes.truncate(20),
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_fits_and_says_what_is_missing() {
+    fn every_event_is_cut_to_fit_and_names_what_is_missing() {
         let deep = json!(vec![vec![vec!["x".repeat(100); 40]; 40]; 40]);
         let long = "x".repeat(5_000_000);
         let mut bodies =
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn an_event_that_fits_is_unchanged() {
         let mut body = other(json!({"stdout": "ok", "lines": [1, null, "é"]}));
         let before = body.clone();
         shrink(&mut body);
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Calls of every kind, with long texts, long lists, and characters that JSON has to escape.
+    /// Calls of every kind, with long texts, long lists and characters that JSON has to escape.
     fn any_call() -> impl Strategy<Value = ToolCall> {
         let text = || {
             (prop_oneof![Just("x"), Just("é\n"), Just("\u{1}"), Just("\"")], 0..2_000_usize)

@@ -1,4 +1,4 @@
-//! Records of other systems, made fit to be stored.
+//! Cleaning of records from other systems before storage.
 
 use super::{clean_text, label, saved_text};
 use crate::fact::Fact;
@@ -6,24 +6,24 @@ use crate::intake::public_text;
 use crate::memory::{Observation, Summary};
 use crate::text::{Excerpt, one_line};
 
-/// What one text may take up: its head and its tail. An event may not be longer either.
+/// Length limits for the head and tail of one text, in bytes. Together as large as an event may be.
 const TEXT: (usize, usize) = (48 << 10, 16 << 10);
 const LINE: (usize, usize) = (2 << 10, 1 << 10);
 const LONGEST_LABEL: usize = 1024;
 const MOST_ITEMS: usize = 500;
-/// A title is a line that can be read at a glance; one made of a text is cut here.
+/// Length limit for a title taken from the text, so that it can be read at a glance.
 const TITLE_OF_TEXT: usize = 80;
 
-/// A record without private parts and secrets, and bounded. Only the functions here make one.
+/// A record without private parts and secrets, and bounded in size. Only the functions here create one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clean<T>(T);
 
 /// Why a record cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// It says nothing.
+    /// It has no text.
     Empty,
-    /// Nothing is left without its private parts and secrets.
+    /// Nothing remains without its private parts and secrets.
     Private,
 }
 
@@ -41,7 +41,7 @@ impl<T> Clean<T> {
 }
 
 impl Clean<Observation> {
-    /// Without a title, the text's first sentence is one.
+    /// Without a title, the first sentence of the text becomes the title.
     pub fn observation(mut given: Observation) -> Result<Self, Unfit> {
         let said = |observation: &Observation| {
             let Observation { title, subtitle, narrative, facts, .. } = observation;
@@ -135,7 +135,7 @@ impl Clean<Fact> {
 }
 
 impl Clean<String> {
-    /// A name, an id or a path.
+    /// Cleans a name, an id or a path.
     pub fn label(text: &str) -> Self {
         let mut text = public_text(text);
         label(&mut text, LONGEST_LABEL);
@@ -143,7 +143,7 @@ impl Clean<String> {
     }
 }
 
-/// Whether a text is left that is more than the mark of a secret.
+/// Whether any text remains besides redaction marks.
 fn says_something<'a>(texts: impl IntoIterator<Item = &'a String>) -> bool {
     texts.into_iter().any(|text| {
         let mut rest = text.trim();
@@ -154,7 +154,7 @@ fn says_something<'a>(texts: impl IntoIterator<Item = &'a String>) -> bool {
     })
 }
 
-/// Cut last, so that no cut can hide a secret from the rules.
+/// Cuts last, so that a cut cannot hide a secret from the rules.
 fn clean(text: &mut String, (head, tail): (usize, usize)) {
     *text = Excerpt::shorten(&clean_text(&Excerpt::whole(&public_text(text))), head, tail);
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_private_is_left_and_what_has_nothing_else_is_refused() {
+    fn private_text_is_removed_and_a_record_with_nothing_else_is_refused() {
         let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
         let kept =
             Clean::observation(observation("", &format!("The key is {secret}. <private>Ask Ann.</private>")));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_clean_stays_as_it_is() {
+    fn clean_text_is_unchanged() {
         let text = "  Two lines,\n\n    indented. \n";
         let once = Clean::turn(Turn { text: text.into(), answer: Some(text.into()) }).unwrap();
         assert_eq!(once.get().text, text);

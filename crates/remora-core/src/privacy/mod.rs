@@ -1,10 +1,10 @@
-//! Nothing private is ever written: this is the gate every event passes before storage.
+//! The gate that every event passes before storage: nothing private is ever written.
 //!
-//! `<private>` parts are gone before an event exists ([`crate::intake`]). Here host reminders and our own
-//! context are stripped ([`tags`]), secrets are replaced by `[redacted:kind]` ([`remora_redact`]), and only then is
-//! the event cut to size, so that no cut can split a secret and hide it from the rules. What a person types to be
-//! remembered goes the same way and becomes a [`SavedText`]; a note of their own becomes a [`VaultNote`], and a record of
-//! another system a [`Clean`] one.
+//! `<private>` parts are removed before an event exists ([`crate::intake`]). Here, host reminders and our own context
+//! are stripped ([`tags`]), and secrets are replaced by `[redacted:kind]` ([`remora_redact`]). Only then is the event
+//! cut to size, so that no cut can split a secret and hide it from the rules. Text that a person saves takes the same
+//! path and becomes a [`SavedText`], a note from the vault becomes a [`VaultNote`], and a record of another system a
+//! [`Clean`] one.
 
 mod fit;
 mod imported;
@@ -25,11 +25,11 @@ use crate::event::{Event, TextVisitor};
 use crate::text::Excerpt;
 
 const LONGEST_ID: usize = 256;
-/// As long as the system allows.
+/// The system's limit for a path.
 const LONGEST_PATH: usize = 4096;
 
-/// An event that may be stored: redacted and bounded. Only [`clean`] makes one (and the spool, which holds
-/// nothing else).
+/// An event that may be stored: redacted and bounded. Only [`clean`] creates one, and the spool, which holds nothing
+/// else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Captured(Event);
@@ -40,7 +40,7 @@ impl Captured {
     }
 }
 
-/// Makes an event fit to be stored.
+/// Makes an event safe to store.
 pub fn clean(mut event: Event) -> Captured {
     let Event { session, cwd, origin, agent, body } = &mut event;
     label(&mut session.id, LONGEST_ID);
@@ -52,7 +52,7 @@ pub fn clean(mut event: Event) -> Captured {
         label(&mut agent.id, LONGEST_ID);
         label(&mut agent.kind, LONGEST_ID);
     }
-    // A path that must not be kept cannot be read later either.
+    // A path with a secret in it is dropped: redacted, it could not be opened later.
     origin.transcript = origin
         .transcript
         .take()
@@ -62,7 +62,7 @@ pub fn clean(mut event: Event) -> Captured {
     Captured(event)
 }
 
-/// A name or a path that a host gives: somebody may have pasted a key into it, or it is of any length.
+/// Redacts and cuts a name or path from a host: it may contain a pasted key, or be of any length.
 fn label(text: &mut String, longest: usize) {
     if let Cow::Owned(redacted) = remora_redact::redact(text) {
         *text = redacted;
@@ -70,7 +70,7 @@ fn label(text: &mut String, longest: usize) {
     text.truncate(text.floor_char_boundary(longest));
 }
 
-/// A text without reminders and secrets.
+/// Removes reminders and secrets from a text.
 pub fn clean_text(text: &str) -> String {
     Excerpt::map(text, |part| remora_redact::redact(&tags::strip(part)).into_owned())
 }
@@ -97,7 +97,7 @@ impl TextVisitor for Redact {
 }
 
 impl Redact {
-    /// A secret may span several items, as a key does in an array of lines.
+    /// A secret may span several items, such as a key in an array of lines.
     fn items(&mut self, items: &mut Vec<Value>) {
         if items.len() > 1 && items.iter().all(Value::is_string) {
             let lines: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
@@ -134,7 +134,7 @@ impl Redact {
     }
 }
 
-/// The value of a member whose name says that it is a secret.
+/// Redacts the value of a member whose name marks it as a secret.
 fn withhold(value: &mut Value) {
     match value {
         Value::String(text) if text.is_empty() => {}

@@ -1,24 +1,24 @@
-//! What somebody wants remembered, made fit to be stored.
+//! Cleaning of text that a person saves.
 
 use super::clean_text;
 use crate::intake::public_text;
 use crate::memory::{Observation, ObservationType};
 use crate::text::{Excerpt, one_line};
 
-/// A title is a line that can be read at a glance.
+/// Length limit for a title in characters, so that it can be read at a glance.
 pub const LONGEST_TITLE: usize = 80;
-/// What a text may take up: its head and its tail.
+/// Length limits for the head and tail of a text, in bytes.
 const TEXT: (usize, usize) = (32 << 10, 16 << 10);
 const FACT: (usize, usize) = (2 << 10, 1 << 10);
 const LONGEST_PATH: usize = 1024;
 const MOST_FACTS: usize = 50;
 const MOST_FILES: usize = 200;
 
-/// A memory as it was typed.
+/// A memory as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub text: String,
-    /// Without one, the text's first sentence is the title.
+    /// `None` takes the first sentence of the text.
     pub title: Option<String>,
     pub kind: ObservationType,
     pub facts: Vec<String>,
@@ -26,12 +26,12 @@ pub struct Draft {
     pub files: Vec<String>,
 }
 
-/// A memory that may be stored: private parts and secrets are gone, and it is bounded. Only [`SavedText::new`] makes one.
+/// A memory that may be stored: without private parts and secrets, and bounded. Only [`SavedText::new`] creates one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedText(Observation);
 
 impl SavedText {
-    /// `None` when nothing is left of the text: it was empty, or private.
+    /// `None` if nothing remains of the text: it was empty or private.
     pub fn new(draft: &Draft) -> Option<Self> {
         let narrative = Some(clean(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
         let title = draft.title.as_deref().map(|title| clean(title, TEXT)).filter(|title| !title.is_empty());
@@ -59,18 +59,18 @@ impl SavedText {
     }
 }
 
-/// A text that somebody typed to be stored, without private parts and secrets, and bounded as a memory is.
+/// Cleans a typed text for storage: removes private parts and secrets, and cuts it to the limit for memories.
 pub fn typed_text(text: &str) -> String {
     clean(text, TEXT)
 }
 
-/// Cut last, so that no cut can hide a secret from the rules.
+/// Cuts last, so that a cut cannot hide a secret from the rules.
 fn clean(text: &str, (head, tail): (usize, usize)) -> String {
     let text = clean_text(&Excerpt::whole(&public_text(text)));
     Excerpt::shorten(text.trim(), head, tail)
 }
 
-/// Up to the first full stop that ends a sentence, or to the end of the line.
+/// The text up to the first full stop that ends a sentence, or to the end of the line.
 pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or(text).trim();
     let ends = |(at, character): (usize, char)| {

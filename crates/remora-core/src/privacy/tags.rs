@@ -1,8 +1,8 @@
-//! Text that hosts and Remora itself put between the lines: it was never the user's or the agent's.
+//! Text that hosts and Remora itself insert. It was written neither by the user nor by the agent.
 
 use std::borrow::Cow;
 
-/// Encloses what Remora injects. When it comes back as input it is not remembered again.
+/// The tag around all injected text. If it comes back as input, it is not stored again.
 pub const CONTEXT_TAG: &str = "remora-context";
 
 const ENCLOSED_BY_OTHERS: &[&str] = &[
@@ -17,8 +17,8 @@ const ENCLOSED_BY_OTHERS: &[&str] = &[
     "local-command-caveat",
 ];
 
-/// Removes host reminders and our own context. A tag without its end is ordinary text: unlike private text,
-/// nothing is at stake.
+/// Removes host reminders and our own context. A tag that is never closed stays as ordinary text, because, unlike
+/// private text, it can do no harm.
 pub fn strip(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     if !text.contains('<') {
@@ -34,14 +34,14 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// The first `<tag …>` that has an end, to the end that belongs to it.
+/// The range from the first closed `<tag …>` to its matching end.
 fn enclosed(text: &str, tag: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     loop {
         let start = from + find_tag(&text[from..], "<", tag)?;
         let inside = start + 1 + tag.len();
         let end = inside + find_tag(&text[inside..], "</", tag)?;
-        // Of two openings before one end, the inner one belongs to it.
+        // If two openings precede one end, the end belongs to the inner one.
         if let Some(inner) = find_tag(&text[inside..end], "<", tag) {
             from = inside + inner;
             continue;
@@ -63,14 +63,14 @@ fn find_tag(text: &str, bracket: &str, tag: &str) -> Option<usize> {
     }
 }
 
-/// Whether `text` starts with this tag's whole name. The name may end inside a character of `text`.
+/// Whether `text` starts with the tag's full name. The name's length may fall inside a character of `text`.
 fn starts_with_tag(text: &str, tag: &str) -> bool {
     text.split_at_checked(tag.len()).is_some_and(|(name, rest)| {
         name.eq_ignore_ascii_case(tag) && rest.starts_with(|c: char| c == '>' || c.is_ascii_whitespace())
     })
 }
 
-/// The same text with tags that a host or we would act on made harmless.
+/// Makes tags harmless that a host or Remora would act on.
 pub fn defused(text: &str) -> String {
     let acts = |at: usize| {
         let rest = text[at + 1..].trim_start_matches(['/', ' ']);

@@ -1,4 +1,4 @@
-//! A note from the user's vault, made fit to be stored.
+//! Cleaning of notes from the user's vault.
 
 use super::clean_text;
 use crate::intake::public_text;
@@ -6,17 +6,17 @@ use crate::privacy::LONGEST_TITLE;
 use crate::text::{Excerpt, one_line, prefix};
 use crate::vault;
 
-/// So much of a note is read. Far more than is kept, so that what is cut off cannot halve a secret.
+/// Bytes read of a note. Far more than is kept, so that the cut cannot split a secret in the part that is kept.
 pub const MOST_READ: usize = 256 << 10;
-/// What is kept of its text.
+/// Bytes kept of its text.
 const MOST_KEPT: usize = 64 << 10;
-/// At the end of what was read a secret may have been cut in half, and then no rule knows it.
+/// Bytes dropped at the end of a note that was not read to its end: a secret cut there is no longer recognised.
 const UNSURE: usize = 4 << 10;
-/// About this much of a note is injected.
+/// Approximate length of the excerpt that is injected, in characters.
 const EXCERPT: usize = 500;
 const LONGEST_PATH: usize = 1024;
 
-/// A note that may be stored: private parts and secrets are gone, and it is bounded. Only [`VaultNote::new`] makes one.
+/// A note that may be stored: without private parts and secrets, and bounded. Only [`VaultNote::new`] creates one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultNote {
     path: String,
@@ -30,7 +30,7 @@ impl VaultNote {
     /// `content` is the file, or its first [`MOST_READ`] bytes.
     pub fn new(path: &str, content: &str) -> Self {
         let is_cut = content.len() >= MOST_READ;
-        // Nothing in it may paint a terminal, or hide a secret behind a character that nobody sees.
+        // Control characters could paint a terminal, or hide a secret from the rules.
         let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let content: String = public_text(prefix(content, MOST_READ)).chars().filter(is_shown).collect();
         let mut clean = clean_text(&Excerpt::whole(&content));
@@ -47,13 +47,13 @@ impl VaultNote {
         Self { title, tags: parsed.tags, excerpt, text, path }
     }
 
-    /// A note's path as it is kept: a name may be as telling as a text.
+    /// Cleans a note's path, because a file name may also contain a secret.
     pub fn clean_path(path: &str) -> String {
         let shown: String = path.chars().filter(|c| !c.is_control()).collect();
         prefix(&clean_text(&Excerpt::whole(&shown)), LONGEST_PATH).to_owned()
     }
 
-    /// In the vault.
+    /// Relative to the vault.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -67,12 +67,12 @@ impl VaultNote {
         &self.tags
     }
 
-    /// Its beginning, in one line.
+    /// The beginning of the text, in one line.
     pub fn excerpt(&self) -> &str {
         &self.excerpt
     }
 
-    /// Without its front matter.
+    /// The text without its front matter.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_huge_note_is_kept_in_part_and_no_secret_is_halved() {
         let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
-        // Private text takes most of it, so that the cut comes early in what is kept.
+        // Private text fills most of it, so that the cut comes early in the kept part.
         let beginning = format!("Begin. <private>{}</private> ", "x".repeat(MOST_READ - 45));
         let half = prefix(&format!("{beginning}{secret}"), MOST_READ).to_owned();
         assert!(half.ends_with("ghp_16C7e42F292c69"), "{}", crate::text::suffix(&half, 40));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_called_by_its_title_or_its_file() {
+    fn a_note_is_named_after_its_title_or_its_file() {
         let title = |path: &str, content: &str| VaultNote::new(path, content).title().to_owned();
         assert_eq!(title("會議/週報.md", "text"), "週報");
         assert_eq!(title("a.md", "---\ntitle: \"The plan\"\n---\n"), "The plan");

@@ -4,29 +4,29 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::role::role;
 
-/// Longer code is a listing, which says little without its surroundings. In characters.
+/// Length limit for code, in characters. Longer code is a listing, which says little out of context.
 const LONGEST_CODE: usize = 160;
 const MOST_LINES: usize = 2;
-/// A longer table is data.
+/// Longer tables are data and are skipped.
 const MOST_ROWS: usize = 16;
 const LONGEST_ROW: usize = 240;
-/// A list joins the sentence that introduces it while both together are no longer than this.
+/// A list is joined to its introductory sentence if both together are no longer than this.
 const LONGEST_JOINED: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
-    /// Colours what follows until the next heading or rule.
+    /// Sets the section of the blocks after it, up to the next heading or rule.
     Heading(String),
     Rule,
-    /// A paragraph that ends with a colon: it colours the list, table or code below it.
+    /// A paragraph that ends with a colon. It sets the section of the list, table or code below it.
     Intro(String),
     Paragraph(String),
     Item {
         text: String,
-        /// A task that is not ticked.
+        /// An unticked task.
         is_open: bool,
     },
-    /// `a: b; c`, from a short table.
+    /// `a: b; c`, a row of a short table.
     Row(String),
 }
 
@@ -45,7 +45,7 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
 struct Reader {
     blocks: Vec<Block>,
     line: Line,
-    /// Depth of lists. Only in one are blocks items.
+    /// Nesting depth of lists. Blocks are items only inside a list.
     lists: usize,
     in_heading: bool,
     code: Option<String>,
@@ -57,7 +57,7 @@ struct Reader {
 struct Line {
     text: String,
     strong: usize,
-    /// Whether something stands outside of bold text.
+    /// Whether there is text that is not bold.
     has_plain: bool,
     is_open: bool,
 }
@@ -169,7 +169,7 @@ impl Reader {
         self.blocks.push(block);
     }
 
-    /// A command or setting belongs to the sentence that announces it.
+    /// Appends a command or setting to the sentence that announces it.
     fn add_code(&mut self, code: &str) {
         let lines: Vec<&str> = code.lines().map(str::trim).filter(|line| is_statement(line)).collect();
         let code = lines.join("; ");
@@ -198,7 +198,7 @@ impl Line {
         self.text.push_str(text);
     }
 
-    /// A line that is bold from end to end, or one or two words with a colon, is a heading too.
+    /// Also treats a line that is bold from end to end, or one or two words with a colon, as a heading.
     fn is_heading(&self, text: &str, in_list: bool) -> bool {
         let words = text.split_whitespace().count();
         let is_bold = !self.has_plain && !text.ends_with('.') && words <= 12;
@@ -225,7 +225,7 @@ impl Table {
                 [] => None,
                 [only] => Some((*only).to_owned()),
                 [key, value] => Some(format!("{key}: {value}")),
-                // With several columns, each value needs its name.
+                // With several columns, each value needs its column name.
                 [key, ..] => {
                     let named = head.iter().zip(row).skip(skipped + 1).filter(|(_, cell)| !cell.is_empty());
                     let values: Vec<String> = named.map(|(name, cell)| format!("{name} {cell}")).collect();
@@ -237,7 +237,7 @@ impl Table {
     }
 }
 
-/// What a short list, or a short table, after a colon names belongs to its sentence.
+/// Joins a short list or table to the sentence before it that ends with a colon.
 fn joined(blocks: Vec<Block>) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
     let mut rest = blocks.into_iter().peekable();
@@ -253,7 +253,7 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
         let texts: Vec<&str> = parts.iter().filter_map(Block::part).collect();
         let length = intro.chars().count() + texts.iter().map(|text| text.chars().count() + 2).sum::<usize>();
         let are_short = texts.iter().all(|text| !text.contains(". "));
-        // "Here's what was fixed:" adds nothing to what was.
+        // "Here's what was fixed:" adds nothing to its list.
         let is_idle = role(&intro).is_idle();
         if !texts.is_empty() && are_short && !is_idle && length <= LONGEST_JOINED {
             let ended: Vec<&str> = texts.iter().map(|text| text.trim_end_matches(['.', ',', ';'])).collect();

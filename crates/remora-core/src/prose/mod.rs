@@ -1,4 +1,4 @@
-//! Reads what an agent wrote: sentences, and what each of them is for.
+//! Reads messages of an agent: sentences, and the purpose of each.
 
 mod markdown;
 mod normal;
@@ -14,7 +14,7 @@ use role::Section;
 pub use role::is_subject;
 use split::split;
 
-/// What a sentence does in a message.
+/// The purpose of a sentence in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// "Done!", "Great question."
@@ -27,19 +27,19 @@ pub enum Role {
     Lead,
     /// "All tests pass."
     Status,
-    /// Why something was as it was.
+    /// Why something happened.
     Cause,
-    /// What was settled, and against what.
+    /// What was decided, and which alternative was rejected.
     Decision,
     /// What is left to do.
     Next,
     /// What to watch out for.
     Caveat,
-    /// Everything else: what was changed, what came of it.
+    /// Everything else: what was changed, and the result.
     Account,
 }
 
-/// Where a sentence stands.
+/// The place of a sentence in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     Prose,
@@ -56,8 +56,9 @@ pub struct Sentence {
     pub form: Form,
 }
 
-/// The sentences of a Markdown text with the role of each. Headings, and sentences that introduce a list, colour what
-/// stands below them. Short tables, and commands that a sentence announces, count as sentences; other code does not.
+/// The sentences of a Markdown text with the role of each. Headings and sentences that introduce a list set the
+/// section of the text below them. Short tables and commands that a sentence announces count as sentences; other code
+/// does not.
 pub fn sentences(markdown: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut section = Section::None;
@@ -76,7 +77,7 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
             Block::Paragraph(text) => found.extend(in_section(section, Form::Prose, &text)),
             Block::Item { text, is_open: true } => found.extend(in_section(Section::Next, Form::Item, &text)),
             Block::Item { text, .. } => found.extend(in_section(list.unwrap_or(section), Form::Item, &text)),
-            // A row is one statement, whatever marks are in it.
+            // A row is one statement, regardless of its punctuation.
             Block::Row(text) => {
                 let role = list.unwrap_or(section).role(&text);
                 found.push(Sentence { text, role, form: Form::Row });
@@ -92,18 +93,19 @@ fn in_section(section: Section, form: Form, text: &str) -> Vec<Sentence> {
 }
 
 impl Role {
-    /// Whether it is knowledge by itself: why something is so, what was settled, what to watch out for.
+    /// Whether the sentence alone is knowledge: a cause, a decision, or a caveat.
     pub fn is_knowledge(self) -> bool {
         matches!(self, Self::Cause | Self::Decision | Self::Caveat)
     }
 
-    /// Whether it says nothing to anybody who was not there.
+    /// Whether the sentence means nothing to a reader who was not there.
     pub fn is_idle(self) -> bool {
         matches!(self, Self::Courtesy | Self::Offer | Self::Intent | Self::Lead | Self::Status)
     }
 }
 
-/// Names what a text says: case, marks and spaces make no difference. FNV-1a, because it is stored.
+/// A hash of the words of a text; case, punctuation and spaces make no difference. FNV-1a, because the value is
+/// stored and must stay the same.
 pub fn fingerprint(text: &str) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_might_be_done_is_no_account_of_it() {
+    fn a_proposal_is_not_an_account() {
         let roles = roles(
             "A test of both commits is missing. It would:\n1. Document the expected behaviour of the commits\n2. Catch a relapse whatever the code looks like by then\n3. Not be tied to `PendingId`",
         );
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_only_text() {
+    fn hostile_text_is_read_as_plain_text() {
         for text in ["", "```", "[[](](", "](", "**", "# ", "1. ", "é. É. ß?", "|||", "`unclosed. Code"] {
             let _ = sentences(text);
         }

@@ -1,13 +1,13 @@
-//! A sentence as its words alone, so that word lists match whole words and no parts of them.
+//! A sentence reduced to its words, so that word lists match whole words only.
 
-/// Words in lower case with one blank around each. Commas, colons and question marks are words of their own, and a code
-/// span is the word `` ` ``: what stands in it is no prose.
+/// Words in lower case, with one blank around each. Commas, colons and question marks are separate words, and a code
+/// span is the word `` ` ``, because its content is not prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Normal {
     text: String,
-    /// A bit for each beginning of a word, by [`beginning`].
+    /// One bit for the first two letters of each word, see [`beginning`].
     beginnings: u128,
-    /// Whether there are words of a script without blanks.
+    /// Whether there are words of a script without spaces.
     has_unspaced: bool,
 }
 
@@ -44,10 +44,11 @@ impl Normal {
         Self { text: out, beginnings, has_unspaced }
     }
 
-    /// Whether one of these phrases is in it, as whole words. A phrase that ends with `*` matches any ending of its
+    /// Whether one of these phrases occurs, as whole words. A phrase that ends with `*` matches any ending of its
     /// last word.
     pub fn has(&self, phrases: &[&str]) -> bool {
-        // Hooks read hundreds of sentences with hundreds of phrases, so most phrases are ruled out by their first two letters.
+        // Hooks check hundreds of sentences against hundreds of phrases, so most phrases are ruled out by their first
+        // two letters.
         phrases.iter().any(|phrase| {
             if phrase.starts_with(is_unspaced) {
                 return self.has_unspaced && self.text.contains(phrase);
@@ -56,7 +57,7 @@ impl Normal {
         })
     }
 
-    /// The same at the beginning of the sentence.
+    /// Whether the sentence starts with one of these phrases.
     pub fn starts(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| {
             if phrase.starts_with(is_unspaced) {
@@ -76,14 +77,14 @@ impl Normal {
         }
     }
 
-    /// The blanks before words with the same first letter.
+    /// Positions of the blanks before words with the same first letter.
     fn places(&self, phrase: &str) -> impl Iterator<Item = usize> {
         let first = phrase.bytes().next().unwrap_or_default();
         let pairs = self.text.as_bytes().windows(2).enumerate();
         pairs.filter(move |(_, pair)| pair[0] == b' ' && pair[1] == first).map(|(at, _)| at)
     }
 
-    /// The words, without marks.
+    /// The words, without punctuation.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.text.split(' ').filter(|word| !matches!(*word, "" | "," | ":" | "?"))
     }
@@ -92,7 +93,7 @@ impl Normal {
         self.words().count()
     }
 
-    /// Whether the words after the blank at `at` are this phrase.
+    /// Whether the words after the blank at `at` match this phrase.
     fn matches(&self, at: usize, phrase: &str) -> bool {
         let rest = &self.text.as_bytes()[at + 1..];
         match phrase.strip_suffix('*') {
@@ -107,7 +108,7 @@ fn beginning(first: u8, second: u8) -> u128 {
     1 << ((u32::from(first) * 31 + u32::from(second)) % 128)
 }
 
-/// Scripts without blanks between words have no whole words to match.
+/// Scripts without spaces between words have no whole words to match.
 fn is_unspaced(c: char) -> bool {
     c >= '\u{2e80}'
 }

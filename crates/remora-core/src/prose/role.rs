@@ -1,9 +1,9 @@
-//! What a sentence is for, by its words and by the heading above it.
+//! The purpose of a sentence, from its words and from the heading above it.
 
 use super::normal::Normal;
 use super::{Role, words};
 
-/// What the heading above a sentence makes of it.
+/// The section of a sentence, set by the heading above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     None,
@@ -11,7 +11,7 @@ pub(super) enum Section {
     Decision,
     Next,
     Caveat,
-    /// What the user may choose from.
+    /// Options for the user to choose from.
     Offer,
 }
 
@@ -31,7 +31,7 @@ impl Section {
         }
     }
 
-    /// What a sentence that introduces a list makes of it, below a heading of its own.
+    /// The section of a list, from the sentence that introduces it and the heading above.
     pub(super) fn introduced(self, intro: &str) -> Self {
         match (Self::named(intro), role(intro)) {
             (_, Role::Offer) => Self::Offer,
@@ -42,13 +42,13 @@ impl Section {
 
     pub(super) fn role(self, sentence: &str) -> Role {
         let own = role(sentence);
-        // What is left may be a question.
+        // An open item may be a question.
         if own.is_idle() && !(self == Self::Next && sentence.ends_with(['?', '？'])) {
             return own;
         }
         match self {
             Self::None => own,
-            // A section named "Problem" also says what was decided about it, and what is left.
+            // A section named "Problem" may also contain decisions and open items.
             Self::Cause | Self::Decision | Self::Caveat if own != Role::Account => own,
             Self::Cause => Role::Cause,
             Self::Decision => Role::Decision,
@@ -87,13 +87,13 @@ pub(super) fn role(sentence: &str) -> Role {
     }
 }
 
-/// "All 1318 tests pass and lint is clean" is about nothing. Neither is it if it names the command that passes.
+/// "All 1318 tests pass and lint is clean" has no subject, even if it names the command that passes.
 fn is_without_subject(normal: &Normal) -> bool {
     let passes = normal.has(&["passes", "pass", "passed", "clean", "succeeds", "green"]);
     normal.words().all(|word| !is_subject(word) || (word == "`" && passes))
 }
 
-/// Whether a word is about something, and not about how far the work is or nothing at all.
+/// Whether a word is a subject, and neither a status word, a number nor a filler.
 pub fn is_subject(word: &str) -> bool {
     let is_number = word.starts_with(|c: char| c.is_ascii_digit());
     !is_number && !words::STATUS.contains(&word) && !words::FILLER.contains(&word)

@@ -1,16 +1,15 @@
-//! Where a sentence ends.
+//! Sentence boundaries.
 
 use crate::text::is_unspaced;
 
-/// Dots that end no sentence, in English, German, French and Spanish.
+/// Abbreviations in English, German, French and Spanish whose dot does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "z.B.", "bzw.", "d.h.", "ca.", "Nr.", "u.a.",
     "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.",
 ];
-/// Marks that close what a sentence stands in. They belong to the sentence before them.
+/// Closing marks. They belong to the sentence before them.
 const CLOSING: &[char] = &['"', '\'', '”', '’', '»', ')', ']', '」', '』', '）', '】', '》'];
-/// The lead-in to code, such as "When you're ready:", is at most this long: in words, or in letters of a script without
-/// spaces.
+/// Limits for a lead-in to code, such as "When you're ready:": in words, or in letters of a script without spaces.
 const LEAD_IN_WORDS: usize = 4;
 const LEAD_IN_LETTERS: usize = 8;
 
@@ -23,14 +22,14 @@ pub(super) fn split(text: &str) -> Vec<String> {
         if c == '`' {
             in_code = !in_code;
         }
-        // A mark that closes the sentence before was taken with it.
+        // A closing mark was already added to the sentence before.
         if in_code || at < start {
             continue;
         }
         let after = &text[at + c.len_utf8()..];
         let is_end = match c {
             '.' | '!' | '?' => ends_here(after) && !is_abbreviation(&text[start..=at]),
-            // Written without a space after them. An ellipsis of such a script comes in pairs.
+            // These are written without a space after them, and an ellipsis in these scripts comes in pairs.
             '。' | '｡' | '！' | '？' | '；' | '．' | '।' | '॥' | '؟' | '۔' => {
                 !after.starts_with(['。', '！', '？', '.', '!', '?'])
             }
@@ -47,7 +46,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Whether a full stop, which `after` follows, ends a sentence: a space and no small letter come next.
+/// Whether a full stop followed by `after` ends a sentence: a space follows, and no lower-case letter.
 fn ends_here(after: &str) -> bool {
     let after = after_closing(after);
     let next = after.trim_start();
@@ -56,7 +55,7 @@ fn ends_here(after: &str) -> bool {
         || next.starts_with(is_unspaced)
 }
 
-/// What follows the marks that close a sentence. In French a space stands before `»`.
+/// The text after the closing marks. In French there is a space before `»`.
 fn after_closing(after: &str) -> &str {
     let after = after.trim_start_matches(CLOSING);
     after.trim_start_matches([' ', '\u{a0}', '\u{202f}']).strip_prefix('»').unwrap_or(after)
@@ -83,7 +82,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn dots_of_names_numbers_and_abbreviations_end_nothing() {
+    fn dots_in_names_numbers_and_abbreviations_do_not_end_a_sentence() {
         assert_eq!(
             split("See main.rs, e.g. v2.5. It works, z.B. Redis. Ready to go:"),
             ["See main.rs, e.g. v2.5.", "It works, z.B. Redis."]

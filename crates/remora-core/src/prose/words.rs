@@ -1,5 +1,5 @@
-//! The words by which a sentence is recognised, in English, German, French and Spanish, and for causes in Chinese. All of
-//! them are whole words; `*` stands for any ending, and `,` and `:` are words of their own.
+//! Phrases that reveal the purpose of a sentence, in English, German, French and Spanish, and for causes in Chinese.
+//! They match whole words; `*` stands for any ending, and `,` and `:` are separate words.
 
 #[rustfmt::skip]
 pub(super) const OFFER: &[&str] = &[
@@ -18,18 +18,18 @@ pub(super) const COURTESY: &[&str] = &[
     "hecho", "perfecto", "claro", "gracias", "de acuerdo",
 ];
 
-/// What stands behind it is not so, but might be.
+/// Phrases that announce something hypothetical.
 #[rustfmt::skip]
 pub(super) const IMAGINED: &[&str] = &[
     "it would :", "this would :", "that would :", "we could :", "you could :", "das würde :", "es würde :", "cela pourrait :",
     "eso podría :",
 ];
 
-/// How a sentence begins that only leads to a list.
+/// Beginnings of sentences that only introduce a list.
 pub(super) const HERE: &[&str] =
     &["here's", "here is", "here are", "hier ist", "hier sind", "voici", "aquí está", "estos son"];
 
-/// An agent that says what it is about to do. What it then found out comes later.
+/// Phrases for an agent's next step. The findings come later.
 #[rustfmt::skip]
 pub(super) const INTENT: &[&str] = &[
     "let me", "let's", "now let me", "now let's", "now i'll", "now i", "now update", "now insert", "now create",
@@ -110,7 +110,7 @@ pub(super) const CAVEAT: &[&str] = &[
     "debe", "deben", "a menos que", "requiere", "de lo contrario", "必须", "不能", "否则",
 ];
 
-/// Headings, and sentences with a colon, that say what stands below them.
+/// Headings, and sentences with a colon, that announce open items.
 #[rustfmt::skip]
 pub(super) const NEXT_HEADING: &[&str] = &[
     "next", "remaining", "follow-up", "follow-ups", "followup", "to do", "to-do", "to-dos", "pending",
@@ -142,7 +142,7 @@ pub(super) const DECISION_HEADING: &[&str] = &[
     "décidé", "decisión", "decisiones", "conclusión",
 ];
 
-/// What only says how far the work is. A sentence of nothing but these, numbers and [`FILLER`] has no subject.
+/// Words about the progress of work. A sentence of only these, numbers and [`FILLER`] has no subject.
 #[rustfmt::skip]
 pub(super) const STATUS: &[&str] = &[
     "test", "tests", "testing", "tested", "pass", "passes", "passed", "passing", "lint", "linting", "clippy",
@@ -164,7 +164,7 @@ pub(super) const STATUS: &[&str] = &[
     "listo", "lista", "cambios", "cambio", "corregido", "limpio", "resumen", "pruebas", "éxito",
 ];
 
-/// Words without a subject of their own.
+/// Words that are no subject.
 #[rustfmt::skip]
 pub(super) const FILLER: &[&str] = &[
     "a", "an", "the", "all", "both", "each", "every", "any", "no", "not", "and", "or", "but", "with", "without",

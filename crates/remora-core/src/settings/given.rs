@@ -1,4 +1,4 @@
-//! From what somebody gave to a value of the right type, or to the words for what was expected.
+//! Conversion of given values to the right type, or to a message about what was expected.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use toml::Value;
 
-/// A value as it was given: typed in `config.toml`, a mere text in the environment and on the command line.
+/// A value as it was given: typed in `config.toml`, plain text in the environment and on the command line.
 #[derive(Debug)]
 pub(super) enum Given<'a> {
     Value(&'a Value),
@@ -15,7 +15,7 @@ pub(super) enum Given<'a> {
 }
 
 impl Given<'_> {
-    /// Without the quotes that somebody may have put around a text because it would need them in the file.
+    /// The text without the quotes that a user may have typed because the file would need them.
     pub(super) fn text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Value(value) => value.as_str().map(Cow::Borrowed),
@@ -62,13 +62,13 @@ impl Given<'_> {
             .ok_or_else(|| "expected an amount in US dollars such as 2.50, not below 0".to_owned())
     }
 
-    /// `90s`, `5m` or `2h`.
-    /// A share of the whole.
+    /// A share from 0 to 1.
     pub(super) fn share(&self) -> Result<f64, String> {
         let share = self.dollars().ok().filter(|share| (0.0..=1.0).contains(share));
         share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
     }
 
+    /// A duration such as `90s`, `5m` or `2h`.
     pub(super) fn duration(&self) -> Result<Duration, String> {
         let wrong = || r#"expected a time such as "90s", "5m" or "2h""#.to_owned();
         let text = self.text().ok_or_else(wrong)?;
@@ -78,7 +78,7 @@ impl Given<'_> {
         seconds.map(Duration::from_secs).ok_or_else(wrong)
     }
 
-    /// A list, or one text with commas.
+    /// A list, or one text separated by commas.
     pub(super) fn strings(&self) -> Result<Vec<String>, String> {
         let wrong = || "expected a list of texts".to_owned();
         if let Self::Text(text) = self
@@ -93,7 +93,7 @@ impl Given<'_> {
         Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
     }
 
-    /// One of some words.
+    /// One of the given words.
     pub(super) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, String> {
         let text = self.text();
         let found = words.iter().find(|(word, _)| text.as_deref() == Some(*word));
@@ -106,7 +106,7 @@ impl Given<'_> {
         })
     }
 
-    /// A text of one line that says something.
+    /// A text of one line that is not empty.
     pub(super) fn words(&self) -> Result<String, String> {
         self.line()
             .and_then(|line| if line.is_empty() { Err("expected a text".to_owned()) } else { Ok(line) })
@@ -118,7 +118,7 @@ impl Given<'_> {
         text.map(Cow::into_owned).ok_or_else(|| "expected a text of one line".to_owned())
     }
 
-    /// A key as it can be sent in a header: the reason never quotes it.
+    /// A key that can be sent in a header. The error never quotes it.
     pub(super) fn key(&self) -> Result<String, String> {
         let wrong = || "expected a key: one word without spaces".to_owned();
         let text = self.text().ok_or_else(wrong)?;
@@ -127,7 +127,8 @@ impl Given<'_> {
         if sendable { Ok(text.to_owned()) } else { Err(wrong()) }
     }
 
-    /// Where a service listens. A name and password in it would be shown to everybody who lists the settings.
+    /// The address of a service. User name and password are rejected, because everyone who lists the settings would
+    /// see them.
     pub(super) fn address(&self) -> Result<String, String> {
         let wrong = || {
             r##"expected an address such as "http://localhost:11434/v1", without user name, "?" or "#""##
@@ -142,7 +143,7 @@ impl Given<'_> {
         if good { Ok(text) } else { Err(wrong()) }
     }
 
-    /// A folder by its whole path.
+    /// The absolute path of a folder.
     pub(super) fn folder(&self) -> Result<String, String> {
         let wrong = || r#"expected a folder by its whole path, such as "~/Notes""#.to_owned();
         let text = self.text().ok_or_else(wrong)?;
@@ -151,14 +152,14 @@ impl Given<'_> {
         if good { Ok(text.into_owned()) } else { Err(wrong()) }
     }
 
-    /// A tag as it is typed, with or without `#`.
+    /// A tag, with or without `#`.
     pub(super) fn tag(&self) -> Result<String, String> {
         let tag = self.line().ok().map(|tag| tag.trim_start_matches('#').to_owned());
         tag.filter(|tag| tag.chars().all(crate::vault::is_in_tag))
             .ok_or_else(|| r#"expected a tag such as "remora", one word"#.to_owned())
     }
 
-    /// An address that a key may be sent to: nobody between here and there can read it.
+    /// An address that a key may be sent to: encrypted, or on this machine.
     pub(super) fn private_address(&self) -> Result<String, String> {
         let address = self.address()?;
         let host = address.strip_prefix("http://").map(|rest| rest.split('/').next().unwrap_or(rest));

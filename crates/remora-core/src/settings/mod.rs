@@ -1,8 +1,8 @@
 //! Settings: defaults, overridden by `config.toml`, overridden by the environment.
 //!
-//! Every setting `section.key` can also be given as `REMORA_SECTION_KEY`; an API key is also believed from the
-//! variable its provider's own tools use, when nothing else gives it. A value that cannot be used leaves the one
-//! below it in force and is reported, because a hook must work with whatever it finds.
+//! Every setting `section.key` can also be given as `REMORA_SECTION_KEY`. If nothing else sets an API key, the
+//! variable that the provider's own tools use is read. An unusable value is reported and the next lower source
+//! applies, because a hook must work with any configuration.
 
 mod given;
 mod secret;
@@ -45,31 +45,31 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observer {
     pub provider: Provider,
-    /// Empty: the provider's default.
+    /// Empty for the provider's default.
     pub model: String,
-    /// Which kinds of observations are made.
+    /// The kinds of observations to make.
     pub mode: String,
     /// The language a model writes in.
     pub language: String,
-    /// How long one answer may take.
+    /// Time limit for one answer.
     pub timeout: Duration,
     /// From 1 to 8.
     pub parallel_sessions: u8,
     /// Token limit for a session's earlier observations in the prompt of a model.
     pub history_tokens: u32,
     pub over_budget: OverBudget,
-    /// US dollars for a million tokens sent; 0 is unknown.
+    /// US dollars per million tokens sent; 0 if unknown.
     pub input_price: f64,
-    /// US dollars for a million tokens received; 0 is unknown.
+    /// US dollars per million tokens received; 0 if unknown.
     pub output_price: f64,
-    /// How much silence ends a turn that nothing else ended.
+    /// A turn that nothing else ended ends after this much silence.
     pub turn_silence: Duration,
 }
 
-/// Who turns events into knowledge.
+/// The observer that turns events into knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Provider {
-    /// No model, no network, no cost.
+    /// The built-in observer: no model, no network, no cost.
     #[default]
     Builtin,
     ClaudeCli,
@@ -95,16 +95,16 @@ impl Provider {
     }
 }
 
-/// What happens to events when a budget is used up.
+/// What happens to events once a budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverBudget {
-    /// The built-in observer takes them.
+    /// The built-in observer handles them.
     Builtin,
-    /// They wait until a model may be asked again.
+    /// They wait until a model may be called again.
     Wait,
 }
 
-/// What may be spent; 0 is no limit.
+/// Spending limits; 0 is no limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     pub daily_tokens: u64,
@@ -113,23 +113,23 @@ pub struct Budget {
     pub session_usd: f64,
 }
 
-/// What is known of prices outside of the observer.
+/// Prices outside of the observer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Costs {
-    /// US dollars for a million input tokens of the agents' own model; 0 is unknown.
+    /// US dollars per million input tokens of the agents' own model; 0 if unknown.
     pub host_input_price: f64,
 }
 
-/// A model's service on the network.
+/// A model provider's service on the network.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Service {
     pub api_key: Secret,
-    /// Empty: the provider's own.
+    /// Empty for the provider's own address.
     pub base_url: String,
 }
 
 impl Settings {
-    /// The service behind a provider, if it is one on the network.
+    /// The network service of a provider, if it has one.
     pub fn service(&self, provider: Provider) -> Option<&Service> {
         match provider {
             Provider::Builtin | Provider::ClaudeCli => None,
@@ -143,7 +143,7 @@ impl Settings {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaudeCli {
-    /// A name on the PATH or a path.
+    /// A name on the PATH, or a path.
     pub program: String,
 }
 
@@ -159,7 +159,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// How an agent of this host asks for more; `command` is how it calls Remora.
+    /// How an agent of this host requests more; `command` is how it runs Remora.
     pub fn more<'a>(&self, host: Host, command: &'a str) -> More<'a> {
         if self.mcp_hosts.contains(&host) { More::Tools } else { More::Commands(command) }
     }
@@ -183,16 +183,16 @@ pub struct Memory {
     pub obsidian_context_enabled: bool,
     /// Notes that are always injected: by path in the vault, or by name.
     pub obsidian_context_notes: Vec<String>,
-    /// Without `#`; empty: none.
+    /// Without `#`; empty for none.
     pub obsidian_context_tag: String,
-    /// A folder of Markdown; `~` is the home directory. Empty: none.
+    /// A folder of Markdown files; `~` is the home directory. Empty for none.
     pub obsidian_vault: String,
-    /// Where Obsidian's Local REST API listens, for those without a folder. Empty: nowhere.
+    /// Address of Obsidian's Local REST API, for users without a folder. Empty for none.
     pub obsidian_api_url: String,
     pub obsidian_api_key: Secret,
 }
 
-/// Where notes come from.
+/// The source of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotesSource<'a> {
     Folder(&'a str),
@@ -200,7 +200,7 @@ pub enum NotesSource<'a> {
 }
 
 impl Memory {
-    /// The folder where there is one: it needs no program that runs.
+    /// Prefers the folder, because it needs no running program.
     pub fn notes_source(&self) -> Option<NotesSource<'_>> {
         if !self.obsidian_context_enabled {
             return None;
@@ -234,27 +234,27 @@ impl Default for Memory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     pub embedder: Embedder,
-    /// Where an embedder over the network listens. Empty: its own address.
+    /// Address of an embedder on the network. Empty for its default.
     pub embedder_url: String,
-    /// Empty: the embedder's default.
+    /// Empty for the embedder's default.
     pub embedder_model: String,
     pub embedder_api_key: Secret,
-    /// 0: whatever its age.
+    /// 0 for no age limit.
     pub max_age_days: u32,
-    /// Whether turns are found beside what was learned from them.
+    /// Whether turns are searchable, in addition to what was learned from them.
     pub index_turns: bool,
-    /// How long the model and the vectors stay in memory after the last question.
+    /// How long the model and the vectors stay in memory after the last search.
     pub idle_seconds: u32,
 }
 
-/// Who makes the vectors that search by meaning needs.
+/// The source of the vectors for semantic search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Embedder {
-    /// The model in the program.
+    /// The model inside the program.
     Builtin,
-    /// No embedder: search by words only.
+    /// No embedder: keyword search only.
     Off,
-    /// OpenAI, or whatever speaks like it.
+    /// OpenAI, or a service with the same API.
     OpenAiCompatible,
     Voyage,
     Ollama,
@@ -275,7 +275,7 @@ impl Embedder {
 }
 
 impl Search {
-    /// Whether the embedder that was chosen wants a key and has none. A server of somebody's own may need none.
+    /// Whether the chosen embedder needs a key and has none. A self-hosted server may need none.
     pub fn misses_key(&self) -> bool {
         let wants_key = match self.embedder {
             Embedder::Builtin | Embedder::Off | Embedder::Ollama => false,
@@ -299,19 +299,19 @@ impl Default for Search {
     }
 }
 
-/// How long things are kept that would otherwise only grow.
+/// Limits for data that would otherwise grow without end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     pub usage_days: u32,
     pub failed_days: u32,
-    /// Megabytes, all files of the log together.
+    /// Megabytes, for all log files together.
     pub log_mb: u32,
 }
 
-/// What happens to memory that the user forgets.
+/// What happens to memory that the user deletes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forget {
-    /// 0: at once.
+    /// 0 deletes at once.
     pub undo_minutes: u32,
 }
 
@@ -325,20 +325,20 @@ impl Forget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
     pub enabled: bool,
-    /// Megabytes, all backups together.
+    /// Megabytes, for all backups together.
     pub most_mb: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Daemon {
-    /// Whether a hook starts the daemon when none runs.
+    /// Whether a hook starts the daemon if none is running.
     pub autostart: bool,
     pub idle_exit: IdleExit,
-    /// 0: any free one.
+    /// 0 for any free port.
     pub port: u16,
 }
 
-/// When a daemon to which nothing happens ends by itself.
+/// When an idle daemon exits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleExit {
     After(Duration),
@@ -401,17 +401,17 @@ impl Default for Backup {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// Tools whose successful calls are not worth keeping; a trailing `*` stands for any ending.
+    /// Tools whose successful calls are not captured; a trailing `*` matches any ending.
     pub skip_tools: Vec<String>,
-    /// Globs of directories of which nothing is captured; `~` is the home directory.
+    /// Globs of directories where nothing is captured; `~` is the home directory.
     pub exclude_projects: Vec<String>,
-    /// Projects are excluded, but the list cannot be read. Nothing is captured then, because nobody can say which
-    /// projects the user meant.
+    /// There is an exclusion list, but it cannot be read. Nothing is captured then, because the excluded projects are
+    /// unknown.
     pub exclusions_unknown: bool,
     pub sync: Sync,
 }
 
-/// How hard a hook tries to outlast a power cut. Both survive the death of every process.
+/// How well a captured event survives a power cut. With both values it survives the death of any process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
     Normal,
@@ -447,7 +447,7 @@ impl Default for Capture {
     }
 }
 
-/// A value that was given and could not be used.
+/// A given value that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct Problem {
@@ -456,12 +456,12 @@ pub struct Problem {
     pub reason: String,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Default,
     File,
-    /// The environment variable of this name.
+    /// The environment variable with this name.
     Variable(&'static str),
 }
 
@@ -476,27 +476,27 @@ impl fmt::Display for Source {
     }
 }
 
-/// A setting with its value and where that comes from, for people.
+/// A setting with its value and source, for display.
 #[derive(Debug, Clone)]
 pub struct Listed {
     pub setting: &'static Setting,
-    /// Of a secret only `set` or `not set`.
+    /// For a secret, only `set` or `not set`.
     pub value: Value,
     pub default: Value,
     pub source: Source,
 }
 
 impl Settings {
-    /// Resolves what `file` (the text of `config.toml`) and `environment` say.
+    /// Resolves `file` (the text of `config.toml`) and `environment`.
     pub fn resolve(
         file: Option<&str>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> (Settings, Vec<Problem>) {
-        // Hooks come this way at every tool call, so what only people want to know is not gathered here.
+        // Hooks call this on every tool call, so the sources, which only people read, are not collected here.
         resolve(file, environment, |_, _| {})
     }
 
-    /// The settings when `config.toml` exists and cannot be read: nobody knows what it excludes.
+    /// The settings if `config.toml` exists but cannot be read, so that its exclusions are unknown.
     pub fn resolve_unreadable(
         reason: &str,
         environment: impl Fn(&str) -> Option<String>,
@@ -510,7 +510,7 @@ impl Settings {
         (settings, problems)
     }
 
-    /// The same, with every value and where it comes from.
+    /// Like [`Settings::resolve`], with every value and its source.
     pub fn list(
         file: Option<&str>,
         environment: impl Fn(&str) -> Option<String>,
@@ -529,7 +529,7 @@ impl Settings {
     }
 }
 
-/// Resolves, and calls `note` with every value that is not the default, the one that wins last.
+/// Resolves the settings and calls `note` for every value that is not the default; the last call for a setting wins.
 fn resolve(
     file: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
@@ -544,7 +544,7 @@ fn resolve(
     });
     problems.extend(unknown_keys(&table));
     for (index, setting) in SETTINGS.iter().enumerate() {
-        // Of these the first that can be used counts. They are not ours, so what is wrong with them is no problem.
+        // The first usable variable counts. They belong to other programs, so an unusable value is not reported.
         for name in setting.usual_variables {
             if let Some(text) = environment(name)
                 && !text.trim().is_empty()
@@ -579,7 +579,7 @@ fn resolve(
 
 const EXCLUSIONS: &str = "capture.exclude_projects";
 
-/// Whether the user excluded projects in a way that cannot be understood.
+/// Whether the user excluded projects in a way that cannot be read.
 fn excludes_unreadably(
     text: &str,
     problems: &[Problem],
@@ -601,12 +601,12 @@ fn exclusions_unknown(settings: &mut Settings) -> Problem {
     Problem { place: EXCLUSIONS.into(), reason: "cannot be read, so nothing is captured until it can".into() }
 }
 
-/// Every setting there is.
+/// All settings.
 pub fn all() -> &'static [Setting] {
     SETTINGS
 }
 
-/// The names of every setting there is.
+/// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name)
 }
@@ -615,7 +615,7 @@ pub fn find(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-/// The setting somebody may have meant: by its key alone, its variable, or with a slip of the finger.
+/// The setting that the user probably meant: by its key alone, by its variable, or with a typo.
 pub fn nearest(name: &str) -> Option<&'static Setting> {
     let name = name.to_ascii_lowercase();
     let same = |setting: &&Setting| {
@@ -635,7 +635,7 @@ pub fn nearest(name: &str) -> Option<&'static Setting> {
     })
 }
 
-/// The line and what is wrong there, without the line itself, which may hold a key.
+/// The line number and the error, without the line itself, which may contain a key.
 fn syntax_error(text: &str, error: &toml::de::Error) -> String {
     match error.span() {
         Some(span) => {
@@ -725,7 +725,7 @@ mod tests {
         }
     }
 
-    /// What is shown can be typed again, and what is typed can be read back from the file.
+    /// Values can be typed as they are shown, and read back from the file as they were typed.
     #[test]
     fn every_default_is_a_value_that_can_be_given() {
         let default = Settings::default();
@@ -833,7 +833,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_is_understood() {
+    fn a_typo_finds_the_intended_setting() {
         let nearest = |name: &str| nearest(name).map(|setting| setting.name);
         assert_eq!(nearest("observer.providr"), Some("observer.provider"));
         assert_eq!(nearest("provider"), Some("observer.provider"));

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A text that is used and never shown: it has no `Display`, is not serialised, and its `Debug` is `***`.
+/// A text that is used but never shown: it has no `Display`, is not serialised, and its `Debug` output is `***`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 

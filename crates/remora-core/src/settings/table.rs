@@ -1,4 +1,4 @@
-//! Every setting there is: one entry says what it is called, what it means, how it is read and how it is shown.
+//! The table of all settings. Each entry holds the name, the meaning, and how the value is read and shown.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::host::Host;
 pub struct Setting {
     /// `section.key`, as in `config.toml`.
     pub name: &'static str,
-    /// What it is called in the environment.
+    /// Its environment variable.
     pub variable: &'static str,
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     pub meaning: &'static str,
     /// Whether its value is never shown.
     pub secret: bool,
-    /// The words it takes, if it takes only some.
+    /// The accepted words, if only some are.
     pub choices: &'static [&'static str],
-    /// Variables of other programs that are believed when neither the file nor our own variable says anything.
+    /// Variables of other programs that apply if neither the file nor our own variable sets a value.
     pub usual_variables: &'static [&'static str],
     pub(super) apply: fn(&mut Settings, &Given<'_>) -> Result<(), String>,
     pub(super) show: fn(&Settings) -> Value,
@@ -38,7 +38,7 @@ impl Setting {
         self.name.split_once('.').map_or(self.name, |(_, key)| key)
     }
 
-    /// Whether it says which program is run. Only a person at a terminal may change that.
+    /// Whether it names a program to run. Only a person at a terminal may change such a setting.
     pub fn names_a_program(&self) -> bool {
         self.key() == "program"
     }
@@ -47,18 +47,18 @@ impl Setting {
         Self { choices, ..self }
     }
 
-    /// Its value in `settings`; of a secret only whether it is `set` or `not set`.
+    /// Its value in `settings`; for a secret, only `set` or `not set`.
     pub fn show(&self, settings: &Settings) -> Value {
         (self.show)(settings)
     }
 
-    /// What stands in `config.toml` for a value that was typed, or what was expected instead.
+    /// The value for `config.toml` from typed text, or a message about what was expected.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let mut scratch = Settings::default();
         let given = Given::Text(text);
         (self.apply)(&mut scratch, &given)?;
         match ((self.show)(&scratch), given.text()) {
-            // As it was typed: "90s" does not become something equal, and a key stays what it is.
+            // Keeps the text as typed: "90s" is not converted to an equal value, and a key is not masked.
             (Value::String(_), Some(text)) => Ok(Value::String(text.trim().to_owned())),
             (value, _) => Ok(value),
         }
@@ -94,7 +94,7 @@ const MOST_DAYS: u32 = 36_500;
 /// A week in minutes.
 const MOST_UNDO: u32 = 7 * 24 * 60;
 
-/// Resolved in this order, listed in this order.
+/// The order in which settings are resolved and listed.
 pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.provider",
@@ -588,7 +588,7 @@ fn set_or_not(secret: &Secret) -> Value {
     if secret.is_set() { "set".into() } else { "not set".into() }
 }
 
-/// As somebody would say it: `60s` and `90s`, but `5m` and `2h`.
+/// In the customary unit: `60s` and `90s`, but `5m` and `2h`.
 fn duration(duration: Duration) -> Value {
     let seconds = duration.as_secs();
     Value::String(match seconds {

@@ -9,9 +9,9 @@ use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 
-/// How the agent of these tests asks for more.
+/// How the agent in these tests requests more.
 const COMMANDS: More<'static> = More::Commands("remora");
-/// Noon, so that it is the same day almost everywhere.
+/// Noon, so that it is the same day in almost every time zone.
 const NOW: Time = Time(1_773_144_000_000);
 
 fn days_ago(days: u32) -> Time {
@@ -72,7 +72,7 @@ fn many(observations: i64) -> Material {
 }
 
 #[test]
-fn whatever_there_is_it_stays_within_its_budget() {
+fn the_context_stays_within_its_budget() {
     assert_eq!(render(&Material::default(), COMMANDS, 2_000, NOW), None, "nothing is known");
     for observations in [1, 50, 600] {
         for budget in [0, 1, 60, 100, 300, 2_000, 10_000] {
@@ -94,7 +94,7 @@ fn whatever_there_is_it_stays_within_its_budget() {
 }
 
 #[test]
-fn what_is_worth_more_is_shown_first() {
+fn more_valuable_observations_come_first() {
     let mut material = many(200);
     material.observations.push(known(1_000, ObservationType::Decision, 40, ""));
     material.observations.push(known(1_001, ObservationType::Change, 40, "src/hot.rs"));
@@ -103,8 +103,8 @@ fn what_is_worth_more_is_shown_first() {
     let shown = |budget| render(&material, COMMANDS, budget, NOW).unwrap().observations;
     let first = |id: i64| (1..40).map(|step| step * 100).find(|budget| shown(*budget).contains(&id));
     assert!(first(1_000) < first(1_001), "an old decision before an old change");
-    assert!(first(1_001) < first(1_002).or(Some(u64::MAX)), "what is worked on before what is not");
-    assert!(first(0) < first(1_000), "and what is new before what is old");
+    assert!(first(1_001) < first(1_002).or(Some(u64::MAX)), "files in work come first");
+    assert!(first(0) < first(1_000), "new observations come before old ones");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn it_reads_like_this() {
 }
 
 #[test]
-fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
+fn used_and_pinned_observations_are_kept_and_wrong_ones_dropped_if_not_all_fit() {
     let ids = |change: &dyn Fn(&mut Material)| {
         let mut material = many(300);
         material.facts.clear();
@@ -152,7 +152,7 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
     let usual = ids(&|_| {});
     assert!(!usual.contains(&299), "{usual:?}");
     assert!(ids(&|material| material.observations[299].pinned = true).contains(&299));
-    // What is worth least of what is shown is what use can overtake.
+    // Use can lift an observation only above the least valuable one shown.
     let last = *usual.last().unwrap();
     let feedback = Feedback { injected: 40, ..Feedback::default() };
     let neglected =
@@ -169,7 +169,7 @@ fn where_not_all_fits_what_was_used_or_pinned_stays_and_what_is_wrong_goes() {
 }
 
 #[test]
-fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
+fn the_users_own_words_stand_apart_and_are_not_repeated() {
     let saved = RecordId { kind: RecordKind::Observation, number: 1 };
     let mut material = many(3);
     material.laid_down = vec![
@@ -182,7 +182,7 @@ fn what_the_user_laid_down_stands_apart_and_is_not_repeated() {
     assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
     assert_eq!(context.laid_down, [saved, material.laid_down[1].id]);
     assert!(!context.observations.contains(&1) && !reference.contains("#1 "), "{reference}");
-    // What has no room in it is listed like everything else.
+    // Own words that do not fit are listed like any other observation.
     material.laid_down[0].text = "word ".repeat(2_000);
     let budget = tokens(&context.text) / 2;
     let context = render(&material, COMMANDS, budget, NOW).unwrap();
@@ -197,7 +197,7 @@ fn an_observation_whose_file_is_gone_says_so() {
 }
 
 #[test]
-fn a_line_never_costs_more_than_it_may() {
+fn a_line_never_exceeds_its_token_limit() {
     for text in [
         "plain words ".repeat(90),
         "漢字と仮名".repeat(40),
@@ -213,7 +213,7 @@ fn a_line_never_costs_more_than_it_may() {
 }
 
 #[test]
-fn an_agent_with_tools_is_told_of_tools() {
+fn an_agent_with_tools_is_pointed_to_the_tools() {
     let text = render(&many(3), More::Tools, 2_000, NOW).unwrap().text;
     assert!(text.contains("get_observations") && !text.contains('`'), "{text}");
 }

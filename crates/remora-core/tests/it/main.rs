@@ -1,4 +1,4 @@
-//! What the crate promises, seen from outside.
+//! Tests of the crate's public interface.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Sixty texts with the tokens and vectors that the original model has for them.
+//! Sixty texts with their tokens and vectors from the original model.
 
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f64 {
     product(a, b) / (product(a, a) * product(b, b)).sqrt()
 }
 
-/// The ten other texts that are nearest to each.
+/// The ten nearest other texts for each text.
 fn neighbours(vectors: &[Vector]) -> Vec<Vec<usize>> {
     let near = |of: usize| {
         let mut others: Vec<_> = (0..vectors.len()).filter(|other| *other != of).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 #[test]
-fn the_files_are_the_ones_that_were_written_down() {
+fn the_files_have_the_documented_checksums() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(here.join("../../tools/model/README.md")).unwrap();
     for name in ["weights.bin", "vocab.txt"] {

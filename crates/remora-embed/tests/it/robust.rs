@@ -1,4 +1,4 @@
-//! Whatever the text, there is a vector of length 1.
+//! Every text has a vector of length 1.
 
 use proptest::prelude::*;
 use remora_embed::{Embedder, MAX_TOKENS, Vector, tokens};
@@ -32,7 +32,7 @@ fn long_texts_have_a_vector() {
 }
 
 #[test]
-fn there_is_a_start_and_an_end_however_few_tokens_are_allowed() {
+fn start_and_end_tokens_are_kept_for_any_limit() {
     let mut embedder = Embedder::new();
     let empty = embedder.embed("", MAX_TOKENS);
     for max_tokens in [0, 1, 2] {
@@ -42,7 +42,7 @@ fn there_is_a_start_and_an_end_however_few_tokens_are_allowed() {
 }
 
 #[test]
-fn only_the_tokens_asked_for_count() {
+fn only_the_requested_tokens_count() {
     let mut embedder = Embedder::new();
     assert_eq!(embedder.embed("one two three four", 5), embedder.embed("one two three", MAX_TOKENS));
     let long = "many ".repeat(1000);

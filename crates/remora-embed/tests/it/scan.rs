@@ -1,4 +1,4 @@
-//! Finding among stored vectors.
+//! Search among stored vectors.
 
 use proptest::prelude::*;
 use remora_embed::{DIMENSIONS, Hit, Query, Scan, StoredVector, dot, stride};
@@ -20,7 +20,7 @@ fn unpacked(stored: &StoredVector) -> Vec<f32> {
     stored.values.iter().map(|value| f32::from(*value) * stored.scale).collect()
 }
 
-/// One after the other, padded.
+/// The vectors one after the other, padded.
 fn packed(stored: &[StoredVector], dimensions: usize) -> (Vec<i8>, Vec<f32>) {
     let mut values = Vec::new();
     for vector in stored {
@@ -40,7 +40,7 @@ fn a_stored_vector_of_a_text_moves_by_less_than_a_degree() {
 }
 
 #[test]
-fn nothing_is_stored_as_nothing() {
+fn a_zero_vector_is_stored_as_zero() {
     let stored = StoredVector::new(&[0.0; DIMENSIONS]);
     assert_eq!(stored, StoredVector { scale: 0.0, values: vec![0; DIMENSIONS] });
     assert!(dot(&vector(1, DIMENSIONS), &stored).abs() < f32::EPSILON);
@@ -61,13 +61,13 @@ fn the_largest_numbers_do_not_overflow() {
 }
 
 #[test]
-fn a_vector_of_the_model_in_the_program_takes_little_memory() {
+fn vectors_of_the_built_in_model_need_no_padding() {
     assert_eq!(stride(DIMENSIONS), DIMENSIONS);
 }
 
 proptest! {
     #[test]
-    fn a_scan_finds_what_comparing_one_by_one_finds(
+    fn a_scan_finds_the_same_as_comparing_one_by_one(
         seed: u64, size in 0_u64..300, count in 0_usize..20, threads in 0_usize..5, skipped in 1_usize..5,
         dimensions in prop_oneof![Just(DIMENSIONS), Just(1_024), 1_usize..2_000],
     ) {
@@ -86,7 +86,7 @@ proptest! {
         let found = Scan { query: &query, values: &values, scales: &scales, count, threads }.best(keep);
         prop_assert_eq!(found.len(), naive.len());
         for (Hit { index, score }, (_, expected)) in found.iter().zip(&naive) {
-            // Two that are equally near may come in either order.
+            // Vectors at the same distance may come in either order.
             prop_assert!((score - expected).abs() < 1e-4, "{} instead of {}", score, expected);
             prop_assert!(keep(*index));
             let vector = &values[index * stride(dimensions)..][..stride(dimensions)];
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn of_equals_the_first_is_found(size in 1_usize..50, threads in 1_usize..4) {
+    fn ties_go_to_the_lower_index(size in 1_usize..50, threads in 1_usize..4) {
         let stored = vec![StoredVector::new(&vector(3, DIMENSIONS)); size];
         let (values, scales) = packed(&stored, DIMENSIONS);
         let query = Query::new(&vector(4, DIMENSIONS));

@@ -1,4 +1,4 @@
-//! An observation or a summary while its fields are being gathered, from XML and JSON alike.
+//! An observation or a summary while its fields are being collected, from XML and JSON alike.
 
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::memory::{Observation, ObservationType, Summary};
@@ -9,13 +9,13 @@ use super::{Gathered, Problem};
 
 const MOST_TITLE_WORDS: usize = 9;
 const MOST_ITEMS: usize = 50;
-/// Below the user's own words, and enough to be shown at the start of a session.
+/// Trust in a model's statements: less than in the user's own words, but enough to be shown at the session start.
 const MODEL_TRUST: f64 = 0.5;
 
 const CONCEPTS: &[&str] =
     &["how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "pattern", "trade-off"];
 
-/// What models write into a list that is empty.
+/// Placeholders that models write into an empty list.
 const NOTHINGS: &[&str] = &["", "none", "n/a", "na", "null", "nil", "-", "(none)", "none.", "[]"];
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Draft {
     statement: Statement,
 }
 
-/// What holds, as a model says it.
+/// A statement of a model, to become a fact.
 #[derive(Debug, Default)]
 struct Statement {
     kind: String,
@@ -89,7 +89,7 @@ impl Draft {
         self.text(tag).is_some_and(|text| !text.is_empty())
     }
 
-    /// Sets a text; of several, the last that is not empty stays.
+    /// Sets a text field. If it is set several times, the last value that is not empty wins.
     pub(super) fn set(&mut self, tag: Tag, raw: &str, markup: Markup, found: &mut Gathered) {
         let Cleaned { mut text, cut } = clean(raw, markup, longest(tag));
         let is_line =
@@ -133,7 +133,7 @@ impl Draft {
         }
     }
 
-    /// Adds the items of a list that is one text.
+    /// Adds the items of a list that is given as one text.
     pub(super) fn add_all(&mut self, list: Tag, raw: &str, markup: Markup, found: &mut Gathered) {
         let commas = if list == Tag::Facts { Commas::Belong } else { Commas::Divide };
         let items = items(raw, markup, commas);
@@ -145,7 +145,7 @@ impl Draft {
         }
     }
 
-    /// Keeps the observation when there is enough of it: a title or a narrative.
+    /// Keeps the observation if it has a title or a narrative.
     pub(super) fn finish_observation(mut self, found: &mut Gathered) {
         let observation = &mut self.observation;
         if observation.title.split(' ').count() > MOST_TITLE_WORDS {
@@ -164,8 +164,8 @@ impl Draft {
         found.keep_observation(self.observation);
     }
 
-    /// Keeps the statement when it has a key and a value. A model is no user: it is trusted less, and an unknown kind is a
-    /// plain fact.
+    /// Keeps the statement if it has a key and a value. A model is trusted less than the user, and an unknown kind
+    /// becomes a plain fact.
     pub(super) fn finish_statement(self, found: &mut Gathered) {
         let Statement { kind, key, value } = self.statement;
         if key.is_empty() || value.is_empty() {
@@ -182,7 +182,7 @@ impl Draft {
         found.keep_fact(LearnedFact { scope: FactScope::Project, fact });
     }
 
-    /// Keeps the summary when there is any of it.
+    /// Keeps the summary if it is not empty.
     pub(super) fn finish_summary(self, found: &mut Gathered) {
         if self.summary == Summary::default() {
             found.note(Problem::Empty(Tag::Summary.name()));
@@ -192,7 +192,7 @@ impl Draft {
     }
 }
 
-/// In characters.
+/// Length limit of a field, in characters.
 fn longest(tag: Tag) -> usize {
     match tag {
         Tag::Type | Tag::Kind => 40,
@@ -207,7 +207,7 @@ fn longest(tag: Tag) -> usize {
     }
 }
 
-/// `Bug fix` and `bug-fix` are a bugfix; a word we do not know is a discovery.
+/// `Bug fix` and `bug-fix` are a bugfix; an unknown word is a discovery.
 fn kind(word: &str, found: &mut Gathered) -> ObservationType {
     if word.is_empty() {
         found.note(Problem::MissingType);
@@ -221,7 +221,7 @@ fn kind(word: &str, found: &mut Gathered) -> ObservationType {
     kind
 }
 
-/// `How it works` is the concept `how-it-works`; others stay as they are.
+/// `How it works` becomes the concept `how-it-works`; unknown concepts are unchanged.
 fn concept(word: String) -> String {
     let plain = word.to_lowercase().replace([' ', '_'], "-");
     if CONCEPTS.contains(&plain.as_str()) { plain } else { word }
@@ -231,7 +231,7 @@ fn is_nothing(item: &str) -> bool {
     NOTHINGS.contains(&item.to_lowercase().as_str())
 }
 
-/// As much of the first sentence as a title may have.
+/// The first words of the first sentence, up to the limit for titles.
 fn first_words(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let sentence = line.split_once(". ").map_or(line, |(sentence, _)| sentence);
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_recognised_however_they_are_spelled() {
+    fn types_are_recognised_in_any_spelling() {
         let mut found = Gathered::default();
         for word in ["bugfix", "Bug fix", "BUG-FIX", "bug_fix", "🔴 bugfix", "\"bugfix\""] {
             assert_eq!(kind(word, &mut found), ObservationType::Bugfix, "{word}");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_bounded_free_of_repeats_and_of_words_for_nothing() {
+    fn lists_are_bounded_without_repeats_and_placeholders() {
         let (mut draft, mut found) = (Draft::new(), Gathered::default());
         draft.add_all(Tag::FilesRead, "`a.rs`, b.rs, none, a.rs", Markup::Plain, &mut found);
         draft.add(Tag::FilesRead, &"x".repeat(501), Markup::Plain, &mut found);

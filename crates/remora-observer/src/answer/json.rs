@@ -7,14 +7,15 @@ use super::tag::Tag;
 use super::text::{Markup, strings};
 use super::{Gathered, Problem};
 
-/// No answer of use is longer; a longer one is read piece by piece as far as it goes.
+/// Size limit for one JSON value, in bytes. No useful answer is longer; in a longer one, the values inside are read
+/// one by one.
 const WINDOW: usize = 512 * 1024;
-/// How many bytes are given to the JSON parser in all: each brace could be where an answer begins.
+/// Bytes passed to the JSON parser in total, because every brace could be the start of an answer.
 const BUDGET: usize = 32 * WINDOW;
-/// How deep wrappers such as `{"response": {"data": …}}` may be nested.
+/// Nesting limit for wrappers such as `{"response": {"data": …}}`.
 const DEEPEST: usize = 4;
 
-/// All memory in the JSON values that stand anywhere in the text.
+/// Collects memory from all JSON values anywhere in the text.
 pub(super) fn find(text: &str) -> Option<Gathered> {
     let mut found = Gathered::default();
     let (mut at, mut budget) = (0, BUDGET);
@@ -28,7 +29,7 @@ pub(super) fn find(text: &str) -> Option<Gathered> {
         let Some(left) = budget.checked_sub(rest.len()) else { break };
         budget = left;
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
-        // Where a value is broken or cut off, the whole ones within it still count.
+        // If a value is broken or cut off, the complete values inside it still count.
         if let Some(Ok(value)) = values.next() {
             at = start + values.byte_offset();
             take(&value, 0, &mut found);

@@ -1,9 +1,9 @@
-//! What an LLM observer answered, read with patience.
+//! Tolerant parser for the answers of a model.
 //!
-//! By contract an answer is XML: `<observation>`, `<statement>` and `<summary>` elements, or `<skip/>`. What models really send
-//! is fenced, wrapped in prose, cut off, half closed, or JSON. [`parse`] takes whatever it understands, says what
-//! was odd, and never fails: an answer it can make nothing of is an outcome too, with its beginning kept for
-//! inspection. Time is linear in the answer and everything kept is capped.
+//! By contract an answer is XML: `<observation>`, `<statement>` and `<summary>` elements, or `<skip/>`. Real models
+//! send answers that are fenced, wrapped in prose, cut off, half closed, or JSON. [`parse`] takes whatever it
+//! understands, reports what was odd, and never fails: an unreadable answer is also an outcome, with its beginning
+//! kept for inspection. Time is linear in the length of the answer, and everything kept is capped.
 
 mod draft;
 mod json;
@@ -19,14 +19,14 @@ use remora_core::memory::{Observation, Summary};
 const MOST_OBSERVATIONS: usize = 50;
 const MOST_STATEMENTS: usize = 10;
 const MOST_PROBLEMS: usize = 30;
-/// How much of an unreadable answer is kept, in characters.
+/// Characters kept of an unreadable answer.
 const BEGINNING: usize = 500;
 
-/// An answer, understood as far as possible.
+/// An answer, parsed as far as possible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedAnswer {
     pub outcome: Outcome,
-    /// What was odd about it, for the log.
+    /// Oddities of the answer, for the log.
     pub problems: Vec<Problem>,
 }
 
@@ -37,46 +37,46 @@ pub enum Outcome {
     Memory { observations: Vec<Observation>, facts: Vec<LearnedFact>, summary: Option<Summary> },
     /// Nothing was worth keeping: an explicit `<skip/>`, or an empty answer.
     Nothing,
-    /// Neither memory nor a skip could be found in it.
+    /// It contains neither memory nor a skip.
     Unparseable { beginning: String },
 }
 
-/// One oddity of an answer. A `&'static str` names the tag it is about.
+/// An oddity of an answer. A `&'static str` is the name of the tag it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// The observer declined.
+    /// The model refused.
     Refusal,
     /// There was text, but no tag of the contract.
     NoTags,
-    /// A thought was begun and never finished.
+    /// A thought that is never closed.
     UnfinishedThought,
     /// JSON instead of XML.
     Json,
     TooManyTags,
     TooManyObservations,
     TooManyStatements,
-    /// At most the first 40 characters of the word that was no type.
+    /// The unknown type, at most its first 40 characters.
     UnknownType(String),
     MissingType,
-    /// The title was made of the narrative's first words.
+    /// The title was taken from the first words of the narrative.
     MissingTitle,
     LongTitle,
     LongField(&'static str),
     LongList(&'static str),
-    /// A list that looked like JSON and was none.
+    /// A list that looks like JSON but is not valid.
     MalformedList(&'static str),
     Unclosed(&'static str),
-    /// The answer ended in the middle of it.
+    /// The answer ends inside this element.
     CutOff(&'static str),
-    /// Given more than once: texts take the last that is not empty, lists are joined.
+    /// Given more than once: for texts the last value that is not empty wins, lists are joined.
     Repeated(&'static str),
-    /// The fields were there, the element around them was not.
+    /// The fields are present, but not the element around them.
     Unwrapped(&'static str),
-    /// An element without anything to keep.
+    /// An element without content to keep.
     Empty(&'static str),
     SeveralSummaries,
     SkipWithMemory,
-    /// An empty list of observations where `<skip/>` was due.
+    /// An empty list of observations instead of `<skip/>`.
     EmptyList,
 }
 
@@ -109,20 +109,20 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What was found so far.
+/// Memory and problems found so far.
 #[derive(Debug, Default)]
 struct Gathered {
     observations: Vec<Observation>,
     facts: Vec<LearnedFact>,
     summary: Option<Summary>,
     skip: bool,
-    /// A list of observations with none in it says as much as a skip.
+    /// An empty list of observations counts as a skip.
     empty_list: bool,
     problems: Vec<Problem>,
 }
 
 impl Gathered {
-    /// Each oddity is noted once, and only so many: ten thousand of them say no more.
+    /// Notes each problem once, up to a limit: ten thousand of them would say no more.
     fn note(&mut self, problem: Problem) {
         if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);
@@ -137,7 +137,7 @@ impl Gathered {
         }
     }
 
-    /// Of two statements about one key, the first counts.
+    /// If two statements have the same key, the first wins.
     fn keep_fact(&mut self, learned: LearnedFact) {
         if self.facts.iter().any(|known| known.fact.key == learned.fact.key) {
             self.note(Problem::Repeated("statement"));
@@ -180,7 +180,7 @@ impl Gathered {
     }
 }
 
-/// Reads an observer's answer. Never fails and never panics, whatever the answer is.
+/// Parses a model's answer. Never fails and never panics.
 pub fn parse(answer: &str) -> ParsedAnswer {
     let unparseable = || Outcome::Unparseable { beginning: text::plain(answer, BEGINNING) };
     let Some(body) = tag::after_thoughts(answer) else {
@@ -189,7 +189,7 @@ pub fn parse(answer: &str) -> ParsedAnswer {
     if text::is_blank(body) {
         return ParsedAnswer { outcome: Outcome::Nothing, problems: Vec::new() };
     }
-    // JSON first where the answer starts with it: its strings may well speak of tags.
+    // JSON first if the answer starts with it, because its strings may mention tags.
     let body = text::unfenced(body);
     if body.starts_with(['{', '['])
         && let Some(found) = json::find(body)

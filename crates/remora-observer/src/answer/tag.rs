@@ -1,23 +1,23 @@
-//! The tags of the contract, and where they stand in an answer.
+//! The tags of the contract, and their positions in an answer.
 //!
 //! Only these names are tags. Everything else in angle brackets (`Vec<String>`, `<div>`) is text.
 
 use std::ops::Range;
 
-/// How many tags of an answer are looked at; fifty full observations have a tenth of it.
+/// Limit for the tags read of an answer. Fifty full observations have a tenth of that.
 const MOST_TAGS: usize = 20_000;
-/// How far a tag's attributes may reach, in bytes.
+/// Length limit for a tag's attributes, in bytes.
 const MOST_ATTRIBUTES: usize = 512;
-/// How far an inline code span is looked for, in bytes to each side.
+/// Search range for an inline code span, in bytes to each side.
 const CODE_SPAN: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// A wrapper nobody asked for, but which tells an empty answer from a missing one.
+    /// A wrapper outside the contract. It distinguishes an empty answer from a missing one.
     Observations,
     Observation,
     Summary,
-    /// What holds: kind, key and value.
+    /// A fact: kind, key and value.
     Statement,
     Skip,
     Think,
@@ -44,7 +44,7 @@ pub(super) enum Tag {
     Value,
 }
 
-/// Names without case, `_` and `-`; the first of a tag is the one of the contract.
+/// Names without case, `_` and `-`. The first name of a tag is the one in the contract.
 const NAMES: &[(&str, Tag)] = &[
     ("observations", Tag::Observations),
     ("observation", Tag::Observation),
@@ -113,7 +113,7 @@ impl Tag {
         matches!(self, Self::Observation | Self::Summary | Self::Statement)
     }
 
-    /// The element a field belongs into.
+    /// The element that a field belongs to.
     pub(super) fn container(self) -> Option<Self> {
         let of_observation = matches!(self, Self::Type | Self::Title | Self::Subtitle | Self::Narrative);
         let of_summary = matches!(self, Self::Request | Self::Investigated | Self::Learned)
@@ -145,7 +145,7 @@ impl Tag {
         }
     }
 
-    /// Could the end of an answer have cut one of our tags down to this?
+    /// Whether one of our tags could have been cut to this at the end of an answer.
     pub(super) fn begins_with(start: &str) -> bool {
         let start: String = start.to_ascii_lowercase().replace(['_', '-'], "");
         NAMES.iter().any(|(name, _)| name.starts_with(&start))
@@ -167,7 +167,7 @@ pub(super) struct Token {
     pub(super) start: usize,
     pub(super) end: usize,
     attributes: Range<usize>,
-    /// It stands between backticks: more likely a mention than structure.
+    /// Whether it is between backticks, and so probably a mention and not structure.
     pub(super) in_code: bool,
 }
 
@@ -187,13 +187,13 @@ impl Token {
             .map(|(_, value)| value)
     }
 
-    /// The value of whatever attribute comes first, as in `<file path="a.rs"/>`.
+    /// The value of the first attribute, as in `<file path="a.rs"/>`.
     pub(super) fn first_value<'a>(&self, text: &'a str) -> Option<&'a str> {
         attributes(&text[self.attributes.clone()]).next().map(|(_, value)| value)
     }
 }
 
-/// `name="value" name='value' name=value`; what is none of these ends the list.
+/// `name="value" name='value' name=value`; anything else ends the list.
 fn attributes(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -209,15 +209,15 @@ fn attributes(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The tag that starts at `start`, where there is a `<`.
+/// The tag that starts at `start`, the position of a `<`.
 fn tag_at(text: &str, start: usize) -> Option<Token> {
     let bytes = text.as_bytes();
-    // Most angle brackets are no tags of ours, and there may be millions of them.
+    // Most angle brackets are not our tags, and there may be millions of them.
     if !bytes.get(start + 1).is_some_and(|byte| byte.is_ascii_alphabetic() || b"/ \t\r\n".contains(byte)) {
         return None;
     }
     let blank = |mut at: usize| {
-        // More than a few blanks are no slip of a model.
+        // A model's slip has at most a few blanks.
         let limit = at + 4;
         while at < limit && bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
             at += 1;
@@ -237,7 +237,7 @@ fn tag_at(text: &str, start: usize) -> Option<Token> {
     let tag = Tag::from_name(&text[at..at + length])?;
     at += length;
     let reach = bytes.len().min(at + MOST_ATTRIBUTES);
-    // Stopping at the next `<` keeps the whole linear, however many tags are never finished.
+    // Stopping at the next `<` keeps the total time linear, even with many unfinished tags.
     let stop = at + bytes[at..reach].iter().position(|byte| matches!(byte, b'>' | b'<'))?;
     if bytes[stop] != b'>' || !matches!(bytes[at], b'>' | b'/' | b' ' | b'\t' | b'\r' | b'\n') {
         return None;
@@ -253,7 +253,7 @@ fn tag_at(text: &str, start: usize) -> Option<Token> {
     Some(Token { tag, form, start, end: stop + 1, attributes, in_code: false })
 }
 
-/// All tags of the text in order; `false` when there were too many to look at all of them.
+/// All tags of the text in order; `false` if there were too many to read them all.
 pub(super) fn tokens(text: &str) -> (Vec<Token>, bool) {
     let mut tokens: Vec<Token> = Vec::new();
     let mut at = 0;
@@ -285,10 +285,10 @@ pub(super) fn tokens(text: &str) -> (Vec<Token>, bool) {
     (tokens, true)
 }
 
-/// CDATA within a field and comments outside of one hold no tags.
+/// CDATA sections within a field and comments outside of one contain no tags.
 #[derive(Default)]
 struct Sections {
-    // An end that was not found once is not looked for again.
+    // If an end was not found once, it is not searched for again.
     no_more_cdata: bool,
     no_more_comments: bool,
 }
@@ -312,14 +312,14 @@ impl Sections {
     }
 }
 
-/// Does the tag stand in an inline code span of its line? Nothing before `from` is looked at.
+/// Whether the tag is in an inline code span of its line. Text before `from` is ignored.
 pub(super) fn in_code(text: &str, from: usize, token: &Token) -> bool {
     let bytes = text.as_bytes();
     let before = &bytes[from.max(token.start.saturating_sub(CODE_SPAN)).min(token.start)..token.start];
     let before = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let after = &bytes[token.end..bytes.len().min(token.end + CODE_SPAN)];
     let after = after.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    // Three in a row are a fence, which may well be around the whole answer.
+    // Three in a row are a fence, which may enclose the whole answer.
     let inline = |side: &[u8]| {
         side.chunk_by(|a, b| a == b)
             .filter(|run| run[0] == b'`' && run.len() < 3)
@@ -329,7 +329,7 @@ pub(super) fn in_code(text: &str, from: usize, token: &Token) -> bool {
     inline(before) % 2 == 1 && inline(after) > 0
 }
 
-/// The answer without the thoughts it begins with; `None` when it never got beyond them.
+/// The answer without its leading thoughts; `None` if a thought is never closed.
 pub(super) fn after_thoughts(answer: &str) -> Option<&str> {
     let mut rest =
         answer.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_in_any_case_and_with_blanks_and_attributes() {
+    fn a_tag_is_recognised_in_any_case_with_blanks_and_attributes() {
         for text in ["<title>", "<TITLE>", "< title >", "<title lang=\"en\">", "<title\n>", "<Ti-tle>"] {
             assert_eq!(read(text), [(Tag::Title, Form::Open)], "{text}");
         }
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_the_contract_leads_back_to_its_tag() {
+    fn every_contract_name_maps_to_its_tag() {
         for (_, tag) in NAMES {
             assert_eq!(Tag::from_name(tag.name()), Some(*tag));
         }

@@ -1,31 +1,31 @@
-//! The text within a field: entities, CDATA, control characters, lists written as lines or JSON.
+//! The text of a field: entities, CDATA, control characters, and lists written as lines or JSON.
 
 use serde_json::Value;
 
-/// What models write behind the backticks that open a fence.
+/// Language names after the backticks that open a fence.
 const LANGUAGES: &[&str] =
     &["xml", "json", "html", "text", "txt", "markdown", "md", "plaintext", "XML", "JSON"];
 
-/// A longer list is cut before anything is made of it, in bytes.
+/// Size limit for a list, in bytes. Longer lists are cut before they are parsed.
 const LONGEST_LIST: usize = 256 * 1024;
 
-/// How the text was written down.
+/// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Markup {
     /// With entities and CDATA.
     Xml,
-    /// As it is: a string of JSON.
+    /// Unescaped, from a JSON string.
     Plain,
 }
 
-/// A field's text and whether it had to be cut.
+/// The text of a field, and whether it was cut.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Cleaned {
     pub(super) text: String,
     pub(super) cut: bool,
 }
 
-/// The text without its escapes and control characters, at most `limit` characters long.
+/// The text without escapes and control characters, at most `limit` characters long.
 pub(super) fn clean(raw: &str, markup: Markup, limit: usize) -> Cleaned {
     let mut sink = Sink { text: String::new(), left: limit, cut: false };
     match markup {
@@ -44,7 +44,7 @@ pub(super) fn clean(raw: &str, markup: Markup, limit: usize) -> Cleaned {
     Cleaned { text, cut }
 }
 
-/// The beginning of a text as it is, without control characters.
+/// The beginning of a text, without control characters.
 pub(super) fn plain(raw: &str, limit: usize) -> String {
     let mut sink = Sink { text: String::new(), left: limit, cut: false };
     sink.plain(raw.trim());
@@ -98,7 +98,7 @@ impl Sink {
         self.escaped(raw);
     }
 
-    /// One level of entities: `&amp;lt;` was meant to be read as `&lt;`.
+    /// Decodes one level of entities: `&amp;lt;` means `&lt;`.
     fn escaped(&mut self, mut raw: &str) {
         while let Some(at) = raw.find('&').filter(|_| !self.cut) {
             self.plain(&raw[..at]);
@@ -115,7 +115,7 @@ impl Sink {
     }
 }
 
-/// The character an entity at the beginning of the text stands for, and the entity's length.
+/// The character of the entity at the start of the text, and the entity's length.
 fn entity(text: &str) -> Option<(char, usize)> {
     let end = text.bytes().take(12).position(|byte| byte == b';')?;
     let c = match &text[1..end] {
@@ -141,13 +141,13 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Is there nothing but blanks, control characters and an empty fence?
+/// Whether a text has only blanks, control characters and an empty fence.
 pub(super) fn is_blank(text: &str) -> bool {
     let nothing = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
     unfenced(text.trim_matches(nothing)).trim_matches(nothing).is_empty()
 }
 
-/// The answer without the fence or the backticks around the whole of it.
+/// The answer without a fence or backticks around it.
 pub(super) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix("```") {
@@ -160,7 +160,7 @@ pub(super) fn unfenced(text: &str) -> &str {
     quoted.filter(|inner| !inner.contains('`')).unwrap_or(text)
 }
 
-/// How a model that will not do it begins.
+/// Whether a text begins like a refusal.
 pub(super) fn is_refusal(text: &str) -> bool {
     let beginning: String = text.trim_start().chars().take(40).collect();
     let beginning = beginning.to_lowercase().replace('’', "'");
@@ -182,11 +182,11 @@ pub(super) fn is_refusal(text: &str) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Items {
     pub(super) items: Vec<String>,
-    /// It looked like JSON and was none.
+    /// The list looked like JSON but was not valid.
     pub(super) malformed: bool,
 }
 
-/// Reads a list written as JSON, bullets, lines, or words between commas.
+/// Reads a list written as JSON, bullets, lines, or words separated by commas.
 pub(super) fn items(raw: &str, markup: Markup, commas: Commas) -> Items {
     let raw = raw.trim();
     let raw = &raw[..raw.floor_char_boundary(LONGEST_LIST)];
@@ -207,14 +207,14 @@ pub(super) fn items(raw: &str, markup: Markup, commas: Commas) -> Items {
     Items { items: loose_array(inner), malformed: true }
 }
 
-/// Does a comma divide items?
+/// Whether commas separate items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Commas {
     Divide,
     Belong,
 }
 
-/// The texts of a JSON array; an object counts with the first text it has.
+/// The texts of a JSON array; for an object, its first text.
 pub(super) fn strings(values: &[Value]) -> impl Iterator<Item = String> {
     values.iter().filter_map(|value| match value {
         Value::String(text) => Some(text.clone()),
@@ -224,11 +224,11 @@ pub(super) fn strings(values: &[Value]) -> impl Iterator<Item = String> {
     })
 }
 
-/// `['a', 'b']`, `["a", "b",]`, `[a, b]`, and what was cut off.
+/// `['a', 'b']`, `["a", "b",]`, `[a, b]`, and arrays that were cut off.
 fn loose_array(inner: &str) -> Vec<String> {
     let inner = inner.trim_end().trim_end_matches(']');
     if inner.contains('"') {
-        // What stands between the quotes; the last one counts only when it was closed.
+        // The text between quotes; the last item counts only if its quote is closed.
         let closed = inner.rfind('"').unwrap_or(0);
         return inner[..closed].split('"').skip(1).step_by(2).map(str::to_owned).collect();
     }
@@ -247,7 +247,7 @@ fn lines(text: &str, commas: Commas) -> Vec<String> {
                     item.push(' ');
                     item.push_str(line);
                 }
-                // What stands before the first bullet only announces the list.
+                // Text before the first bullet only introduces the list.
                 (None, None) => {}
             }
         }
@@ -259,7 +259,7 @@ fn lines(text: &str, commas: Commas) -> Vec<String> {
     lines.into_iter().map(str::to_owned).collect()
 }
 
-/// The text behind `-`, `*`, `•`, `1.` or `1)`.
+/// The text after `-`, `*`, `•`, `1.` or `1)`.
 fn bullet(line: &str) -> Option<&str> {
     if let Some(item) = line.strip_prefix(['-', '*', '•', '–', '+']) {
         return item.starts_with(' ').then(|| item.trim());
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_are_undone_by_one_level() {
+    fn one_level_of_entities_is_decoded() {
         assert_eq!(xml("a &lt;b&gt; &amp;&quot;&#39;&#x27;&apos;c&nbsp;d&#160;e"), "a <b> &\"'''c d e");
         assert_eq!(xml("&amp;lt; &amp;amp;"), "&lt; &amp;");
         assert_eq!(xml("a & b; &unknown; &#xD800; &#; &"), "a & b; &unknown; &#xD800; &#; &");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_around_the_whole_is_taken_off() {
+    fn a_fence_around_the_answer_is_removed() {
         assert_eq!(unfenced("```xml\n<a>\n```"), "<a>");
         assert_eq!(unfenced("```<a>```\n"), "<a>");
         assert_eq!(unfenced("`<a>`"), "<a>");

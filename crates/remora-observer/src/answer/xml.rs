@@ -1,20 +1,20 @@
-//! Answers in XML, or what looks like it.
+//! Reads answers in XML, or something similar.
 //!
-//! The difficulty is to tell structure from text: a narrative about a parser mentions `<title>`, and a model
-//! forgets to close one. A field reaches to the closing tag that balances it; only where there is none before
-//! the observation ends, it reaches to the next tag that could follow it.
+//! The difficulty is to distinguish structure from text: a narrative about a parser mentions `<title>`, and models
+//! forget to close tags. A field extends to the closing tag that balances it. Only if there is none before the end of
+//! the observation does it extend to the next tag that could follow it.
 
 use super::draft::Draft;
 use super::tag::{Form, Tag, Token, in_code, tokens};
 use super::text::Markup;
 use super::{Gathered, Problem};
 
-/// How many tags a field's closing tag is looked for.
+/// How many tags ahead the closing tag of a field is searched.
 const LOOKAHEAD: usize = 256;
-/// How far the surroundings of a tag are looked at, in bytes.
+/// How much text around a tag is examined, in bytes.
 const NEAR: usize = 200;
 
-/// What was found, and the text behind the last thought, in case there is an answer of another kind.
+/// The memory found, and the text after the last thought, in case it holds an answer in another format.
 pub(super) fn read(text: &str) -> (Gathered, &str) {
     let (tokens, complete) = tokens(text);
     let mut reader = Reader { text, tokens, at: 0, plain_from: 0, body: 0, found: Gathered::default() };
@@ -28,20 +28,20 @@ pub(super) fn read(text: &str) -> (Gathered, &str) {
 struct Reader<'a> {
     text: &'a str,
     tokens: Vec<Token>,
-    /// The token to look at next.
+    /// Index of the next token.
     at: usize,
-    /// Where the text between the elements begins.
+    /// Start of the text between elements.
     plain_from: usize,
-    /// Where the last thought ended.
+    /// End of the last thought.
     body: usize,
     found: Gathered,
 }
 
-/// How far a field reaches.
+/// The range of a field.
 struct Extent {
     start: usize,
     end: usize,
-    /// The tokens up to here are within it.
+    /// End of the tokens inside it.
     inner: usize,
     next: usize,
     ending: Ending,
@@ -50,7 +50,7 @@ struct Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Closed,
-    /// By a tag that can only stand behind it.
+    /// By a tag that can only follow it.
     Implied,
     /// By the end of the answer.
     CutOff,
@@ -85,7 +85,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Thoughts do not count, nor does anything before the end of one whose beginning the provider left out.
+    /// Skips a thought. Also discards everything before the end of a thought whose beginning the provider left out.
     fn thought(&mut self, token: &Token) {
         self.at += 1;
         match token.form {
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `<observations></observations>` says as much as `<skip/>`.
+    /// Treats `<observations></observations>` like `<skip/>`.
     fn wrapper(&mut self, token: &Token) {
         self.at += 1;
         let closed_at_once = self.tokens.get(self.at).is_some_and(|next| {
@@ -119,7 +119,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The fields between the tags of an observation or a summary.
+    /// Reads the fields of an observation or a summary.
     fn container(&mut self, open: &Token) {
         let mut draft = Draft::new();
         if let Some(kind) = open.attribute(self.text, "type").filter(|_| open.tag == Tag::Observation) {
@@ -166,7 +166,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Fields that stand alone. They must be closed, and more than one, to be told from prose about tags.
+    /// Reads fields without an element around them. There must be several closed ones, to distinguish them from prose
+    /// about tags.
     fn unwrapped(&mut self, first: Tag) {
         let Some(container) = first.container() else { return };
         let mut draft = Draft::new();
@@ -189,7 +190,7 @@ impl Reader<'_> {
             self.found.note(Problem::Unwrapped(container.name()));
             draft.finish_summary(&mut self.found);
         } else if container == Tag::Statement {
-            // `key` and `value` are words of many formats; without the element they are no statement.
+            // `key` and `value` are common in many formats; without their element they are not a statement.
         } else if draft.has(Tag::Title) && draft.has(Tag::Narrative) {
             self.found.note(Problem::Unwrapped(container.name()));
             draft.finish_observation(&mut self.found);
@@ -209,7 +210,7 @@ impl Reader<'_> {
         if tag.is_list() {
             self.list(draft, tag, &extent);
         } else if extent.ending != Ending::CutOff || !matches!(tag, Tag::Type | Tag::Title | Tag::Subtitle) {
-            // Half a narrative still tells something, half a title misleads.
+            // Half a narrative is still informative, half a title misleads.
             draft.set(tag, &self.text[extent.start..extent.end], Markup::Xml, &mut self.found);
         }
         self.at = extent.next;
@@ -235,7 +236,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the item that starts here, and says where to go on.
+    /// Adds the item at this token, and returns the index of the next token.
     fn item(&mut self, draft: &mut Draft, list: Tag, at: usize, within: &Extent) -> usize {
         let open = self.tokens[at].clone();
         if open.form == Form::Empty {
@@ -253,7 +254,7 @@ impl Reader<'_> {
                 (self.tokens[close].start, close + 1)
             }
             Some(next) => (self.tokens[next].start, next),
-            // The end of the answer came first: what there is of the item may say the opposite of it.
+            // The answer ended first, and an incomplete item may say the opposite of what it meant.
             None if within.ending == Ending::CutOff => return within.inner,
             None => (within.end.max(open.end), within.inner),
         };
@@ -261,7 +262,7 @@ impl Reader<'_> {
         next
     }
 
-    /// An item that stands outside of a list, mostly because the list was closed too early.
+    /// Reads an item outside of a list, in most cases because the list was closed too early.
     fn stray_item(&mut self, draft: &mut Draft, token: &Token, last_list: Option<Tag>) {
         let list = match token.tag {
             Tag::Fact => Some(Tag::Facts),
@@ -284,7 +285,7 @@ impl Reader<'_> {
         self.at = self.item(draft, list, self.at, &extent);
     }
 
-    /// How far the field reaches whose tag stands at `at`.
+    /// The range of the field whose tag is at `at`.
     fn extent(&self, at: usize) -> Extent {
         let field = self.tokens[at].tag;
         let container = field.container();
@@ -345,7 +346,7 @@ impl Reader<'_> {
         Extent { start, end: start + text.len(), inner, next: inner, ending }
     }
 
-    /// `<title>Handle a missing </title> tag</title>`: the text goes on to the last of them.
+    /// `<title>Handle a missing </title> tag</title>`: the text extends to the last closing tag.
     fn last_close(&self, mut close: usize, limit: usize) -> usize {
         let tag = self.tokens[close].tag;
         while close + 1 < limit
@@ -357,7 +358,7 @@ impl Reader<'_> {
         close
     }
 
-    /// Does the opening tag begin an element, rather than being mentioned in a sentence?
+    /// Whether an opening tag begins an element and is not just mentioned in a sentence.
     fn begins_element(&self, at: usize) -> bool {
         let token = &self.tokens[at];
         let bytes = self.text.as_bytes();
@@ -368,13 +369,14 @@ impl Reader<'_> {
         (own_line || before.ends_with(b">")) && after.starts_with(b"<")
     }
 
-    /// Is there nothing between the two? Only the beginning counts, so that no run of blanks is read again and
-    /// again.
+    /// Whether there are only blanks between two positions. Only the beginning is checked, so that a run of blanks is
+    /// not read repeatedly.
     fn is_blank(&self, from: usize, to: usize) -> bool {
         self.text.as_bytes()[from..to.min(from + NEAR)].trim_ascii().is_empty()
     }
 
-    /// Is the closing tag of the element mentioned within the field, which goes on and is closed right behind it?
+    /// Whether the element's closing tag is only mentioned within the field, which continues and is closed right
+    /// after it.
     fn is_mentioned(&self, at: usize, field: Tag) -> bool {
         let token = &self.tokens[at];
         self.tokens
@@ -391,7 +393,7 @@ impl Reader<'_> {
     }
 }
 
-/// `<title>Streaks</titel>`: a closing tag that was misspelt is no text.
+/// `<title>Streaks</titel>`: a misspelt closing tag is not part of the text.
 fn without_last_tag(text: &str) -> &str {
     let trimmed = text.trim_end();
     let tag = trimmed.rfind("</").filter(|at| {
@@ -403,7 +405,7 @@ fn without_last_tag(text: &str) -> &str {
     tag.map_or(text, |at| &trimmed[..at])
 }
 
-/// The end of an answer that was cut off: without a begun tag, a misspelt one, or the fence around the whole.
+/// The end of an answer that was cut off, without an unfinished tag, a misspelt one, or the fence around the answer.
 fn without_loose_end(text: &str) -> &str {
     let mut text = text.trim_end();
     if let Some(inner) = text.strip_suffix("```")
@@ -425,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loose_ends_are_taken_off() {
+    fn loose_ends_are_removed() {
         for text in [
             "a b",
             "a b</narr",

@@ -1,26 +1,26 @@
-//! What the commands of a turn prove: a check that failed and then passed says more than any word.
+//! What the commands of a turn prove: a check that failed and then passed says more than any text.
 //!
-//! A claim needs proof. An exit code counts if it is the check's own: a pipe, `||` or a later command hides it. Then the
-//! output must say how the check ended, and if it does not, nothing is claimed.
+//! A claim needs proof. An exit code counts only if it is the check's own: a pipe, `||` or a later command hides it.
+//! In that case the output must show how the check ended, and if it does not, nothing is claimed.
 
 use super::evidence::{Evidence, View, first_error};
 use super::shell::{Command, Line, Step, Then};
 use crate::turn::{Run, Turn};
 
-/// What became of the tests, builds and other commands whose outcome matters.
+/// The result of tests, builds and other commands whose outcome matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CheckResult {
-    /// It failed before anything was changed and passes now.
+    /// It failed before anything was changed, and passes now.
     Fixed { command: String, result: Option<String> },
-    /// It passes now; the same command may have failed on the way.
+    /// It passes now; the same command may have failed in between.
     Passes { command: String, result: Option<String>, failed_before: bool },
-    /// It failed, something was changed, and nobody looked again.
+    /// It failed, something was changed, and it was not run again.
     NotRunAgain { command: String },
-    /// It fails to the end.
+    /// It failed until the end.
     StillFails { command: String, result: Option<String>, reason: Option<String> },
 }
 
-/// How much of a command a claim names.
+/// Length limit for a command in a claim.
 const LONGEST: usize = 80;
 
 /// How a command ended, as far as that is proven.
@@ -37,7 +37,7 @@ pub(super) enum Ended {
     Unknown,
 }
 
-/// Tests say more than builds.
+/// Kinds of checks. Tests prove more than builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Test,
@@ -53,8 +53,8 @@ struct Check<'a> {
     run: &'a Run,
 }
 
-/// The verdict of what was checked last: of a test if there was one, else of a build. `changes` counts the changes
-/// that matter; those after it only touched documents.
+/// The result of the last check: of a test if there was one, else of a build. `changes` is the number of changes that
+/// matter; the later ones only touched documents.
 pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<CheckResult> {
     let checks: Vec<Check<'_>> = turn.runs.iter().filter_map(Check::of).collect();
     [Kind::Test, Kind::Build].into_iter().find_map(|kind| {
@@ -101,7 +101,7 @@ impl<'a> Check<'a> {
                 .enumerate()
                 .filter_map(move |(stage, command)| Some((kind(command)?, at, stage)))
         });
-        // Of several, the last: it runs only if nothing before it went wrong.
+        // The last one counts, because it runs only if nothing before it failed.
         let (kind, at, stage) = found.min_by_key(|(kind, at, _)| (*kind, std::cmp::Reverse(*at)))?;
         let command = line.steps[at].stages[stage].text();
         let directory = line.directory().map(str::to_owned);
@@ -117,7 +117,7 @@ impl<'a> Check<'a> {
 
 /// How the command at a stage of a step ended.
 pub(super) fn ended(run: &Run, line: &Line, at: usize, stage: usize) -> Ended {
-    // Cancelled, refused or timed out: it never came to an end.
+    // Cancelled, refused or timed out: it did not finish.
     if line.is_script || (run.failed && run.exit.is_none()) {
         return Ended::Unknown;
     }
@@ -131,7 +131,7 @@ pub(super) fn ended(run: &Run, line: &Line, at: usize, stage: usize) -> Ended {
         Some(0) if evidence.contradicts_success() || evidence.is_of_nothing() => Ended::Unknown,
         Some(0) => passed(),
         Some(_) => failed(),
-        // What other commands of the line printed would be taken for the check's.
+        // The output of other commands on the line would be mistaken for the check's.
         None if works(line) > 1 => Ended::Unknown,
         None => match evidence.verdict(view(&line.steps[at].stages[stage + 1..])) {
             Some(true) => passed(),
@@ -141,7 +141,7 @@ pub(super) fn ended(run: &Run, line: &Line, at: usize, stage: usize) -> Ended {
     }
 }
 
-/// The exit code of a command, if the line's own is that or the line prints it.
+/// The exit code of a command, if it is that of the line, or if the line prints it.
 fn exit_code(run: &Run, line: &Line, at: usize, stage: usize) -> Option<i32> {
     let step = &line.steps[at];
     let is_last_stage = stage + 1 == step.stages.len() || line.fails_with_its_pipes();
@@ -163,7 +163,7 @@ fn exit_code(run: &Run, line: &Line, at: usize, stage: usize) -> Option<i32> {
     (is_passed_on && (code == 0 || !others_may_fail)).then_some(code)
 }
 
-/// The code as the next step prints it: `; echo $?`, `&& echo ok`, `|| echo failed`.
+/// The code printed by the next step: `; echo $?`, `&& echo ok`, `|| echo failed`.
 fn printed_code(run: &Run, step: &Step, next: &Step, is_last_stage: bool) -> Option<i32> {
     let [echo] = next.stages.as_slice() else { return None };
     if echo.program() != "echo" {
@@ -186,12 +186,12 @@ fn printed_code(run: &Run, step: &Step, next: &Step, is_last_stage: bool) -> Opt
     }
 }
 
-/// How many commands of a line do any work.
+/// Number of commands on a line that do real work.
 fn works(line: &Line) -> usize {
     line.steps.iter().filter(|step| !step.stages.iter().all(Command::is_idle)).count()
 }
 
-/// What is left of an output behind these stages of a pipeline.
+/// The part of an output that is visible after these stages of a pipeline.
 fn view(stages: &[Command]) -> View {
     let views = stages.iter().map(|stage| match stage.program() {
         "tee" | "cat" => View::Whole,
@@ -202,7 +202,7 @@ fn view(stages: &[Command]) -> View {
     views.max_by_key(|view| *view as u8).unwrap_or(View::Whole)
 }
 
-/// Whether a command is a test or a build, by the words in it that name what to do.
+/// Whether a command is a test or a build, judged by its subcommand words.
 pub(super) fn kind(command: &Command) -> Option<Kind> {
     const TESTS: &[&str] = &[
         "test", "tests", "pytest", "jest", "vitest", "mocha", "rspec", "ctest", "tox", "phpunit", "nextest",
@@ -245,7 +245,7 @@ pub(super) fn kind(command: &Command) -> Option<Kind> {
     if has(TESTS) { Some(Kind::Test) } else { has(BUILDS).then_some(Kind::Build) }
 }
 
-/// A command for a sentence: whole words up to a length.
+/// A command shortened to whole words, for use in a sentence.
 pub(super) fn shortened(command: &str, longest: usize) -> String {
     if command.chars().count() <= longest && !command.contains('\n') {
         return command.to_owned();
@@ -319,7 +319,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_fails_to_the_end_says_why() {
+    fn a_check_that_still_fails_says_why() {
         let output = "assertion `left == right` failed\ntest result: FAILED. 3 passed; 1 failed";
         let failing = verdict_of(vec![run("make test", 2, 3, output)]);
         let reason = Some("assertion `left == right` failed".to_owned());
@@ -350,7 +350,7 @@ pub(super) mod tests {
         ] {
             assert_eq!(ended(command, 0, "fine"), Ended::Unknown, "{command}");
         }
-        // Which of the two failed, nobody knows.
+        // It is unknown which of the two failed.
         assert_eq!(ended("npm run build && npm test", 1, "oh"), Ended::Unknown);
         assert_eq!(ended("npm run build && npm test", 0, "oh"), PASSED);
         assert_eq!(ended("cd app && npm test", 1, "oh"), Ended::Failed);
@@ -379,7 +379,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_command_that_never_ran_is_no_check() {
+    fn a_command_that_never_ran_is_not_a_check() {
         let cancelled = Run { exit: None, ..run("npm test", 1, 0, "Sibling tool call errored") };
         assert_eq!(Check::of(&cancelled).unwrap().ended, Ended::Unknown);
         let unsaid = Run { exit: None, ..run("npm test", 0, 0, "3 passing") };
@@ -389,7 +389,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_only_mentions_a_test_is_no_check() {
+    fn a_command_that_only_mentions_a_test_is_not_a_check() {
         for command in [
             "# Clean up test files\nrm -rf test",
             "test -f package.json",

@@ -1,4 +1,4 @@
-//! Commits of a turn. Their subjects are what somebody thought worth telling everybody.
+//! Commits of a turn. Their subjects are summaries that were written for others.
 
 use remora_core::memory::ObservationType;
 
@@ -8,13 +8,13 @@ use crate::turn::Turn;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Commit {
     pub(super) subject: String,
-    /// The rest of its message.
+    /// The rest of the message.
     pub(super) body: String,
-    /// By the prefix of the subject, `fix(parser): …`.
+    /// Derived from the prefix of the subject, `fix(parser): …`.
     pub(super) kind: Option<ObservationType>,
 }
 
-/// The commits that went through, in order.
+/// The successful commits, in order.
 pub(super) fn commits(turn: &Turn) -> Vec<Commit> {
     let went_through = turn.runs.iter().filter(|run| !run.failed);
     went_through
@@ -29,7 +29,7 @@ pub(super) fn commits(turn: &Turn) -> Vec<Commit> {
         .collect()
 }
 
-/// What follows the first `-m`, also where a here-document holds it.
+/// The text after the first `-m`, also from a here-document.
 fn message<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut words = words.skip_while(|word| !is_message_option(word));
     let option = words.next()?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_is_known_by_its_subject() {
+    fn a_commit_is_read_from_its_command() {
         for (command, subject, kind) in [
             (
                 "git commit -m 'fix(geo): send the tenant header'",

@@ -1,4 +1,4 @@
-//! What kind of knowledge a turn is.
+//! The type of observation for a turn.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::checks::CheckResult;
 use super::commit::Commit;
 use crate::turn::Turn;
 
-/// By what was committed, what was done and what was asked.
+/// Decides by commits, changes and the prompt.
 pub(super) fn kind(
     turn: &Turn,
     closing: &[Sentence],
@@ -51,7 +51,7 @@ pub(super) fn kind(
     }
 }
 
-/// The heading of a plan, or how the prompt begins: a long one speaks of everything somewhere.
+/// The heading of a plan, or the beginning of the prompt: a long prompt mentions everything somewhere.
 fn asked(prompt: &str) -> Normal {
     let beginning: Vec<&str> = prompt.split_whitespace().take(BEGINNING).collect();
     Normal::new(&plan_heading(prompt).map_or_else(|| beginning.join(" "), str::to_owned))
@@ -68,7 +68,7 @@ pub(super) fn is_document(path: &str) -> bool {
         .is_some_and(|extension| ["md", "txt", "rst", "adoc"].iter().any(|e| extension == *e))
 }
 
-/// In words.
+/// Words of the prompt that count as its beginning.
 const BEGINNING: usize = 60;
 
 #[rustfmt::skip]
@@ -87,7 +87,7 @@ const REFACTOR: &[&str] = &[
     "refactor*", "rename", "extract", "clean up", "cleanup", "simplif*", "deduplicate", "no behaviour change",
     "no behavior change", "umbenennen", "aufräumen", "vereinfach*", "renomme*", "simplifie*", "renombra*", "simplifica*",
 ];
-/// What people say when something is wrong.
+/// Phrases for something being wrong.
 #[rustfmt::skip]
 const FIX: &[&str] = &[
     "fix", "fixes", "fixing", "bug", "bugs", "wrong", "broken", "breaks", "fails", "failing", "failed", "failure", "crash",

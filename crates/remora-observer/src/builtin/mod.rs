@@ -1,5 +1,5 @@
-//! The observer that needs nothing: it builds memory from the facts of a turn and from what the agent said, in its closing
-//! message and on the way there.
+//! The built-in observer, which needs no model: it builds memory from the facts of a turn and from the agent's
+//! messages, both the closing message and those before it.
 
 mod checks;
 mod commit;
@@ -30,13 +30,13 @@ pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
 
-/// An answer that explains at least this much is knowledge although nothing was changed, in characters.
+/// An explanation of at least this many characters is knowledge, even if nothing was changed.
 const EXPLAINS: usize = 120;
-/// An answer without a cause or a decision has to say more, and to name this many things of the code.
+/// An answer without a cause or a decision must be longer than that, and contain this many names from the code.
 const DESCRIBES: usize = 300;
 const FEWEST_NAMES: usize = 3;
 
-/// Makes memory of one turn. No observation is a valid outcome.
+/// Turns one turn into memory. No observation is a valid result.
 pub fn observe(turn: &Turn) -> Memory {
     let account = Account::new(turn);
     let observation = account.observation();
@@ -46,11 +46,11 @@ pub fn observe(turn: &Turn) -> Memory {
     Memory { observations, summary, facts, refutes, provider: NAME.to_owned(), ..Memory::default() }
 }
 
-/// A turn, read.
+/// A turn, after analysis.
 struct Account<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
-    /// What was said on the way or in a commit, reported by subagents, or stands in the host's digest.
+    /// Sentences said before the closing message or in a commit, reported by subagents, or from the host's digest.
     aside: Vec<Sentence>,
     commits: Vec<Commit>,
     verdict: Option<CheckResult>,
@@ -64,7 +64,7 @@ impl<'a> Account<'a> {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
         let commits = commits(turn);
         let bodies = commits.iter().map(|commit| &commit.body);
-        // A plan says why; the agent mostly wrote it itself, in an earlier turn.
+        // A plan explains why. In most cases the agent wrote it in an earlier turn.
         let plan = plan_heading(&turn.prompt).map(|_| &turn.prompt);
         let aside = turn.said.iter().chain(plan).chain(bodies).chain(&turn.reports).chain(&turn.digest);
         let aside = aside.flat_map(|message| sentences(message)).collect();
@@ -83,7 +83,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// What the turn taught, if anything did.
+    /// The observation of the turn, if it is worth one.
     fn observation(&self) -> Option<Observation> {
         let substance = Substance::of(&self.closing, &self.aside);
         if !self.is_worth_keeping(&substance) {
@@ -96,7 +96,7 @@ impl<'a> Account<'a> {
         Some(Observation {
             kind: self.kind,
             title,
-            // The prompt is kept with the turn, and an observation is found by its words, too.
+            // Empty, because the prompt is stored with the turn, and search would also match its words here.
             subtitle: String::new(),
             narrative,
             facts,
@@ -108,8 +108,8 @@ impl<'a> Account<'a> {
         })
     }
 
-    /// Chat, and reads that led to nothing, are not. Neither is a turn that broke off before anything was said: it leaves
-    /// an open end in the summary.
+    /// Whether the turn is worth an observation. Chat and reads without a result are not, nor is a turn that was
+    /// aborted before anything was said: it leaves an open end in the summary.
     fn is_worth_keeping(&self, substance: &Substance) -> bool {
         let knows = substance.all().any(|sentence| sentence.role.is_knowledge());
         if !self.turn.changes.is_empty() && !self.is_unfinished() {
@@ -132,7 +132,7 @@ impl<'a> Account<'a> {
         })
     }
 
-    /// The heading of a document, where nothing but documents was written.
+    /// The heading of a document, if only documents were written.
     fn document_heading(&self) -> Option<&str> {
         let changes = &self.turn.changes;
         let are_documents = changes.iter().all(|change| is_document(&change.path));
@@ -145,7 +145,7 @@ impl<'a> Account<'a> {
             .map(|trap| title::limit(&format!("`{}` fails, `{}` works", trap.fails, trap.works)))
     }
 
-    /// What was asked for, where nobody said what came of it: "Can you add a test?" becomes "Add a test".
+    /// A title from the request, if no message says what was done: "Can you add a test?" becomes "Add a test".
     fn title_of_request(&self) -> Option<String> {
         (!self.turn.changes.is_empty()).then_some(())?;
         let asked = self.asked();
@@ -156,7 +156,7 @@ impl<'a> Account<'a> {
         is_request.then(|| title::of_sentence(request)).flatten()
     }
 
-    /// The first sentence of the prompt that says something.
+    /// The first sentence of the prompt with at least four words.
     fn asked(&self) -> String {
         let mut prompt = sentences(&self.turn.prompt).into_iter().map(|sentence| sentence.text);
         prompt.find(|sentence| sentence.split_whitespace().count() >= 4).unwrap_or_default()
@@ -171,7 +171,7 @@ impl<'a> Account<'a> {
         parts.join(" ")
     }
 
-    /// What can be said of a turn of which nobody said anything.
+    /// The account of a turn without any useful message.
     fn account_of_facts(&self) -> String {
         let asked = one_line(&self.turn.prompt, 300);
         let files = self.turn.files_modified();
@@ -185,7 +185,7 @@ impl<'a> Account<'a> {
         parts.join(" ")
     }
 
-    /// What the commands prove, in a sentence.
+    /// What the commands prove, in one sentence.
     fn proof(&self) -> Option<String> {
         let count =
             |result: &Option<String>| result.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
@@ -208,7 +208,7 @@ impl<'a> Account<'a> {
         })
     }
 
-    /// Statements that stand by themselves: what the narrative has no room for, what fails and what works, what is proven.
+    /// Independent statements: sentences that do not fit into the narrative, traps, rules, and what is proven.
     fn facts(&self, substance: &Substance) -> Vec<String> {
         let said = substance.facts.iter().chain(&substance.open).map(|sentence| ended(&sentence.text));
         let found = self.traps.iter().map(trap).chain(self.rules.iter().map(rule));

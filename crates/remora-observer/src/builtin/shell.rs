@@ -1,14 +1,14 @@
-//! Enough of a shell to name the commands of a line and to say whose exit code the line returns.
+//! A minimal shell parser: names the commands of a line, and finds the one whose exit code the line returns.
 
 /// A command line: steps that run one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) steps: Vec<Step>,
-    /// Loops, conditions and groups are not followed.
+    /// Contains loops, conditions or groups, which are not parsed.
     pub(super) is_script: bool,
 }
 
-/// A pipeline and what follows it.
+/// A pipeline, and the operator after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) stages: Vec<Command>,
@@ -33,7 +33,7 @@ pub(super) struct Command {
     pub(super) words: Vec<String>,
 }
 
-/// Programs that look around, move things or talk. How they end proves nothing about the work.
+/// Programs that look around, move files or print. Their exit codes prove nothing about the work.
 const IDLE: &[&str] = &[
     ".", ":", "[", "[[", "alias", "awk", "basename", "bat", "cat", "cd", "chmod", "clear", "command", "cp",
     "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep", "exit", "export", "false", "fd", "file",
@@ -61,7 +61,7 @@ impl Line {
         self.sets(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
     }
 
-    /// Whether an earlier `set` lets a pipeline fail with any of its commands.
+    /// Whether an earlier `set` makes a pipeline fail if any of its commands fails.
     pub(super) fn fails_with_its_pipes(&self) -> bool {
         self.sets(|word| word == "pipefail")
     }
@@ -73,7 +73,7 @@ impl Line {
             .any(|set| set.words.iter().any(|word| option(word)))
     }
 
-    /// The directory the line changes to first.
+    /// The directory that the line changes to first.
     pub(super) fn directory(&self) -> Option<&str> {
         let first = self.steps.first()?.stages.first()?;
         (first.program() == "cd").then(|| first.words.get(1)).flatten().map(String::as_str)
@@ -86,7 +86,7 @@ impl Command {
             let assigned = words.iter().take_while(|word| is_assignment(word)).count();
             let skipped = match words.get(assigned).map(String::as_str) {
                 Some("time" | "env" | "exec" | "nohup" | "nice") => assigned + 1,
-                // Its options and the duration.
+                // Skips its options and the duration.
                 Some("timeout") => {
                     let is_its_own =
                         |word: &&String| word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
@@ -99,7 +99,7 @@ impl Command {
         }
     }
 
-    /// The program without its directory.
+    /// The name of the program without its directory.
     pub(super) fn program(&self) -> &str {
         let first = self.words.first().map_or("", String::as_str);
         first.rsplit('/').next().unwrap_or(first)
@@ -109,12 +109,12 @@ impl Command {
         self.words.is_empty() || IDLE.contains(&self.program())
     }
 
-    /// The words that are no options.
+    /// The words that are not options.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str).filter(|word| !word.starts_with('-'))
     }
 
-    /// The command as one would type it, with what a sentence in Markdown cannot hold replaced.
+    /// The command as a user would type it, with backticks replaced for use in Markdown.
     pub(super) fn text(&self) -> String {
         let quoted = |word: &String| {
             let plain =
@@ -143,7 +143,7 @@ struct Reader<'a> {
     word: Option<String>,
     /// Whether the next word is the target of a redirection.
     redirects: bool,
-    /// The ends of here-documents whose text begins on the next line.
+    /// End markers of here-documents that begin on the next line.
     documents: Vec<String>,
 }
 
@@ -212,14 +212,14 @@ impl<'a> Reader<'a> {
         self.end_step(Then::Next);
     }
 
-    /// Takes `bytes` bytes, or a whole character if they would end inside one.
+    /// Takes `bytes` bytes, rounded up to a whole character.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(self.rest.ceil_char_boundary(bytes));
         self.rest = rest;
         taken
     }
 
-    /// Takes the text up to `end`, and `end` itself.
+    /// Takes the text up to and including `end`, and returns it without `end`.
     fn take_until(&mut self, end: char) -> &'a str {
         let (taken, rest) = self.rest.split_once(end).unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
     }
 
     fn redirection(&mut self) {
-        // `2>` redirects the second stream; the number is no argument.
+        // `2>` redirects the second stream; the number is not an argument.
         if self.word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
         }
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The length of the `$(…)` that `text` begins with.
+/// Length of the `$(…)` at the start of `text`.
 fn substitution(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -331,7 +331,7 @@ fn substitution(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the here-document that `text` begins with, its last line included.
+/// Length of the here-document at the start of `text`, including its last line.
 fn document(text: &str, end: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_its_commands() {
+    fn a_line_is_split_into_commands() {
         for (text, expected) in [
             ("cd app && A=1 cargo test 2>&1 | tail -3", "cd app && cargo test | tail -3 ; "),
             ("# Clean up test files\nrm a 2>/dev/null", "rm a ; "),

@@ -1,4 +1,4 @@
-//! Which sentences of a turn are kept: those that carry knowledge, not the first ones.
+//! Selects the sentences of a turn to keep: those with the most knowledge, not the first ones.
 
 use std::collections::HashSet;
 
@@ -7,26 +7,27 @@ use remora_core::text::one_line;
 
 use super::title::{self, is_name};
 
-/// Limits in characters: the narrative, one statement, and all statements beside the narrative.
+/// Limits in characters: the narrative, one statement, all statements besides the narrative, and all open ends.
 const NARRATIVE: usize = 400;
 const STATEMENT: usize = 280;
 const STATEMENTS: usize = 200;
 const OPEN_ENDS: usize = 220;
-/// Of what was said on the way, only the best is kept.
+/// Limit for sentences from before the closing message.
 const MOST_ASIDE: usize = 4;
-/// A shorter sentence seldom says anything alone.
+/// Shorter sentences rarely mean anything on their own.
 const SHORT: usize = 25;
-/// What a sentence said on the way must be worth: a cause with a name in it is, a mere account is not.
+/// Minimum worth of a sentence from before the closing message: a cause with a name in it qualifies, a plain account
+/// does not.
 const WORTH_ASIDE: f64 = 0.9;
 
-/// What is kept of a turn's text.
+/// The sentences kept of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Substance {
-    /// From the closing message, in its order.
+    /// From the closing message, in order.
     pub(super) narrative: Vec<Sentence>,
-    /// Further statements, from the closing message and from what was said on the way.
+    /// Further statements, from the closing message and from earlier messages.
     pub(super) facts: Vec<Sentence>,
-    /// What the closing message says is left to do.
+    /// Open items in the closing message.
     pub(super) open: Vec<Sentence>,
 }
 
@@ -49,7 +50,7 @@ impl Substance {
         Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }
     }
 
-    /// Without a sentence that is the title from end to end.
+    /// Removes a sentence that is identical to the title.
     pub(super) fn without(mut self, title: &str) -> Self {
         let is_title = |sentence: &Sentence| {
             title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
@@ -63,13 +64,13 @@ impl Substance {
         self.narrative.iter().chain(&self.facts)
     }
 
-    /// In characters.
+    /// Length in characters.
     pub(super) fn length(&self) -> usize {
         self.all().map(|sentence| sentence.text.chars().count()).sum()
     }
 }
 
-/// Whether a title leaves out some of what its sentence says.
+/// Whether a title leaves out part of its sentence.
 fn is_cut(sentence: &Sentence, title: &str) -> bool {
     let end = |text: &str| fingerprint(text.rsplit(' ').next().unwrap_or_default());
     end(sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`')) != end(title)
@@ -95,7 +96,7 @@ pub(super) fn worth(sentence: &Sentence) -> f64 {
     by_role + by_names - if is_short { 0.4 } else { 0.0 }
 }
 
-/// The sentences that are worth most and fit, in their order, and the rest.
+/// The most valuable sentences that fit, in order, and the rest.
 fn best<'a>(
     sentences: &[&'a Sentence],
     limit: usize,

@@ -1,4 +1,4 @@
-//! What a turn adds to the summary of its session.
+//! The summary of a turn, which becomes part of its session's summary.
 
 use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Role, Sentence};
@@ -11,15 +11,16 @@ use super::substance::worth;
 use super::text::{bounded, ended, list};
 use crate::session::OPEN_QUESTION;
 
-/// Limits of the fields, in characters.
+/// Length limits of the fields, in characters.
 const REQUEST: usize = 200;
 const FIELD: usize = 180;
 const NEXT_STEPS: usize = 500;
-/// A question with fewer words says what it asks about in the sentence before it.
+/// A question with fewer words needs the sentence before it to be understood.
 const SHORT_QUESTION: usize = 10;
 
 impl Account<'_> {
-    /// Nothing for a turn that only nods, thanks or commits: "yes", "commit this", and a session that merely ends.
+    /// `None` for a turn that only confirms, thanks or commits ("yes", "commit this"), and for a session that just
+    /// ends.
     pub(super) fn summary(&self, observation: Option<&Observation>) -> Option<Summary> {
         let turn = self.turn;
         let is_idle = turn.changes.is_empty() && turn.runs.is_empty() && turn.files_read.is_empty();
@@ -30,9 +31,9 @@ impl Account<'_> {
         }
         let summary = Summary {
             request: one_line(&turn.prompt, REQUEST),
-            // The files it read are listed below.
+            // The files read are listed below.
             investigated: String::new(),
-            // What an observation says need not be said twice: its title stands for it.
+            // The text of an observation is not repeated here; its title stands for it.
             learned: if observation.is_none() {
                 self.best(&[Role::Cause, Role::Caveat])
             } else {
@@ -49,7 +50,7 @@ impl Account<'_> {
         (!is_empty).then_some(summary)
     }
 
-    /// What came of it: what was changed and decided, otherwise the commit.
+    /// The result: changes and decisions, otherwise the commits.
     fn completed(&self) -> String {
         let said = self.best(&[Role::Account, Role::Decision]);
         let commits: Vec<String> = self.commits.iter().map(|commit| ended(&commit.subject)).collect();
@@ -61,7 +62,7 @@ impl Account<'_> {
         }
     }
 
-    /// The sentences of these roles that are worth most, in their order.
+    /// The most valuable sentences with these roles, in order.
     fn best(&self, roles: &[Role]) -> String {
         let digest = self.turn.digest.is_some() || self.closing.is_empty();
         let aside = self.aside.iter().filter(|_| digest);
@@ -84,7 +85,7 @@ impl Account<'_> {
         said.iter().map(|(_, sentence)| ended(&sentence.text)).collect::<Vec<_>>().join(" ")
     }
 
-    /// What is left to do: what the agent says is, what still fails, what it asked and got no answer to yet.
+    /// Open items: those the agent names, checks that still fail, and its unanswered question.
     fn next_steps(&self) -> String {
         let digest = self.aside.iter().filter(|_| self.turn.digest.is_some());
         let said = self.closing.iter().chain(digest);
@@ -98,7 +99,7 @@ impl Account<'_> {
         one_a_line(&steps, NEXT_STEPS)
     }
 
-    /// The question the closing message ends with.
+    /// The question at the end of the closing message.
     fn question(&self) -> Option<String> {
         let place = self.closing.len().checked_sub(1)?;
         let last = &self.closing[place];
@@ -112,7 +113,7 @@ impl Account<'_> {
         Some(format!("{OPEN_QUESTION}{subject}{}", one_line(&last.text, 200)))
     }
 
-    /// What was going on when the turn broke off.
+    /// The work in progress when the turn was aborted.
     fn interruption(&self) -> Option<String> {
         let reason = if self.turn.interrupted {
             Some("The user stopped the agent".to_owned())
@@ -140,7 +141,7 @@ impl Account<'_> {
     }
 }
 
-/// As many whole steps as fit, one a line.
+/// As many whole steps as fit, one per line.
 fn one_a_line(steps: &[String], limit: usize) -> String {
     let mut left = limit;
     let fitting = steps.iter().map(|step| one_line(step, limit)).filter(|step| {

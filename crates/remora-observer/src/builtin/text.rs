@@ -1,8 +1,8 @@
-//! Sentences and lists, put together.
+//! Helpers to build sentences and lists.
 
 use remora_core::text::one_line;
 
-/// How people begin a request. As words, in lower case.
+/// Polite beginnings of requests. Whole words, in lower case.
 #[rustfmt::skip]
 const POLITENESS: &[&str] = &[
     "can we also", "can we", "can you also", "can you please", "can you", "could you please", "could you", "could we",
@@ -10,7 +10,7 @@ const POLITENESS: &[&str] = &[
     "kannst du bitte", "kannst du", "bitte", "peux-tu", "pouvez-vous", "s'il te plaît", "puedes", "podrías", "por favor",
 ];
 
-/// A request without the words that only make it polite.
+/// A request without its polite beginning.
 pub(super) fn without_politeness(request: &str) -> &str {
     let mut rest = request.trim();
     while let Some(next) = POLITENESS.iter().find_map(|lead| {

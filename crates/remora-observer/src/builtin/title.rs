@@ -1,15 +1,15 @@
-//! A title that a stranger understands: a cause, a decision or a change, with its subject.
+//! Titles that make sense to a new reader: a cause, a decision or a change, with its subject.
 
 use remora_core::memory::ObservationType;
 use remora_core::prose::{Form, Normal, Role, Sentence, is_subject};
 
-/// A title is cut at the last clause that ends before this, in characters.
+/// Length limit for a title, in characters. A longer one is cut at the last clause that fits.
 const LONGEST: usize = 90;
-/// A sentence without a clause to cut at may be this long.
+/// Length limit for a sentence without a clause to cut at.
 const LONGEST_WHOLE: usize = 120;
 const SHORTEST: usize = 12;
 
-/// How agents begin what is better said without them. As words, in lower case.
+/// Beginnings that agents use and a title does not need. Whole words, in lower case.
 #[rustfmt::skip]
 const LEADS: &[&str] = &[
     "the issue is that", "the issue was that", "the issue is", "the issue was", "the problem is that",
@@ -31,7 +31,7 @@ const LEADS: &[&str] = &[
     "la causa era", "he", "decisión", "resultado",
 ];
 
-/// Words that point to something said before. A title has nothing before it.
+/// Words that refer to something said before. A title has nothing before it.
 #[rustfmt::skip]
 const POINTERS: &[&str] = &[
     "it", "it's", "its", "this", "that", "that's", "these", "those", "they", "they're", "he", "she", "you", "you're", "your",
@@ -42,18 +42,18 @@ const POINTERS: &[&str] = &[
     "este", "esta", "estos", "ellos", "pero", "y", "cuando",
 ];
 
-/// Words that point back from the end of a title.
+/// Words that refer back from the end of a title.
 const TRAILING: &[&str] =
     &["it", "this", "that", "these", "those", "them", "das", "dies", "cela", "ça", "esto", "eso"];
 
-/// What turns the meaning of the clause before it.
+/// Words that reverse the meaning of the clause before them.
 #[rustfmt::skip]
 const TURNS: &[&str] = &[
     "but", "unless", "except", "only", "however", "although", "though", "yet", "until", "aber", "außer", "sondern",
     "nur", "mais", "sauf", "pero", "sino", "salvo", "excepto",
 ];
 
-/// Words no title ends with.
+/// Words that a title must not end with.
 #[rustfmt::skip]
 const DANGLING: &[&str] = &[
     "a", "an", "the", "of", "to", "in", "on", "at", "for", "with", "by", "from", "and", "or", "but", "as", "that",
@@ -63,7 +63,7 @@ const DANGLING: &[&str] = &[
     "la", "les", "un", "une", "et", "de", "du", "que", "el", "los", "las", "y", "en", "con", "para", "por",
 ];
 
-/// What a title can be made of.
+/// Sources for a title.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
     Sentence(&'a Sentence),
@@ -73,8 +73,8 @@ pub(super) enum Source<'a> {
     Plan(&'a str),
 }
 
-/// The best title that can be made of these, which come in the order they were said. What was built is called by the
-/// change; what was mended or found out, by its cause.
+/// The best title from these sources, which are in the order they were said. Something built is named after the
+/// change; something fixed or found out, after its cause.
 pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: ObservationType) -> Option<String> {
     let mut best: Option<(f64, String)> = None;
     let mut is_headline = true;
@@ -92,7 +92,7 @@ pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: Observ
     best.map(|(_, title)| title)
 }
 
-/// What the first sentence of a message that says something gains: mostly it is the point.
+/// Bonus for the first meaningful sentence of a message, which is usually its main point.
 fn headline(kind: ObservationType) -> f64 {
     match kind {
         ObservationType::Feature | ObservationType::Refactor | ObservationType::Change => 1.9,
@@ -125,8 +125,8 @@ fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
         Source::Sentence(Sentence { form: Form::Row, .. }) => 2.0,
         _ => 0.0,
     };
-    // A title that had to be cut says less than one that is whole, "supports this" says nothing of what, and a sentence
-    // with a colon only leads to what is said.
+    // A cut title says less than a whole one, "supports this" does not say what, and a sentence with a colon only
+    // introduces something.
     let is_cut = title.ends_with('…');
     let trails = normal.words().last().is_some_and(|word| TRAILING.contains(&word));
     let introduces = text.trim_end().ends_with([':', '：']);
@@ -135,7 +135,7 @@ fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {
     Some((worth + names(&title) - points - late - form - flaws, title))
 }
 
-/// Names make a title findable: code, paths, identifiers.
+/// Bonus for names (code, paths, identifiers), which make a title easy to find.
 fn names(title: &str) -> f64 {
     match title.split_whitespace().filter(|word| is_name(word)).count() {
         0 => 0.0,
@@ -144,7 +144,7 @@ fn names(title: &str) -> f64 {
     }
 }
 
-/// Whether a word is the name of something in code rather than a word of a language.
+/// Whether a word is a name from code and not a word of natural language.
 pub(super) fn is_name(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !"`_/".contains(c));
     let inner = word.get(1..).unwrap_or_default();
@@ -153,7 +153,7 @@ pub(super) fn is_name(word: &str) -> bool {
         || inner.contains(|c: char| c.is_uppercase() || c == '.' || c.is_ascii_digit())
 }
 
-/// The sentence as a title; `None` if too little is left to mean anything.
+/// The sentence as a title; `None` if too little remains to be meaningful.
 pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     let introduces = sentence.trim_end().ends_with([':', '：']);
     let sentence = sentence.trim().trim_end_matches(['.', '!', ':', '…', '。', '！', '：']);
@@ -163,7 +163,7 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     let sentence =
         sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"'„“/.$<(¿¡«".contains(c));
     let title = limit(without_lead(sentence));
-    // "Settings > Apps > New" is a way through menus; "Instead of one commit, it now:" ends before it says anything.
+    // "Settings > Apps > New" is a path through menus; "Instead of one commit, it now:" ends before it says anything.
     let is_menu = title.matches(" > ").count() >= 2;
     let leads_on =
         introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
@@ -171,19 +171,19 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     is_telling.then(|| capitalised(&title))
 }
 
-/// Too few words are about something, or all of them are names.
+/// Whether too few words are subjects, or all of them are names.
 fn is_bare(title: &str) -> bool {
     let has_wide = title.contains(|c: char| c >= '\u{2e80}');
     let words = Normal::new(title).words().filter(|word| *word != "`").count();
     !has_wide && (words < 2 || subjects(title) < 2)
 }
 
-/// How many words of a text are about something. Each name in code counts as one.
+/// Number of words in a text that are subjects. Each name in code counts as one.
 fn subjects(text: &str) -> usize {
     Normal::new(text).words().filter(|word| is_subject(word)).count()
 }
 
-/// The whole text, or as many of its clauses as fit. A text without a place to cut at ends with `…`.
+/// The whole text, or as many of its clauses as fit. A text without a place to cut ends with `…`.
 pub(super) fn limit(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= LONGEST {
@@ -195,7 +195,7 @@ pub(super) fn limit(text: &str) -> String {
             (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
         };
         let ends: Vec<usize> = clauses(text, marks).into_iter().filter(fits).collect();
-        // Behind a colon stands a list, which is whole or left out, unless "it:" points there.
+        // A list follows a colon. It is kept whole or left out, unless "it:" refers to it.
         let points = |end: usize| text[..end].rsplit(' ').next().is_some_and(|word| TRAILING.contains(&word));
         let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": ") && !points(*end));
         colon.or_else(|| ends.into_iter().max())
@@ -208,17 +208,17 @@ pub(super) fn limit(text: &str) -> String {
     }
 }
 
-/// Where a sentence begins to explain itself.
+/// Marks at which a sentence begins to explain itself.
 #[rustfmt::skip]
 const CLAUSES: &[&str] = &[
     "; ", " — ", " – ", " - ", ": ", ", which ", ", so ", ", because ", " because ", ", since ", ", where ", ", even ",
     ", rather ", ", not ", ", while ", " so that ", ", and ", "。", "；", ", weil ", " weil ", ", sodass ", ", denn ", ", da ",
     ", und ", " parce que ", ", car ", ", donc ", ", et ", " porque ", ", ya que ", ", por lo que ", ", y ",
 ];
-/// A list may be cut here, too, if nothing else helps.
+/// A list may also be cut here, as a last resort.
 const COMMAS: &[&str] = &[", ", "，"];
 
-/// Where a clause ends outside of code and brackets, and what follows does not turn its meaning.
+/// Ends of clauses outside of code and brackets, unless the next word reverses their meaning.
 fn clauses(text: &str, marks: &[&str]) -> Vec<usize> {
     let mut ends = Vec::new();
     let (mut in_code, mut depth) = (false, 0_usize);
@@ -260,7 +260,7 @@ fn is_dangling(word: &&str) -> bool {
     DANGLING.contains(&word.to_lowercase().trim_matches([',', ';', ':']))
 }
 
-/// A code mark or bracket that lost its partner goes.
+/// Removes a backtick or bracket without a partner.
 fn balanced(title: &str) -> String {
     let mut title = title.to_owned();
     if title.matches('`').count() % 2 == 1 {
@@ -274,7 +274,7 @@ fn balanced(title: &str) -> String {
     title.trim_end().to_owned()
 }
 
-/// Takes leads off, as long as there are any: "Done. The fix is simple: changed…".
+/// Removes all leads in a row: "Done. The fix is simple: changed…".
 fn without_lead(sentence: &str) -> &str {
     let mut rest = sentence;
     while let Some(next) = LEADS.iter().find_map(|lead| after_lead(rest, lead)) {
@@ -289,15 +289,15 @@ fn without_lead(sentence: &str) -> &str {
     rest
 }
 
-/// What follows "I" where the title can do without it: "I fixed…", not "I was not able…".
+/// Verbs after "I" for which a title does not need the "I": "I fixed…", not "I was not able…".
 const DEEDS: &[&str] = &["made", "wrote", "rewrote", "built", "put", "cut", "split", "set"];
 
-/// What follows a lead, if the text begins with it and something is left.
+/// The text after a lead, if the text begins with it and something remains.
 fn after_lead<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     let (beginning, rest) = text.split_at_checked(lead.len())?;
     let is_there = beginning.to_lowercase().replace('’', "'") == lead;
     let ends_word = rest.starts_with(|c: char| c.is_whitespace() || ",:—–-".contains(c));
-    // "The fix is in `main.rs`" says something; "The fix: …" and "The fix is simple: …" introduce something.
+    // "The fix is in `main.rs`" is a statement; "The fix: …" and "The fix is simple: …" introduce one.
     let marked = rest.trim_start_matches([' ', ',', ':', '—', '–', '-']);
     let needs_mark =
         !lead.contains(' ') || matches!(lead, "the fix" | "the root cause" | "key change" | "key changes");
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_as_many_clauses_as_fit() {
+    fn a_title_has_as_many_clauses_as_fit() {
         for (sentence, title) in [
             (
                 "The stale island prices are fixed; they had two causes that only hurt together, and neither was easy to see.",

@@ -1,4 +1,5 @@
-//! Commands that fail where another works, and rules that a check enforces: what the next session should not try again.
+//! Commands that fail while another one works, and rules that a check enforces: things the next session should not
+//! try again.
 
 use super::checks::{Ended, ended, kind, shortened};
 use super::evidence::{brief, first_error, first_rule};
@@ -18,18 +19,18 @@ pub(super) struct Trap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     Works,
-    /// It is the right command; what it checked failed.
+    /// It is the right command, but the check failed.
     Runs,
 }
 
-/// A rule that a linter or a compiler enforces here, in its own words.
+/// A rule that a linter or a compiler enforces, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) command: String,
     pub(super) rule: String,
 }
 
-/// The rules that checks of a turn complained about. A check that demands something says so whoever runs it next.
+/// The rules in the complaints of a turn's checks. They apply to every later run as well.
 pub(super) fn rules(turn: &Turn) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     for run in turn.runs.iter().filter(|run| run.failed) {
@@ -45,15 +46,15 @@ pub(super) fn rules(turn: &Turn) -> Vec<Rule> {
     rules
 }
 
-/// How many runs later the one that works must follow. A later one has another purpose.
+/// Maximum number of runs between the two commands. A later one has another purpose.
 const CLOSE: usize = 4;
-/// More than this would push out what was said.
+/// Limits for traps and rules. More would displace what the agent said.
 const MOST: usize = 3;
 const MOST_RULES: usize = 2;
-/// How much of each command is told. Its end may be what makes it work.
+/// Length limit for each command. Long, because its end may be what makes it work.
 const LONGEST: usize = 200;
 
-/// The traps of a turn, each proven by how both commands ended, with no change to a file between them.
+/// The traps of a turn. Each is proven by the outcome of both commands, with no file change between them.
 pub(super) fn traps(turn: &Turn) -> Vec<Trap> {
     let attempts: Vec<Option<Attempt>> = turn.runs.iter().map(Attempt::of).collect();
     let mut traps: Vec<Trap> = Vec::new();
@@ -70,7 +71,7 @@ pub(super) fn traps(turn: &Turn) -> Vec<Trap> {
     traps
 }
 
-/// A run of one command that does some work.
+/// A run of one command that does real work.
 struct Attempt {
     command: Command,
     directory: Option<String>,
@@ -102,7 +103,7 @@ impl Attempt {
     }
 
     fn avoided_by(&self, then: &Self) -> Option<Trap> {
-        // A change between them may be what made the second one work.
+        // A change between them may have made the second one work.
         if then.after_changes != self.after_changes {
             return None;
         }
@@ -113,7 +114,7 @@ impl Attempt {
             {
                 (reason.clone(), Proof::Works)
             }
-            // A test that fails says something about the code: the command was right.
+            // A failing test says something about the code: the command was right.
             Ended::CouldNotRun { reason }
                 if then.ended == Ended::Failed && kind(&then.command).is_some() && self.wraps(then) =>
             {
@@ -126,7 +127,7 @@ impl Attempt {
         };
         let (mut fails, mut works) = (self.command.text(), then.command.text());
         if fails == works {
-            // What differs is where it ran.
+            // They differ only in their directory.
             fails = self.change_of_directory() + &fails;
             works = then.change_of_directory() + &works;
         }
@@ -138,8 +139,8 @@ impl Attempt {
         self.directory.as_ref().map(|directory| format!("cd {directory} && ")).unwrap_or_default()
     }
 
-    /// `rtk bun test` and `bun test`, `npm run tests` and `npm run test`: one has another in front of it, or a program
-    /// and its subcommand are the same and one word differs.
+    /// `rtk bun test` and `bun test`, `npm run tests` and `npm run test`: one is the other with a prefix, or program
+    /// and subcommand are the same and one word differs.
     fn is_called_like(&self, then: &Self) -> bool {
         let (mine, others) = (&self.command.words, &then.command.words);
         let same = mine.iter().zip(others).filter(|(mine, other)| mine == other).count();
@@ -148,12 +149,12 @@ impl Attempt {
         self.wraps(then) || others.ends_with(mine) || (is_the_same_subcommand && differs_in_one_word)
     }
 
-    /// Whether it is the other command with something in front of it.
+    /// Whether it is the other command with a prefix.
     fn wraps(&self, then: &Self) -> bool {
         self.command.words.ends_with(&then.command.words)
     }
 
-    /// The same program with the same last argument, and other options.
+    /// Whether program and last argument are the same, with different options.
     fn has_the_target_of(&self, then: &Self) -> bool {
         let target = |attempt: &Self| attempt.command.arguments().last().map(str::to_owned);
         self.command.program() == then.command.program() && target(self) == target(then)
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_runs_is_right_whatever_it_finds() {
+    fn a_command_that_runs_is_right_even_if_the_check_fails() {
         let runs = vec![run("rtk bun test", 2, 1, NO_SUBCOMMAND), run("bun test", 1, 1, "3 pass\n1 fail")];
         let traps = traps(&Turn { runs, ..Turn::default() });
         assert_eq!(traps.len(), 1);
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(found("mise run fmt && mise run lint 2>&1", 1, lint), [format!("mise run lint: {rule}")]);
         let eslint = "/app/src/a.ts\n  12:5  error  'lodash' import is restricted, use 'lodash-es' instead  no-restricted";
         assert_eq!(found("npx eslint src", 1, eslint).len(), 1);
-        // A mistake in the code is no rule, and neither is what a passing check or another program prints.
+        // A mistake in the code is not a rule, nor is the output of a passing check or another program.
         assert!(
             found("cargo build", 101, "src/a.rs:3:5: error: cannot find value `x` in this scope").is_empty()
         );
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_proven_is_no_trap() {
+    fn an_unproven_trap_is_not_reported() {
         let failing = "test result: FAILED. 6 passed; 1 failed";
         for (why, runs) in [
             ("the code failed", vec![run("cargo test a", 101, 0, failing), run("cargo test b", 0, 0, "")]),

@@ -25,11 +25,12 @@ fn body(model: &str, request: &Request<'_>) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": request.max_output_tokens,
-        // The system part is the same in every question: it is paid in full once in five minutes.
+        // The system prompt is the same in every request, so with the cache its full price is paid once in five
+        // minutes.
         "system": [{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }],
         "messages": [{ "role": "user", "content": request.prompt }],
     });
-    // A model that thinks first would spend the output on it. Larger models may refuse to be told.
+    // A thinking model would spend its output on thoughts. Larger models may reject this parameter.
     if model.contains("haiku") {
         body["thinking"] = json!({ "type": "disabled" });
     }
@@ -50,7 +51,7 @@ fn answer(json: &Value) -> RawReply {
     }
 }
 
-/// Also what Claude Code reports. Tokens from and into the cache are counted apart from the others.
+/// Also used for reports of Claude Code. Tokens read from and written to the cache are counted separately.
 pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64().unwrap_or_default();
     let cached = count("cache_read_input_tokens");

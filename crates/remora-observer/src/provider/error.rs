@@ -4,13 +4,12 @@ use remora_net::CallError;
 
 use super::Usage;
 
-/// A question without a reply, and what it used all the same.
+/// A failed request, with the usage it still caused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{cause}")]
 pub struct ProviderError {
     pub cause: CallError,
-    /// What is known to have been used. Nothing is known of a question that was sent and not answered: see
-    /// [`ProviderError::may_be_billed`].
+    /// The known usage. Unknown for a request that was sent but not answered: see [`ProviderError::may_be_billed`].
     pub usage: Usage,
 }
 
@@ -19,8 +18,7 @@ impl ProviderError {
         Self { cause: CallError::bad_answer(reason, beginning), usage }
     }
 
-    /// Whether the question may cost something of which nobody told us how much. An answer that cannot be
-    /// read was perhaps a long one.
+    /// Whether the request may have an unknown cost. An unreadable answer may have been long.
     pub fn may_be_billed(&self) -> bool {
         match self.cause {
             CallError::TimedOut { .. } | CallError::Unreachable { sent: true, .. } => true,

@@ -9,7 +9,7 @@ use super::{ProviderError, Reply, Request, Usage};
 pub(super) const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 pub(super) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
 
-/// Why a candidate ends when a filter stopped it.
+/// Finish reasons of a candidate that a filter stopped.
 const FILTERED: &[&str] = &["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"];
 
 pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
@@ -17,7 +17,7 @@ pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Resu
     let has_version = http.base_path().rsplit('/').next().is_some_and(|last| last.starts_with("v1"));
     let path = ["v1beta", "models", &call];
     let url = http.url(if has_version { &path[1..] } else { &path });
-    // The API would take the key in the URL as well, where every proxy on the way logs it.
+    // The API also accepts the key in the URL, but there every proxy would log it.
     let headers = [("x-goog-api-key", http.key_header("")?)];
     let json = http.post(url, headers, &body(request)).await?;
     answer(&json).into_reply(http, model, request)
@@ -46,7 +46,7 @@ fn answer(json: &Value) -> RawReply {
     }
 }
 
-/// The prompt's tokens include those from the cache; thoughts are billed as output and counted apart.
+/// Prompt tokens include those from the cache; thoughts are billed as output but counted separately.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64().unwrap_or_default();
     let input = usage["promptTokenCount"].as_u64()?;

@@ -1,8 +1,7 @@
-//! Asking a language model: one question in, one text and what it cost out.
+//! Calls to a language model: one request in, one text and its cost out.
 //!
-//! A provider is opt-in and may cost money, so nothing here asks twice: no retry, no redirect, no second
-//! model. When to ask again, and whether the budget allows it, is for the caller, who gets a typed
-//! [`ProviderError`] to decide by.
+//! A provider is opt-in and may cost money, so nothing here repeats a request: no retry, no redirect, no second
+//! model. The caller decides when to retry and whether the budget allows it, based on a typed [`ProviderError`].
 
 mod anthropic;
 mod claude_cli;
@@ -20,10 +19,10 @@ use remora_core::settings::Settings;
 pub use remora_core::settings::{Provider as ProviderKind, Secret};
 use remora_net::{CallError, Http};
 
-/// How long an answer may take when nobody said otherwise.
+/// Default timeout for an answer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// One question: the system part and one user message. All history is already inside `prompt`.
+/// One request: the system prompt and one user message. The history is already part of `prompt`.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub system: &'a str,
@@ -34,28 +33,28 @@ pub struct Request<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     pub text: String,
-    /// The model that answered, as the provider names it.
+    /// The model that answered, as named by the provider.
     pub model: String,
     pub usage: Usage,
-    /// The provider's session, where it has one: `claude-cli` only.
+    /// The provider's session, if it has one: `claude-cli` only.
     pub session_id: Option<String>,
 }
 
-/// What a question cost, in tokens and, where the provider says so, in dollars.
+/// The cost of a request, in tokens and, if the provider reports it, in dollars.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Usage {
-    /// All input tokens, those read from a cache included.
+    /// All input tokens, including those read from a cache.
     pub input: u64,
     pub output: u64,
     /// Input tokens that were read from a cache.
     pub cached: u64,
     pub cost_usd: Option<f64>,
-    /// Whether the figures are a guess, because the provider gave none.
+    /// Whether the figures are estimated, because the provider reported none.
     pub estimated: bool,
 }
 
 impl Usage {
-    /// A guess from the length of the texts: four bytes a token.
+    /// An estimate from the length of the texts: four bytes per token.
     pub fn estimate(request: &Request<'_>, answer: &str) -> Self {
         let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
         let input = tokens(request.system.len() + request.prompt.len());
@@ -63,7 +62,7 @@ impl Usage {
     }
 }
 
-/// A cheap, current model; used where the settings name none.
+/// A cheap, current model, used if the settings name none.
 fn default_model(kind: ProviderKind) -> &'static str {
     match kind {
         ProviderKind::Builtin => "",
@@ -75,7 +74,7 @@ fn default_model(kind: ProviderKind) -> &'static str {
     }
 }
 
-/// Where the provider lives; empty where there is no such place.
+/// The provider's default address; empty if it has none.
 fn default_base_url(kind: ProviderKind) -> &'static str {
     match kind {
         ProviderKind::Builtin | ProviderKind::ClaudeCli => "",
@@ -86,32 +85,32 @@ fn default_base_url(kind: ProviderKind) -> &'static str {
     }
 }
 
-/// Where the provider of these settings is asked; `None` if none is asked over the network.
+/// The address of the provider in these settings; `None` if it is not called over the network.
 pub fn base_url(settings: &Settings) -> Option<String> {
     let kind = settings.observer.provider;
     let service = settings.service(kind)?;
     Some(given(Some(&service.base_url)).unwrap_or(default_base_url(kind)).to_owned())
 }
 
-/// Everything a provider needs to know, as plain values.
+/// Everything a provider needs, as plain values.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: ProviderKind,
-    /// None: a cheap one of the provider's.
+    /// `None` for a cheap default.
     pub model: Option<String>,
-    /// None: where the provider lives.
+    /// `None` for the provider's default.
     pub base_url: Option<String>,
     pub key: Option<Secret>,
     /// For the whole exchange, from the connection to the last byte.
     pub timeout: Duration,
-    /// The program of Claude Code: a path, or a name that is looked up in `PATH`.
+    /// The Claude Code program: a path, or a name that is looked up in `PATH`.
     pub claude_program: PathBuf,
-    /// Where `claude-cli` gets a working directory of its own.
+    /// Contains the working directory for `claude-cli`.
     pub data_dir: PathBuf,
 }
 
 impl Config {
-    /// What the settings say; `None` where no model is asked.
+    /// Reads the settings; `None` if no model is configured.
     pub fn from_settings(settings: &Settings, data_dir: &Path) -> Option<Self> {
         let kind = settings.observer.provider;
         if kind == ProviderKind::Builtin {
@@ -141,7 +140,7 @@ impl Config {
     }
 }
 
-/// A provider that is set up; nothing is opened or started before the first question.
+/// A configured provider. Nothing is opened or started before the first request.
 #[derive(Debug)]
 pub struct Provider {
     kind: ProviderKind,
@@ -178,7 +177,7 @@ impl Provider {
         Ok(Self { kind, model, backend })
     }
 
-    /// Asks once. Dropping the future ends the exchange, and with `claude-cli` the child.
+    /// Sends one request. Dropping the future ends the exchange, and with `claude-cli` also the child.
     pub async fn ask(&self, request: &Request<'_>) -> Result<Reply, ProviderError> {
         match &self.backend {
             Backend::ClaudeCli(claude) => claude.ask(&self.model, request).await,
@@ -190,7 +189,7 @@ impl Provider {
         }
     }
 
-    /// Whether it says itself what an answer cost.
+    /// Whether it reports the cost of an answer.
     pub fn tells_cost(&self) -> bool {
         matches!(self.kind, ProviderKind::ClaudeCli | ProviderKind::OpenRouter)
     }
@@ -199,13 +198,13 @@ impl Provider {
         self.kind.as_str()
     }
 
-    /// The model that is asked for; [`Reply::model`] is the one that answered.
+    /// The requested model; [`Reply::model`] is the one that answered.
     pub fn model(&self) -> &str {
         &self.model
     }
 }
 
-/// A setting that is present but empty was not given.
+/// An empty setting counts as not given.
 fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI, OpenRouter, Ollama, LM Studio, vLLM and many others speak them.
+//! The chat completions API of OpenAI, OpenRouter, Ollama, LM Studio, vLLM and many others.
 
 use remora_net::Http;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) const OPENROUTER_DEFAULT_BASE_URL: &str = "https://openrouter.ai/api/
 pub(super) const OPENROUTER_DEFAULT_MODEL: &str = "anthropic/claude-haiku-5.5";
 
 pub(super) async fn ask(http: &Http, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
-    // `http://localhost:11434` is what people write for Ollama; all of these servers speak below `/v1`.
+    // Users write `http://localhost:11434` for Ollama; all of these servers have the API below `/v1`.
     let path: &[&str] =
         if http.base_path().is_empty() { &["v1", "chat", "completions"] } else { &["chat", "completions"] };
     let headers = [("authorization", http.key_header("Bearer ")?)];
@@ -28,11 +28,11 @@ fn body(host: &str, model: &str, request: &Request<'_>) -> Value {
             { "role": "user", "content": request.prompt },
         ],
     });
-    // OpenAI's newer models refuse the old name, and others do not know the new one.
+    // OpenAI's newer models reject the old name, and other servers do not know the new one.
     let is_openai = host == "openai.com" || host.ends_with(".openai.com");
     let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = request.max_output_tokens.into();
-    // A small model that thinks first would spend the output on it. Larger ones may refuse to be told.
+    // A small thinking model would spend its output on thoughts. Larger ones may reject this parameter.
     if host.ends_with("openrouter.ai") && model.contains("haiku") {
         body["reasoning"] = json!({ "enabled": false });
     }
@@ -53,7 +53,7 @@ fn answer(json: &Value) -> RawReply {
     }
 }
 
-/// A text, or a list of parts of which some are texts.
+/// A text, or a list of parts, some of which are texts.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -67,7 +67,7 @@ fn usage(usage: &Value) -> Option<Usage> {
         input: usage["prompt_tokens"].as_u64()?,
         output: usage["completion_tokens"].as_u64().unwrap_or_default(),
         cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or_default(),
-        // OpenRouter says what it charged; the others leave it to their price lists.
+        // OpenRouter reports what it charged; the others do not.
         cost_usd: usage["cost"].as_f64(),
         estimated: false,
     })
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_depends_on_who_is_asked() {
+    fn the_request_depends_on_the_server() {
         let request = Request { system: "s", prompt: "p", max_output_tokens: 7 };
         let openai = body("api.openai.com", DEFAULT_MODEL, &request);
         assert_eq!((&openai["max_completion_tokens"], &openai["max_tokens"]), (&json!(7), &Value::Null));

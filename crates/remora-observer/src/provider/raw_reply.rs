@@ -1,17 +1,17 @@
-//! What an API answered, and whether it is a reply.
+//! The answer of an API, and whether it is usable.
 
 use remora_net::Http;
 
 use super::{ProviderError, Reply, Request, Usage};
 
-/// An answer in the API's own fields, before anybody judged it.
+/// An answer in the API's own fields, before it is checked.
 pub(super) struct RawReply {
     pub(super) text: String,
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
     /// Why the model stopped, in the provider's words.
     pub(super) finish: String,
-    /// Whether it stopped because it or a filter did not want to answer.
+    /// Whether the model or a filter refused to answer.
     pub(super) is_refusal: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The observer's answers, as models really write them.
+//! Answers as real models write them.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use remora_core::fact::{FactSource, LearnedFact};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_observer::answer::{Outcome, ParsedAnswer, Problem, parse};
 
-/// An answer on a few lines: what is kept, then the problems behind `!`.
+/// An answer on a few lines: the parts that are kept, then the problems after `!`.
 fn told(answer: &ParsedAnswer) -> String {
     let mut lines = Vec::new();
     match &answer.outcome {
@@ -60,20 +60,20 @@ fn summary_line(summary: &Summary) -> String {
     line
 }
 
-/// Each case: what it shows, the answer, what is made of it.
+/// Checks cases of name, answer and expected result.
 fn check(cases: &[(&str, &str, &str)]) {
     let mut wrong = String::new();
     for (name, input, expected) in cases {
-        let told = told(&parse(input));
-        if told != *expected {
-            writeln!(wrong, "--- {name}\n{input}\n--- expected\n{expected}\n--- told\n{told}\n").unwrap();
+        let found = told(&parse(input));
+        if found != *expected {
+            writeln!(wrong, "--- {name}\n{input}\n--- expected\n{expected}\n--- found\n{found}\n").unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]
-fn an_answer_by_the_contract_is_taken_as_it_is() {
+fn an_answer_that_follows_the_contract_is_kept_unchanged() {
     check(&[
         (
             "a whole observation",
@@ -111,7 +111,7 @@ fn an_answer_by_the_contract_is_taken_as_it_is() {
 }
 
 #[test]
-fn what_stands_around_the_elements_does_not_matter() {
+fn text_around_the_elements_does_not_matter() {
     let plain = "feature: A | text \"n\"";
     let element = "<observation><type>feature</type><title>A</title><narrative>n</narrative></observation>";
     for around in [
@@ -136,7 +136,7 @@ fn what_stands_around_the_elements_does_not_matter() {
 }
 
 #[test]
-fn tags_are_known_however_they_are_written() {
+fn tags_are_recognised_in_any_spelling() {
     check(&[
         (
             "any case, blanks, attributes",
@@ -525,7 +525,7 @@ fn json_with_the_same_names_is_an_answer_too() {
 }
 
 #[test]
-fn what_is_no_answer_is_unparseable() {
+fn text_without_an_answer_is_unparseable() {
     check(&[
         ("prose", "The agent fixed the bug.", "unparseable\n! no tag of the contract was found"),
         ("a word for nothing", "skip", "unparseable\n! no tag of the contract was found"),
@@ -591,7 +591,7 @@ fn everything_kept_is_bounded() {
     assert!(answer.problems.iter().all(|problem| problem.to_string().len() < 120), "{:?}", answer.problems);
 }
 
-/// What could make a careless parser read the same text again and again, or keep all of it.
+/// Units that could make a careless parser read the same text repeatedly, or keep all of it.
 #[rustfmt::skip]
 const TORTURE: &[&str] = &[
     "garbage ", "<", "</", "&", "&#", "`", "[", "{\"", "[{\"a\":", "[1,", "{\"title\":\"a\"}",
@@ -636,7 +636,7 @@ fn a_megabyte_of_anything_anywhere_is_read_to_the_end() {
 }
 
 #[test]
-fn long_runs_of_blanks_are_not_read_again_and_again() {
+fn long_runs_of_blanks_are_not_read_repeatedly() {
     let blanks = " ".repeat(10 << 20);
     for (before, after) in [
         ("<title>", "<observation><title>A</title></observation>"),
@@ -654,7 +654,7 @@ fn words(most: usize) -> impl Strategy<Value = String> {
     proptest::collection::vec("[^\\s\\p{C}\\u{feff}]{1,8}", 1..=most).prop_map(|words| words.join(" "))
 }
 
-/// Several lines, with anything a narrative may hold.
+/// Several lines, with anything a narrative may contain.
 fn prose() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         words(6),
@@ -727,7 +727,7 @@ fn memory() -> impl Strategy<Value = Memory> {
         .prop_map(|(observations, summary)| Memory { observations, summary, ..Memory::default() })
 }
 
-/// The memory as the contract has it, with `between` between the tags.
+/// The memory in the format of the contract, with `between` between the tags.
 fn rendered(memory: &Memory, between: &str) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let element = |tag: &str, inner: &str| format!("<{tag}>{inner}</{tag}>{between}");
@@ -772,7 +772,7 @@ fn expected(memory: &Memory) -> Outcome {
     Outcome::Memory { observations, facts, summary: memory.summary.clone() }
 }
 
-/// Pieces that, thrown together, look like an answer from afar.
+/// Pieces that, combined at random, resemble an answer.
 #[rustfmt::skip]
 const SOUP: &[&str] = &[
     "<observation>", "</observation>", "<observation type='change'>", "<observation/>", "<summary>",
@@ -816,7 +816,7 @@ proptest! {
             reason = "any place will do")]
         let text = &text[..text.floor_char_boundary((text.len() as f64 * cut) as usize)];
         if let Outcome::Memory { observations, .. } = parse(text).outcome {
-            // What was complete is there unchanged.
+            // Complete observations are unchanged.
             let complete = text.matches("</observation>").count();
             prop_assert_eq!(&observations[..complete], &memory.observations[..complete]);
         }
@@ -903,7 +903,7 @@ fn stated(answer: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn statements_are_read_however_they_are_written() {
+fn statements_are_read_in_any_spelling() {
     let port = |kind: &str| vec![(kind.to_owned(), "port".to_owned(), "It is 8080.".to_owned())];
     for (answer, kind) in [
         (

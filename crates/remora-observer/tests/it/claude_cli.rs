@@ -1,4 +1,4 @@
-//! The provider that runs Claude Code, against scripts that play its part.
+//! Tests of the provider that runs Claude Code, with scripts in its place.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,7 +17,7 @@ const QUESTION: Request<'static> =
 const INIT: &str =
     r#"{"type":"system","subtype":"init","session_id":"5e55","model":"claude-fake-1","tools":[]}"#;
 
-/// A `claude` that is a shell script, and a place for what it leaves behind.
+/// A `claude` that is a shell script, and a directory for its output.
 pub(crate) struct World {
     dir: TempDir,
 }
@@ -26,8 +26,8 @@ impl World {
     fn new(script: &str) -> Self {
         let world = Self { dir: TempDir::new().unwrap() };
         let script = format!("#!/bin/sh\nout='{}'\n{script}\n", world.dir.path().display());
-        // Another process writes it: a file that is open for writing, here or in a child that was started
-        // meanwhile, cannot be executed.
+        // Written by another process: a file that is open for writing, here or in a child started in the meantime,
+        // cannot be executed.
         let write = Command::new("/bin/sh")
             .args(["-c", r#"printf '%s' "$2" > "$1" && chmod 700 "$1""#, "sh"])
             .args([world.path("claude").as_os_str(), script.as_ref()])
@@ -36,7 +36,7 @@ impl World {
         world
     }
 
-    /// One that prints these lines once it has read the question.
+    /// A script that prints these lines once it has read the request.
     pub(crate) fn saying(lines: &[Value]) -> Self {
         let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
         let world = Self::new("read -r question; cat \"$out/lines\"; cat > \"$out/rest\"");
@@ -160,7 +160,7 @@ fn no_key_of_ours_reaches_claude() {
         }
     });
     assert!(helper.wait().unwrap().success());
-    // A shell has variables of its own.
+    // A shell sets variables of its own.
     let environment = world.text("environment");
     let kept = environment.lines().filter(|line| {
         !["PATH=", "PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|shell| line.starts_with(shell))
@@ -168,7 +168,7 @@ fn no_key_of_ours_reaches_claude() {
     insta::assert_snapshot!("claude_environment", kept.collect::<Vec<_>>().join("\n"));
 }
 
-/// Asks from a process of its own, so that its environment and its death are ours to choose.
+/// Sends the request from a separate process, so that the test can choose its environment and kill it.
 fn ask_elsewhere(world: &World, set_up: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     set_up(&mut command);
@@ -213,7 +213,7 @@ async fn claude_and_what_it_started_end_when_time_is_up() {
 }
 
 #[tokio::test]
-async fn claude_ends_when_nobody_waits_for_it_any_more() {
+async fn claude_ends_when_the_request_is_dropped() {
     let world = World::new("echo $$ > \"$out/pid.new\"; mv \"$out/pid.new\" \"$out/pid\"; sleep 1000");
     let provider = Provider::new(world.config()).unwrap();
     let started = async {
@@ -283,7 +283,7 @@ async fn a_limit_that_ends_soon_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_tool_that_claude_wants_is_not_used_and_its_words_count() {
+async fn a_requested_tool_is_not_used_and_the_text_before_it_counts() {
     let wants = json!({ "type": "assistant", "message": { "content": [
         { "type": "text", "text": "<summary/>" },
         { "type": "tool_use", "name": "Bash", "input": { "command": "touch used" } } ] } });
@@ -312,7 +312,7 @@ async fn a_claude_that_gives_no_result_is_explained() {
 }
 
 #[tokio::test]
-async fn a_claude_that_is_not_there_or_no_program_is_a_matter_of_settings() {
+async fn a_missing_or_invalid_claude_program_is_a_settings_error() {
     let world = World::new("");
     for program in [PathBuf::from("remora-no-such-claude"), world.path("data")] {
         fs::create_dir_all(world.path("data")).unwrap();
@@ -324,7 +324,7 @@ async fn a_claude_that_is_not_there_or_no_program_is_a_matter_of_settings() {
 }
 
 #[tokio::test]
-async fn what_a_killed_process_left_behind_is_swept_away() {
+async fn leftovers_of_a_killed_process_are_swept() {
     let world = World::saying(&[result(&json!({}))]);
     let directory = world.path("data/claude-cli");
     fs::create_dir_all(&directory).unwrap();

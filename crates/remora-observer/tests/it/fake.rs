@@ -1,6 +1,6 @@
-//! A language model's provider on loopback: it answers in each API's format, or misbehaves as it is told.
+//! A fake model provider on loopback: it answers in each API's format, or misbehaves as scripted.
 //!
-//! [`Fake::start`] takes a script of [`Behaviour`]s, one a request; the last is repeated. Every request is
+//! [`Fake::start`] takes a script of [`Behaviour`]s, one per request; the last one is repeated. Every request is
 //! recorded. Nothing here knows the code under test.
 
 use std::collections::BTreeMap;
@@ -16,24 +16,24 @@ use serde_json::{Value, json};
 pub(crate) enum Api {
     Anthropic,
     Gemini,
-    /// Also OpenRouter, Ollama and the like.
+    /// Also OpenRouter, Ollama and similar services.
     Openai,
 }
 
 impl Api {
     pub(crate) const ALL: [Self; 3] = [Self::Anthropic, Self::Gemini, Self::Openai];
 
-    /// 120 tokens in, 80 of them from the cache, 30 out.
+    /// A complete answer: 120 input tokens, 80 of them from the cache, and 30 output tokens.
     pub(crate) fn answer(self, text: &str) -> Value {
         self.finished(text, ["end_turn", "STOP", "stop"])
     }
 
-    /// Cut off because the model had no tokens left.
+    /// An answer cut off at the token limit.
     pub(crate) fn cut_off(self, text: &str) -> Value {
         self.finished(text, ["max_tokens", "MAX_TOKENS", "length"])
     }
 
-    /// A filter stepped in.
+    /// An answer stopped by a filter.
     pub(crate) fn filtered(self) -> Value {
         self.finished("", ["refusal", "SAFETY", "content_filter"])
     }
@@ -83,21 +83,21 @@ impl Api {
 pub(crate) enum Behaviour {
     /// A proper response: status, further headers, body.
     Respond(u16, Vec<(&'static str, String)>, Vec<u8>),
-    /// Takes the request and says nothing.
+    /// Reads the request and sends nothing.
     Hang,
-    /// A byte now and then, for ever.
+    /// Sends a byte now and then, forever.
     Drip,
-    /// Breaks the connection before a byte of the response.
+    /// Breaks the connection before the first byte of the response.
     Reset,
-    /// Breaks it in the middle of the body.
+    /// Breaks the connection in the middle of the body.
     ResetAfterHeaders,
-    /// Promises more than it sends, and closes.
+    /// Announces more than it sends, and closes.
     Short(Vec<u8>),
-    /// What is not even HTTP.
+    /// Sends something that is not HTTP.
     Raw(Vec<u8>),
-    /// A body without an end.
+    /// Sends a body without an end.
     Endless,
-    /// What the request asks for.
+    /// Chooses the behaviour from the request.
     #[allow(dead_code, reason = "not every test binary that shares this file needs it")]
     Answer(fn(&Recorded) -> Behaviour),
 }
@@ -107,7 +107,7 @@ impl Behaviour {
         Self::Respond(status, Vec::new(), body.to_string().into_bytes())
     }
 
-    /// A body that is whatever it is, with a status of 200.
+    /// Any body, with status 200.
     pub(crate) fn body(bytes: impl Into<Vec<u8>>) -> Self {
         Self::Respond(200, Vec::new(), bytes.into())
     }
@@ -123,7 +123,7 @@ impl Behaviour {
     }
 }
 
-/// A request as it came in; the names of the headers are in small letters.
+/// A recorded request; header names are in lower case.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
     pub(crate) method: String,
@@ -136,7 +136,7 @@ pub(crate) struct Recorded {
 struct State {
     script: Vec<Behaviour>,
     requests: Vec<Recorded>,
-    /// What those that hang do after all.
+    /// What hanging requests do once released.
     released: Option<Behaviour>,
 }
 
@@ -154,7 +154,7 @@ impl Fake {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // A client that goes away early is no concern of ours.
+                // A client that disconnects early is not an error.
                 thread::spawn(move || serve(stream, &shared).ok());
             }
         });
@@ -165,12 +165,12 @@ impl Fake {
         format!("http://{}", self.address)
     }
 
-    /// Behaves like this from now on.
+    /// Changes the behaviour from now on.
     pub(crate) fn set(&self, script: impl Into<Vec<Behaviour>>) {
         self.state.lock().unwrap().script = script.into();
     }
 
-    /// Lets those that hang go on.
+    /// Releases hanging requests.
     #[allow(dead_code, reason = "not every test binary that shares this file needs it")]
     pub(crate) fn release(&self, behaviour: &Behaviour) {
         self.state.lock().unwrap().released = Some(behaviour.clone());
@@ -182,11 +182,11 @@ impl Fake {
 }
 
 fn serve(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
-    // A buffer of one byte: what is not read has to stay in the socket.
+    // A buffer of one byte, because unread bytes have to stay in the socket.
     let mut reader = BufReader::with_capacity(1, stream.try_clone()?);
     let (mut request, length) = read_head(&mut reader)?;
     let behaviour = next_behaviour(state);
-    // A socket that is closed with something left to read is reset.
+    // Closing a socket with unread bytes resets the connection.
     let reads_all = !matches!(behaviour, Behaviour::Reset | Behaviour::ResetAfterHeaders);
     let mut body = vec![0; if reads_all { length } else { length.saturating_sub(1) }];
     reader.read_exact(&mut body)?;
@@ -232,7 +232,7 @@ fn behave(mut stream: TcpStream, behaviour: Behaviour, state: &Mutex<State>) -> 
             stream.write_all(&body)
         }
         Behaviour::Hang => {
-            // Until the client gives up, or somebody lets it go on.
+            // Until the client gives up, or the test releases it.
             stream.set_read_timeout(Some(Duration::from_millis(10)))?;
             loop {
                 let released = state.lock().unwrap().released.clone();
@@ -255,7 +255,7 @@ fn behave(mut stream: TcpStream, behaviour: Behaviour, state: &Mutex<State>) -> 
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        // Only who has read the request can answer it.
+        // `Answer` was resolved after the request was read.
         Behaviour::Reset | Behaviour::Answer(_) => Ok(()),
         Behaviour::ResetAfterHeaders => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"content\":")

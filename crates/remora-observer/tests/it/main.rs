@@ -1,4 +1,4 @@
-//! The observer on recorded sessions.
+//! Tests of the observer on recorded sessions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

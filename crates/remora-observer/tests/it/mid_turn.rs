@@ -1,4 +1,4 @@
-//! What an agent said between its tool calls, from the transcript to a model and into the store.
+//! The agent's messages between its tool calls, from the transcript to a model and into the store.
 
 use std::fs;
 use std::io::Write as _;
@@ -63,7 +63,7 @@ impl World {
         writeln!(file, "{line}").unwrap();
     }
 
-    /// A turn in which the cause is said between two commands.
+    /// A turn in which the agent names the cause between two commands.
     fn turn(&mut self, closing: &str) {
         self.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
         self.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
@@ -106,7 +106,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_model_reads_what_was_said_where_it_was_said() {
+async fn a_model_gets_messages_in_their_place() {
     let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
     let mut world = World::with_model(&fake);
     world.turn(CLOSING);
@@ -136,7 +136,7 @@ async fn a_question_that_is_asked_again_has_the_same_text() {
 }
 
 #[test]
-fn a_turn_whose_stop_says_nothing_takes_its_last_text_as_closing() {
+fn without_a_closing_message_the_last_text_is_used() {
     let mut world = World::new();
     world.turn("");
     world.settle();
@@ -212,7 +212,7 @@ fn late_text_is_read_before_the_next_turn_and_by_a_drain() {
 }
 
 #[test]
-fn a_transcript_that_somebody_else_reads_is_left_to_them() {
+fn a_transcript_claimed_by_another_process_is_not_read() {
     let mut world = World::new();
     world.turn(CLOSING);
     world.settle();
@@ -226,7 +226,7 @@ fn a_transcript_that_somebody_else_reads_is_left_to_them() {
 }
 
 #[tokio::test]
-async fn a_digest_reaches_the_model_once_whichever_way_it_comes() {
+async fn a_digest_reaches_the_model_once_from_either_source() {
     for by_hook in [false, true] {
         let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
         let mut world = World::with_model(&fake);

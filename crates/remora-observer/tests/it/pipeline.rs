@@ -1,4 +1,4 @@
-//! Events, a model on loopback, and what is in the store afterwards.
+//! Tests with events, a model on loopback, and the resulting store.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl World {
         Observer::new(&self.settings, &self.dir, "test").0
     }
 
-    /// A turn in which a file is changed and a command is run.
+    /// A turn that changes a file and runs a command.
     fn turn(&mut self, session: &str, number: usize) {
         let event = |name: &str, more: Value| {
             let mut stdin = json!({ "session_id": session, "cwd": "/home/dev/shop", "hook_event_name": name,
@@ -91,7 +91,7 @@ impl World {
         replay(&self.dir, &mut self.store, &lines.join("\n"));
     }
 
-    /// A turn in which a file is read and not much is said.
+    /// A turn that reads a file and explains little.
     fn read(&mut self, session: &str, closing: &str) {
         let event = |name: &str, more: Value| {
             let mut stdin = json!({ "session_id": session, "cwd": "/home/dev/shop", "hook_event_name": name,
@@ -114,7 +114,7 @@ impl World {
         replay(&self.dir, &mut self.store, &lines.join("\n"));
     }
 
-    /// Works off what is due, one call after the other.
+    /// Processes everything that is due, one call after the other.
     async fn work(&mut self, observer: &Observer) {
         loop {
             match observer.next(&mut self.store, self.now).unwrap() {
@@ -133,18 +133,18 @@ impl World {
         self.now = self.now.after(time);
     }
 
-    /// Observations, and events pending, processing and failed.
+    /// Number of observations, and of pending, processing and failed events.
     fn counts(&self) -> (i64, i64, i64, i64) {
         let counts = self.store.counts().unwrap();
         (counts.observations, counts.pending, counts.processing, counts.failed)
     }
 
-    /// Events that are memory already, and about which the model cannot be asked now.
+    /// Number of events that are already memory and wait for a model call.
     fn awaiting(&self) -> i64 {
         self.store.counts().unwrap().awaiting_model
     }
 
-    /// Who made the observations, in order of their ids.
+    /// The providers of the observations, by id.
     fn providers(&self) -> Vec<(i64, String)> {
         let sessions = self.store.sessions(None, 100).unwrap();
         let rows = sessions.iter().flat_map(|session| self.store.session_observations(session.id).unwrap());
@@ -199,7 +199,7 @@ async fn the_prompt_tells_what_matters_and_fences_the_rest() {
     world.turn("one", 1);
     world.work(&observer).await;
     world.turn("one", 2);
-    // Another process goes on with the session: what was written before is in the store.
+    // Another process continues the session: earlier observations are in the store.
     let observer = world.observer();
     world.work(&observer).await;
     let bodies: Vec<Value> =
@@ -234,7 +234,7 @@ async fn a_session_s_history_is_bounded() {
     assert!(last.contains("T28") && !last.contains("T1."), "the latest counts most");
 }
 
-/// Everything that can go wrong, and whether it counts as an answer.
+/// All kinds of failures, and whether each counts as an answer.
 fn failures(api: Api) -> Vec<(&'static str, Behaviour, bool)> {
     let error = |status: u16| Behaviour::json(status, &api.error(status, "no"));
     let ok = |text: &str| Behaviour::json(200, &api.answer(text));
@@ -271,7 +271,7 @@ fn failures(api: Api) -> Vec<(&'static str, Behaviour, bool)> {
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_the_built_in_memory_is_there_and_nothing_is_doubled() {
+async fn after_any_failure_the_built_in_memory_is_there_once() {
     for api in Api::ALL {
         for (name, behaviour, counts) in failures(api) {
             let fake = Fake::start([behaviour, Behaviour::json(200, &api.answer(ANSWER))]);
@@ -324,7 +324,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_ke
     assert_eq!(world.providers(), [(1, "builtin".to_owned())], "the built-in memory stays");
     let reason = world.store.queue(1).unwrap().remove(0).last_error.unwrap();
     assert!(reason.contains("Dear user, the totals"), "{reason}");
-    // Tried again, the events that became memory still only revise it. One of them stands for its turn.
+    // On a retry, the events that became memory only revise it. One of them stands for its turn.
     fake.set([Behaviour::json(200, &Api::Anthropic.answer(ANSWER))]);
     let failed = world.store.queue(10).unwrap()[2].id;
     assert_eq!(world.store.retry(Which::Events(&[failed])).unwrap(), 5);
@@ -334,7 +334,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_ke
 }
 
 #[tokio::test]
-async fn an_outage_costs_one_probe_a_minute_however_many_wait() {
+async fn an_outage_costs_one_probe_a_minute_for_all_sessions() {
     let fake = Fake::start([Behaviour::json(503, &Api::Gemini.error(503, "down"))]);
     let mut world = World::new(Api::Gemini, &fake.url());
     for session in 0..20 {
@@ -462,7 +462,7 @@ async fn an_answer_that_finds_nothing_worth_keeping_leaves_the_built_in_memory()
 }
 
 #[tokio::test]
-async fn memory_is_there_before_the_model_answers_and_the_next_turn_does_not_wait_for_it() {
+async fn memory_is_stored_before_the_model_answers_and_the_next_turn_does_not_wait() {
     let fake = answers(Api::Openai, ANSWER);
     let mut world = World::new(Api::Openai, &fake.url());
     let observer = world.observer();
@@ -523,7 +523,7 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         let whole = world.observer();
         world.work(&whole).await;
         world.turn("halved", 2);
-        // Twenty processes die with the turn in their hands, so it is handed out in quarters.
+        // Twenty processes die while they hold the turn, so it is handed out in quarters.
         for _ in 0..20 {
             let claimed = world.store.claim("died", 100, Duration::ZERO, world.now).unwrap().unwrap();
             assert!(claimed.events.iter().any(|event| event.body.kind() == "prompt_submitted"));
@@ -575,7 +575,7 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
 }
 
 #[tokio::test]
-async fn answers_that_come_late_make_the_summary_of_the_session_all_the_same() {
+async fn late_answers_still_revise_the_session_summary() {
     let fake = Fake::start([Behaviour::json(503, &Api::Openai.error(503, "down"))]);
     let mut world = World::new(Api::Openai, &fake.url());
     let observer = world.observer();

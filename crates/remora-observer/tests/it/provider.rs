@@ -1,4 +1,4 @@
-//! Providers that are asked over HTTP, against real sockets.
+//! Tests of providers over HTTP, with real sockets.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -38,12 +38,12 @@ async fn ask_at(api: Api, url: &str) -> Result<Reply, ProviderError> {
     Provider::new(config(kind(api), url)).unwrap().ask(&QUESTION).await
 }
 
-/// Asks a provider that behaves like this.
+/// Sends a request to a provider with this behaviour.
 async fn ask(api: Api, behaviour: Behaviour) -> Result<Reply, ProviderError> {
     ask_at(api, &Fake::start([behaviour]).url()).await
 }
 
-/// Asks with little patience.
+/// Sends a request with a short timeout.
 async fn ask_hastily(api: Api, behaviour: Behaviour) -> Result<Reply, ProviderError> {
     let fake = Fake::start([behaviour]);
     let config = Config { timeout: Duration::from_millis(300), ..config(kind(api), &fake.url()) };
@@ -85,7 +85,7 @@ async fn requests_look_as_each_api_wants_them() {
     }
 }
 
-/// The only request that came in, as text.
+/// The only request received, as text.
 fn shown(fake: &Fake) -> String {
     let requests = fake.requests();
     let [request] = requests.as_slice() else { panic!("expected one request, got {}", requests.len()) };
@@ -103,7 +103,7 @@ fn shown(fake: &Fake) -> String {
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_needs_no_key_and_any_path_will_do() {
+async fn a_self_hosted_server_needs_no_key_and_accepts_any_path() {
     for (given, path) in [
         ("", "/v1/chat/completions"),
         ("/", "/v1/chat/completions"),
@@ -147,7 +147,7 @@ async fn openrouter_says_what_it_charged() {
 }
 
 #[tokio::test]
-async fn usage_that_nobody_told_is_estimated() {
+async fn unreported_usage_is_estimated() {
     for api in Api::ALL {
         let mut answer = api.answer("eight ch");
         for name in ["usage", "usageMetadata"] {
@@ -175,7 +175,7 @@ async fn whatever_a_provider_does_has_a_name() {
     insta::assert_snapshot!(table);
 }
 
-/// What a provider may do wrong, apart from what depends on the clock.
+/// Failures of a provider, except those that depend on time.
 fn misbehaviour(api: Api) -> Vec<(&'static str, Behaviour)> {
     let says = |status, message: &str| Behaviour::json(status, &api.error(status, message));
     let whole = api.answer("ok").to_string();
@@ -220,7 +220,7 @@ fn misbehaviour(api: Api) -> Vec<(&'static str, Behaviour)> {
 
 fn outcome(error: &ProviderError) -> String {
     let mut text = match &error.cause {
-        // How a broken connection shows depends on what arrived first.
+        // The error of a broken connection depends on what arrived first.
         CallError::Unreachable { sent, .. } => format!("unreachable, sent: {sent}"),
         other => other.to_string(),
     };
@@ -295,7 +295,7 @@ async fn a_refused_connection_was_not_sent() {
         assert!(matches!(error.cause, CallError::Unreachable { sent: false, .. }), "{error:?}");
         assert!(!error.may_be_billed());
     }
-    // A plain server that is spoken to with TLS.
+    // A TLS connection to a plain HTTP server.
     let fake = Fake::start([Behaviour::Hang]);
     let error = ask_at(Api::Openai, "https://localhost:1").await.unwrap_err();
     assert!(matches!(error.cause, CallError::Unreachable { sent: false, .. }), "{error:?}");

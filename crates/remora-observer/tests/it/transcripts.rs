@@ -1,4 +1,4 @@
-//! What a colleague would read about each recorded session.
+//! Observations and summaries of the recorded sessions, as a colleague would read them.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use remora_observer::drain;
 use remora_store::{DataDir, ObservationRow, Store, SummaryRow};
 use serde_json::Value;
 
-/// A recorded session that went through the real store and was drained.
+/// A recorded session that passed through the real store and was drained.
 struct Session {
     prompts: Vec<(i64, String)>,
     observations: Vec<ObservationRow>,
@@ -22,7 +22,7 @@ struct Session {
     left: i64,
 }
 
-/// Sends a recording through the gate into the store, as hooks do.
+/// Sends a recording through the capture gate into the store, as hooks do.
 pub(crate) fn replay(dir: &DataDir, store: &mut Store, jsonl: &str) {
     for line in jsonl.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -124,7 +124,7 @@ fn transcripts_read_like_something_a_colleague_would_want_to_know() {
 fn the_story_of_the_demo_is_told() {
     let story = include_str!("../../../remora/src/demo/story.jsonl");
     let text: String = sessions(story).iter().map(told).collect();
-    assert!(!text.contains("6.5 percent"), "what was private stays so");
+    assert!(!text.contains("6.5 percent"), "private text stays private");
     insta::assert_snapshot!(text);
 }
 

@@ -1,4 +1,4 @@
-//! What is given away by the name it is assigned to. These come last: everything else is more particular.
+//! Secrets recognised by the name they are assigned to. These rules come last, because all others are more specific.
 
 use crate::secrets::{Find, Reader, Rule};
 

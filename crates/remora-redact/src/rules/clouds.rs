@@ -1,4 +1,4 @@
-//! Clouds, databases and the keepers of secrets.
+//! Clouds, databases and secret stores.
 
 use crate::secrets::{Find, Rule};
 
@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("AK", "IAR4OIJACD5BN74SVT"), concat!("AS", "IA5OCIUL2SBME4JVNE")],
         secrets: &[],
     },
-    // The second column of the file that AWS offers for download.
+    // The second column of the CSV file that AWS offers for download.
     Rule {
         kind: "aws-secret-key",
         keywords: &["AKIA", "ASIA"],
@@ -572,7 +572,7 @@ pub(super) const RULES: &[Rule] = &[
         )],
         secrets: &[],
     },
-    // What `aws ssm get-parameter` prints.
+    // Output of `aws ssm get-parameter`.
     Rule {
         kind: "ssm-parameter",
         keywords: &["SecureString"],

@@ -1,4 +1,4 @@
-//! Passwords on command lines, and in calls.
+//! Passwords in command lines and calls.
 
 use crate::secrets::{Find, Rule};
 

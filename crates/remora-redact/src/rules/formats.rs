@@ -1,4 +1,4 @@
-//! Formats that belong to no provider: keys, tokens, URLs, hashes.
+//! Formats that are not specific to a provider: keys, tokens, URLs, hashes.
 
 use crate::secrets::{Find, Reader, Rule};
 
@@ -112,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
         )],
         secrets: &[],
     },
-    // A private key that was encoded once more, as in the configuration of Kubernetes.
+    // A private key encoded as base64 again, as in a Kubernetes configuration.
     Rule {
         kind: "private-key",
         keywords: &["LS0tLS1CRUdJTiB"],
@@ -225,7 +225,7 @@ pub(super) const RULES: &[Rule] = &[
         )],
         secrets: &[],
     },
-    // A token that was encoded once more, as in the secrets of Kubernetes.
+    // A token encoded as base64 again, as in a Kubernetes secret.
     Rule {
         kind: "jwt",
         keywords: &["ZXlK"],

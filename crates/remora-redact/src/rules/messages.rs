@@ -197,7 +197,7 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("re", "_9LanBncS_WifYcSitLOM1FnyGrZ9XmERe")],
         secrets: &[],
     },
-    // A token begins with the number of its bot, in base64.
+    // The token begins with the bot's id in base64.
     Rule {
         kind: "discord-token",
         keywords: &["MTA", "MTE", "MTI", "MTM", "MTQ", "MTU", "MTY", "MTc", "MTg", "MTk"],

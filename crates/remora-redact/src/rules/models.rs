@@ -1,4 +1,4 @@
-//! Providers of models and what belongs to them.
+//! Model providers and related services.
 
 use crate::secrets::{Find, Rule};
 

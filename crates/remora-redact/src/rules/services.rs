@@ -500,7 +500,7 @@ pub(super) const RULES: &[Rule] = &[
         samples: &[concat!("bb", "_live_BMbZ7gGJ72QrWFoIENIyjg6RSkG")],
         secrets: &[],
     },
-    // Services whose keys have no shape of their own: the name and a random value must come together.
+    // Services whose keys have no distinctive format: the name and a random value must occur together.
     Rule {
         kind: "service-key",
         keywords: &[

@@ -1,8 +1,8 @@
-//! Secrets that are given away by the name they are assigned to: `password = "…"`, `DB_PASSWORD=…`,
-//! `"client_secret": "…"`, `--token …`, `Authorization: Bearer …`.
+//! Secrets recognised by the name they are assigned to: `password = "…"`, `DB_PASSWORD=…`, `"client_secret": "…"`,
+//! `--token …`, `Authorization: Bearer …`.
 //!
-//! Everything starts at a keyword such as `pass` or `token`. Most of these stand in prose and in longer names,
-//! so the cheapest question comes first: does an assignment follow the name?
+//! The search starts at a keyword such as `pass` or `token`. Most of these occur in prose and in longer names, so the
+//! cheapest check comes first: does an assignment follow the name?
 
 use std::ops::Range;
 
@@ -16,25 +16,25 @@ use super::table::may_follow_column;
 use super::value::{Place, is_secret};
 use super::{REACH, Secret, end_of_token, is_token, is_word};
 
-/// Names longer than this are not looked at.
+/// Longer names are skipped.
 const LONGEST_NAME: usize = 64;
 
-/// How much may be said between a password and the colon before it.
+/// Length limit for a remark between a password's name and the colon.
 const LONGEST_REMARK: usize = 48;
 
-/// How far before a name its line is looked at.
+/// How much of the line before a name is examined.
 const LONGEST_LEAD: usize = 160;
 
-/// Random values with a last word such as these in their name are public: `HEROKU_APP_ID`, `SENTRY_RELEASE`.
+/// Last words of names whose random values are public: `HEROKU_APP_ID`, `SENTRY_RELEASE`.
 const PUBLIC: &str = "arn build checksum commit digest domain endpoint etag hash host id image integrity org \
                       project release rev revision sha sha1 sha256 site tag url version zone";
 
-/// What may stand between the start of a line and the name that is set there.
+/// Words and marks that may precede a name at the start of a line.
 const LEADS: &str = "# ## $ % * + - -- / // < > | -x $env: ARG ENV SET declare env export global local readonly set \
                      setx typeset";
 
-/// Reads the assignment to the name around `keyword`, if there is one. Says where that name ends, so that its
-/// other keywords need not be looked at.
+/// Reads the assignment to the name around `keyword`, if there is one. Returns the end of the name, so that its other
+/// keywords can be skipped.
 pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) -> Option<usize> {
     let name = Name::around(text, keyword)?;
     let operator = Operator::after(&name)?;
@@ -65,13 +65,12 @@ pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) 
     Some(name.end)
 }
 
-/// Whether the name around `keyword` may be the name of a column.
+/// Whether the name around `keyword` may be a column name.
 pub(super) fn may_be_column(text: &str, keyword: &Range<usize>) -> bool {
     Name::around(text, keyword).is_some_and(|name| may_follow_column(&text.as_bytes()[name.end..]))
 }
 
-/// The value that is assigned to the name around `keyword`, whatever that name is, unless the name says that
-/// the value is public.
+/// The value assigned to the name around `keyword`, for any name except those whose values are public.
 pub(super) fn value_of_name(text: &str, keyword: &Range<usize>) -> Option<Range<usize>> {
     let name = Name::around(text, keyword)?;
     let operator = Operator::after(&name)?;
@@ -89,13 +88,13 @@ pub(super) fn value_of_name(text: &str, keyword: &Range<usize>) -> Option<Range<
     (!value.is_empty()).then_some(value)
 }
 
-/// A name around a keyword.
+/// The name around a keyword.
 #[derive(Debug)]
 struct Name<'t> {
     text: &'t str,
     start: usize,
     end: usize,
-    /// How many dashes were before it: one may be the mark of a difference, two make it a flag.
+    /// Number of dashes before it: one may be a diff marker, two make it a flag.
     dashes: usize,
 }
 
@@ -113,7 +112,7 @@ impl<'t> Name<'t> {
         while bytes[end - 1] == b'-' {
             end -= 1;
         }
-        // The `n` of an escaped line break is not part of the name behind it.
+        // The `n` of an escaped line break is not part of the name after it.
         if start < keyword.start && start > 0 && bytes[start - 1] == b'\\' && b"nrt".contains(&bytes[start]) {
             start += 1;
         }
@@ -125,7 +124,7 @@ impl<'t> Name<'t> {
         &self.text[self.start..self.end]
     }
 
-    /// What the name says about its value. In prose a name may have a space in it: `API key`.
+    /// The class of the name. In prose a name may contain a space: `API key`.
     fn class(&self) -> Option<Class> {
         if !self.word().eq_ignore_ascii_case("key") {
             return classify(self.word());
@@ -139,8 +138,7 @@ impl<'t> Name<'t> {
         self.word().len() > 3 && !self.word().bytes().any(|byte| byte.is_ascii_lowercase())
     }
 
-    /// What is before the name on its line, without the name's dashes. An escaped line break begins a line as
-    /// well.
+    /// The text before the name on its line, without the name's dashes. An escaped line break also begins a line.
     fn lead(&self) -> &'t str {
         let end = self.start - self.dashes;
         let start = self.text.floor_char_boundary(end.saturating_sub(LONGEST_LEAD));
@@ -151,42 +149,42 @@ impl<'t> Name<'t> {
     }
 }
 
-/// What connects a name and its value.
+/// The sign between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Equals,
     Colon,
-    /// The opening bracket of a call.
+    /// The opening parenthesis of a call.
     Call,
-    /// The name and the value are neighbours in a list of strings.
+    /// The name and the value are adjacent in a list of strings.
     Comma,
     /// The name is the tag of an element.
     Tag,
-    /// Nothing but white space.
+    /// Only white space.
     Gap,
     /// The border of a table, or the end of one element and the start of the next.
     Border,
-    /// `is` or an arrow: the value must look like a secret itself.
+    /// `is` or an arrow: the value itself must look like a secret.
     Prose,
 }
 
-/// Where a value stands, seen from its name.
+/// The position of a value relative to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Behind,
     OnNextLine,
-    /// Somebody was asked for it.
+    /// After a prompt for it.
     AtPrompt,
 }
 
 #[derive(Debug)]
 struct Operator {
     sign: Sign,
-    /// Where the value begins.
+    /// Start of the value.
     value: usize,
-    /// Whether there is white space before it.
+    /// Whether there is white space before the sign.
     gap_before: bool,
-    /// Whether there is white space behind it.
+    /// Whether there is white space after the sign.
     gap_after: bool,
     position: Position,
     name_quoted: bool,
@@ -210,7 +208,7 @@ impl Operator {
             // `password:: x` is a field in notes, `password::x` is a path in code.
             [b':', b':', b' ', ..] => (Sign::Colon, 2),
             [b':', b':', ..] => return None,
-            // The last is a here-string of the shell: `--with-token <<< "…"`.
+            // The last one is a shell here-string: `--with-token <<< "…"`.
             [b'=' | b'!', b'=', b'=', ..] | [b'?' | b'|', b'?' | b'|', b'=', ..] | [b'<', b'<', b'<', ..] => {
                 (Sign::Equals, 3)
             }
@@ -240,7 +238,7 @@ impl Operator {
             [b'-', b'>', ..] if gap > 0 => (Sign::Prose, 2),
             [b'-', b' ', ..] if gap == 1 => (Sign::Prose, 1),
             [b'|', ..] if gap > 0 || name.lead().contains('|') => (Sign::Border, 1),
-            // An arrow, the border of a box, and the colon and the sign of equality of Chinese and Japanese.
+            // An arrow, the border of a box, and the full-width colon and equals sign of Chinese and Japanese.
             [0xe2, 0x86, 0x92, ..] => (Sign::Prose, 3),
             [0xe2, 0x94, 0x82, ..] => (Sign::Border, 3),
             [0xef, 0xbc, 0x9a, ..] => (Sign::Colon, 3),
@@ -262,7 +260,7 @@ impl Operator {
         }
         let mut position = if remark > 0 { Position::AtPrompt } else { Position::Behind };
         if matches!(sign, Sign::Equals | Sign::Colon) {
-            // A backslash continues a line of a shell.
+            // A backslash continues a shell line.
             let continued =
                 usize::from(bytes[at..].starts_with(b"\\\n") || bytes[at..].starts_with(b"\\\\n"));
             let line_break = break_length(&bytes[at + continued..]);
@@ -271,7 +269,7 @@ impl Operator {
                 at += continued + line_break;
                 let margin = bytes[at..].iter().take(64).take_while(|byte| b" \t+".contains(byte)).count();
                 at += margin;
-                // Without an indent the next line belongs to something else.
+                // Without an indent, the next line belongs to something else.
                 if quote_length(&bytes[at..]) == 0 && margin == 0 {
                     return None;
                 }
@@ -289,21 +287,21 @@ impl Operator {
     }
 }
 
-/// An anchor or the type of a string before a value of YAML: `token: &name x`.
+/// Length of an anchor or string type before a YAML value: `token: &name x`.
 fn anchor_length(rest: &[u8]) -> usize {
     if rest.starts_with(b"!!str ") {
         return 6;
     }
     let [b'&', name @ ..] = rest else { return 0 };
     let length = name.iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
-    // `password: &str = "x"` has a type there.
+    // In `password: &str = "x"` it is a type.
     match &name[length..] {
         [b' ', next, ..] if length > 0 && *next != b'=' => length + 2,
         _ => 0,
     }
 }
 
-/// What a prompt says between a name and its colon: `AWS Secret Access Key [None]: `, `Password (root): `.
+/// Length of a prompt's remark between a name and its colon: `AWS Secret Access Key [None]: `, `Password (root): `.
 fn remark_length(rest: &[u8]) -> usize {
     let end = match rest.first() {
         Some(b'[') => b']',
@@ -314,7 +312,7 @@ fn remark_length(rest: &[u8]) -> usize {
     if rest[length + 1..].starts_with(b": ") { length + 1 } else { 0 }
 }
 
-/// What says that a name and a value belong together: `is`, `was set to`, `lautet`.
+/// Length of a verb that connects a name with its value: `is`, `was set to`, `lautet`.
 fn copula_length(rest: &[u8], gap: usize) -> Option<usize> {
     const VERBS: &str = "is was now ist lautet est es to";
     const BEFORE_VERBS: &str = "set changed reset been has be";
@@ -339,13 +337,13 @@ fn copula_length(rest: &[u8], gap: usize) -> Option<usize> {
     ends_in_verb.then_some(length + colon)
 }
 
-/// The attributes of a tag and its end.
+/// Length of the attributes of a tag, including its end.
 fn attributes_length(rest: &[u8]) -> Option<usize> {
     let end = rest.iter().take(128).position(|byte| b">\n".contains(byte))?;
     (rest[end] == b'>' && rest[..end].contains(&b'=') && rest[..end].ends_with(b"\"")).then_some(end + 1)
 }
 
-/// How far it is to the text of the next element: `<key>password</key> <string>x</string>`, `<td>password</td><td>x</td>`.
+/// Distance to the text of the next element: `<key>password</key> <string>x</string>`, `<td>password</td><td>x</td>`.
 fn next_element(rest: &[u8]) -> Option<usize> {
     let closing = rest.iter().take(32).position(|byte| *byte == b'>')? + 1;
     let mut opening = closing;
@@ -365,8 +363,8 @@ fn next_element(rest: &[u8]) -> Option<usize> {
     Some(opening + length + 1)
 }
 
-/// How far it is to the value of a name that is a value itself: `{"name": "PASSWORD", "value": "x"}`,
-/// `- name: PASSWORD` and on the next line `value: x`, `<add key="Password" value="x"/>`.
+/// Distance to the value of a name that is itself a value: `{"name": "PASSWORD", "value": "x"}`, `- name: PASSWORD`
+/// and on the next line `value: x`, `<add key="Password" value="x"/>`.
 fn value_member(rest: &[u8]) -> Option<usize> {
     let gap = rest
         .iter()
@@ -389,7 +387,7 @@ fn value_member(rest: &[u8]) -> Option<usize> {
     matches!(rest.get(at), Some(b':' | b'=')).then_some(at + 1)
 }
 
-/// What belongs to a name without being part of it: `config["password"]`, `char password[32]`, `password?:`,
+/// Length of a suffix that is not part of the name: `config["password"]`, `char password[32]`, `password?:`,
 /// `**Password**:`.
 fn suffix_length(bytes: &[u8], is_index: bool) -> usize {
     match bytes {
@@ -404,7 +402,7 @@ fn suffix_length(bytes: &[u8], is_index: bool) -> usize {
     }
 }
 
-/// The value of an assignment, and where it stands.
+/// The value of an assignment, and the place it is in.
 fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usize>, Place)> {
     let Name { text, .. } = *name;
     let at = operator.value;
@@ -445,14 +443,14 @@ fn value_at(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usi
     }
 }
 
-/// Whether a call takes the name of a secret, rather than the secret.
+/// Whether a call takes the name of a secret instead of the secret.
 fn is_fetching(call: &str) -> bool {
     ["get", "read", "load", "fetch", "find", "delete", "list", "describe", "resolve"]
         .iter()
         .any(|verb| call.starts_with(verb))
 }
 
-/// What prose says about a password before it comes to it: `a password was generated for root: x`.
+/// A password after a remark in prose: `a password was generated for root: x`.
 fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place)> {
     let rest = &name.text.as_bytes()[at..];
     let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte) || !byte.is_ascii();
@@ -475,13 +473,13 @@ fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place
     Some((bare(name.text, at + value, Ends::Prose), Place::Loose))
 }
 
-/// A flag and its value (`--password hunter2`), a line of `.netrc` (`login x password y`) or of `redis.conf`
-/// (`requirepass y`), or SQL (`PASSWORD 'y'`).
+/// A value after white space: a flag (`--password hunter2`), a line of `.netrc` (`login x password y`) or of
+/// `redis.conf` (`requirepass y`), or SQL (`PASSWORD 'y'`).
 fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<usize>, Place)> {
     let Name { text, .. } = *name;
     let at = operator.value;
     let lead = name.lead();
-    // Lists of options have more than one space between a flag and what is said about it.
+    // Lists of options have more than one space between a flag and its description.
     let is_flag = at == name.end + 1
         && (name.dashes > 1 || name.dashes == 1 && class == Class::Password)
         && lead.bytes().next_back().is_none_or(|byte| b" \t\"'[`+".contains(&byte));
@@ -531,12 +529,12 @@ fn after_gap(name: &Name, operator: &Operator, class: Class) -> Option<(Range<us
     Some((bare(text, at, Ends::Prose), Place::Loose))
 }
 
-/// Routers say before a password how it is encrypted: `password 0 x`.
+/// Routers put the type of encryption before a password: `password 0 x`.
 fn encryption_length(rest: &[u8]) -> usize {
     if matches!(rest, [b'0'..=b'9', b' ', byte, ..] if byte.is_ascii_graphic()) { 2 } else { 0 }
 }
 
-/// A value that its line ends with, quoted or not.
+/// A value at the end of its line, quoted or not.
 fn alone_on_line(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let at = at + encryption_length(&bytes[at..]);
@@ -545,8 +543,8 @@ fn alone_on_line(text: &str, at: usize) -> Option<Range<usize>> {
     (!value.is_empty() && ends_line(&bytes[value.end + closing..])).then_some(value)
 }
 
-/// A value without quotes. It counts as one where values are written like that; anywhere else it is more likely
-/// a variable or prose, and must look like a secret itself.
+/// A value without quotes. It counts as a value only if the syntax uses bare values. Anywhere else it is more likely
+/// a variable or prose, and must itself look like a secret.
 fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, Place) {
     let Name { text, .. } = *name;
     let at = operator.value;
@@ -581,7 +579,7 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
             return (bare(text, at, Ends::Shell), Place::Bare);
         }
         if let Some(quote @ (b'"' | b'\'')) = before {
-            // A string that is nothing but this pair.
+            // A string that contains only this pair.
             let value = bare(text, at, Ends::Connection);
             let is_whole = text.as_bytes().get(value.end) == Some(&quote);
             return (value, if is_whole && class == Class::Password { Place::Bare } else { Place::Loose });
@@ -596,7 +594,7 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
         }
     }
     if !equals && !operator.name_quoted && matches!(before, Some(b'"' | b'\'')) {
-        // `-H "X-Api-Key: x"`. Of a password the string must be nothing but this pair, and no label.
+        // `-H "X-Api-Key: x"`. For a password, the string must contain only this pair, and not a label.
         let value = bare(text, at, Ends::Connection);
         let is_whole = text.as_bytes().get(value.end).is_some_and(|byte| Some(*byte) == before);
         let is_label = text[value.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -617,8 +615,8 @@ fn bare_value(name: &Name, operator: &Operator, class: Class) -> (Range<usize>, 
     (bare(text, at, Ends::Prose), Place::Loose)
 }
 
-/// Whether a name stands where a line of settings begins: indented, exported, listed, added or removed by a
-/// difference, commented out, numbered, or behind the path it belongs to (`spring.datasource.password`).
+/// Whether the name begins a line of settings: indented, exported, listed, added or removed in a diff, commented out,
+/// numbered, or after the path it belongs to (`spring.datasource.password`).
 fn begins_line(lead: &str) -> bool {
     let lead = lead.trim_end_matches(['"', '\'', '\\']);
     let glued = !lead.ends_with([' ', '\t']);

@@ -1,4 +1,4 @@
-//! Secrets with a structure of their own: key files, URLs, and the secrets of Kubernetes.
+//! Secrets with their own structure: key files, URLs and Kubernetes secrets.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use memchr::memmem;
 use super::value::is_placeholder;
 use super::{Secret, is_token, is_word};
 
-/// How many letters in a row make a line of a key. Lines have 64, but the text may end within one.
+/// Minimum run of base64 characters for a line of a key. Full lines have 64, but the text may end within one.
 const KEY_LINE: usize = 40;
 
-/// How far from its frame the first line of a key may be: headers come in between.
+/// Maximum distance between a frame and the first line of its key: headers come in between.
 const KEY_HEADERS: usize = 512;
 
-/// Finds the private keys whose frames are at `marks` (where `PRIVATE KEY` stands), in one pass over them.
+/// Finds the private keys whose frames are at `marks` (positions of `PRIVATE KEY`), in one pass over them.
 ///
-/// The text may be the head or the tail of a longer one, so a key without an end reaches to the end of the
-/// text, and an end without a key reaches back to its start. Code that merely mentions a frame has no line of a
-/// key next to it, and is left alone.
+/// The text may be the head or the tail of a longer one. So a key without an end extends to the end of the text, and
+/// an end without a beginning extends back to the start. Code that only mentions a frame has no key line next to it
+/// and is left alone.
 pub(super) fn private_keys(text: &str, marks: &[Range<usize>], found: &mut Vec<Secret>) {
     let mut begin: Option<usize> = None;
     let mut add = |range: Range<usize>| found.push(Secret { range, kind: "private-key" });
@@ -101,14 +101,14 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// The password in `scheme://user:password@host`, or a token in `https://token@host`. `colon` is where `://`
-/// stands.
+/// The password in `scheme://user:password@host`, or a token in `https://token@host`. `colon` is the position of
+/// `://`.
 pub(super) fn url_password(text: &str, colon: &Range<usize>, found: &mut Vec<Secret>) {
     let bytes = text.as_bytes();
     let rest = &bytes[colon.end..bytes.len().min(colon.end + 512)];
     let authority = rest.iter().position(|byte| ends_authority(*byte)).unwrap_or(rest.len());
     let mut user_end = memchr::memrchr(b'@', &rest[..authority]);
-    // A password may hold a slash that nobody encoded; a port is a number.
+    // A password may contain an unencoded slash; a port is a number.
     if user_end.is_none()
         && rest.get(authority) == Some(&b'/')
         && let Some(port) = memchr::memchr(b':', &rest[..authority])
@@ -120,7 +120,7 @@ pub(super) fn url_password(text: &str, colon: &Range<usize>, found: &mut Vec<Sec
     let Some(user_end) = user_end else { return };
     let user_info = colon.end..colon.end + user_end;
     let Some(info) = text.get(user_info.clone()) else { return };
-    // Expressions that match URLs, and templates of URLs.
+    // Skips expressions that match URLs, and URL templates.
     if info.contains(['(', ')', '[', ']', '{', '}', '^', '|', '*', '<', '>']) {
         return;
     }
@@ -143,7 +143,7 @@ fn ends_authority(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"/?\"'`<>\\".contains(&byte)
 }
 
-/// The values below `data:` and `stringData:` in the documents of a YAML stream that are of `kind: Secret`.
+/// The values below `data:` and `stringData:` in the YAML documents of `kind: Secret`.
 pub(super) fn kubernetes_secrets(text: &str, found: &mut Vec<Secret>) {
     let mut document = Vec::new();
     for line in lines(text) {
@@ -157,7 +157,7 @@ pub(super) fn kubernetes_secrets(text: &str, found: &mut Vec<Secret>) {
     secrets_of_document(text, &document, found);
 }
 
-/// The lines of a text, which may have been escaped.
+/// The lines of a text that may be escaped.
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -193,7 +193,7 @@ fn secrets_of_document(text: &str, lines: &[Range<usize>], found: &mut Vec<Secre
         } else if data_indent.is_some_and(|data| indent <= data) && !content.is_empty() {
             data_indent = None;
         } else if data_indent.is_some() {
-            // A value may go on for several lines; those have no key.
+            // A value may continue over several lines, which have no key.
             let key = content.bytes().take_while(|byte| is_word(*byte) || *byte == b'.').count();
             let value = content[key..].strip_prefix(':').map_or(content, str::trim_start);
             if !matches!(value, "" | "|" | ">" | "|-" | ">-") && !is_placeholder(value) {

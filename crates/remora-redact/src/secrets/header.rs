@@ -1,4 +1,4 @@
-//! Secrets in the headers of HTTP: the credential after `Authorization:`, the values of cookies.
+//! Secrets in HTTP headers: the credential after `Authorization:`, and the values of cookies.
 
 use std::ops::Range;
 
@@ -34,10 +34,10 @@ const SCHEMES: [&str; 24] = [
     "x-api-key",
 ];
 
-/// `Bearer x`, `Basic x`, or a key without any scheme. The scheme stays. With a scheme anything goes that is
-/// not followed by prose, however short it is.
+/// `Bearer x`, `Basic x`, or a key without a scheme. The scheme is kept. After a scheme, any value counts unless
+/// prose follows it, even a short one.
 pub(super) fn authorization(text: &str, lead: &str, at: usize, found: &mut Vec<Secret>) {
-    // The header may be all of a line, or stand within a string.
+    // The header may be an entire line, or part of a string.
     let stops: &[u8] = if lead.contains(['"', '\'', '`']) { b"\"'`\r\n\\" } else { b"\r\n\\" };
     let value = quoted(text, at).unwrap_or_else(|| until(text, at, stops));
     let whole = text[value.clone()].trim_end();
@@ -66,7 +66,7 @@ pub(super) fn authorization(text: &str, lead: &str, at: usize, found: &mut Vec<S
     found.push(Secret { range: start..start + length, kind: Class::Authorization.kind() });
 }
 
-/// The values of cookies that look like secrets.
+/// Cookie values that look like secrets.
 pub(super) fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) {
     let cookies = until(text, at + quote_length(&text.as_bytes()[at..]), b"\"'`\r\n\\");
     let mut start = cookies.start;

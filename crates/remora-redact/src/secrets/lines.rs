@@ -1,20 +1,20 @@
-//! Lines of a text, which may itself stand escaped in a string: `\n` ends a line there.
+//! Lines of a text that may itself be escaped in a string, where `\n` ends a line.
 
 use std::ops::Range;
 
 use super::is_word;
 use super::names::is_in;
 
-/// No line of a table or of a block of YAML is followed further.
+/// Length limit for a line of a table or of a YAML block.
 const LONGEST: usize = 2048;
 
-/// The most lines of a block that are read: far more than a key has.
+/// Limit for the lines of a block: far more than a key has.
 const MOST_LINES: usize = 128;
 
-/// What indents a line, the marks of a difference included.
+/// Characters that indent a line, including diff markers.
 const MARGIN: [char; 4] = ['+', '-', ' ', '\t'];
 
-/// The length of the line break at the start of `bytes`; 0 if there is none.
+/// Length of the line break at the start of `bytes`; 0 if there is none.
 pub(super) fn break_length(bytes: &[u8]) -> usize {
     match bytes {
         [b'\r', b'\n', ..] => 2,
@@ -48,14 +48,14 @@ pub(super) fn line_at(text: &str, at: usize) -> Option<Range<usize>> {
     (rest.len() < LONGEST).then_some(at..text.len())
 }
 
-/// Where the line behind this one begins.
+/// The start of the next line.
 pub(super) fn next_line(text: &str, line: &Range<usize>) -> usize {
     line.end + break_length(&text.as_bytes()[line.end..])
 }
 
-/// The lines of a block of YAML: `password: |` and, indented further, the value. `at` is where its sign stands.
+/// The lines of a YAML block: `password: |` and, indented further, the value. `at` is the position of the sign.
 pub(super) fn block_scalar(text: &str, lead: &str, at: usize) -> Option<Range<usize>> {
-    // The document may be a string, and the name may have a path before it: `spring.datasource.password`.
+    // The document may be in a string, and a path may precede the name: `spring.datasource.password`.
     let string = lead.rfind(['"', '\'', '`']);
     let quote = string.and_then(|at| lead[at..].chars().next());
     let lead = &lead[string.map_or(0, |at| at + 1)..];
@@ -93,7 +93,7 @@ pub(super) fn block_scalar(text: &str, lead: &str, at: usize) -> Option<Range<us
     block.filter(|block| !block.is_empty())
 }
 
-/// The length of what a log, a pager or an editor puts before each line: a number, or a time, a level and a source.
+/// Length of the prefix that a log, pager or editor puts before a line: a number, or a time, a level and a source.
 pub(super) fn prefix_length(line: &str) -> usize {
     let numbered = number_length(line.as_bytes());
     if numbered > 0 {
@@ -116,7 +116,7 @@ pub(super) fn prefix_length(line: &str) -> usize {
             break;
         }
         is_log = is_log || marks_log;
-        // The text behind the prefix may be indented.
+        // The text after the prefix may be indented.
         rest = &rest[word.len() + 1..];
         if is_log && is_source && !rest.trim_start().starts_with('[') && word.ends_with(':') {
             break;
@@ -125,7 +125,7 @@ pub(super) fn prefix_length(line: &str) -> usize {
     if is_log { line.len() - rest.len() } else { 0 }
 }
 
-/// `   12\u{2192}`, `12\t`, `  12 | `: lines of a file as tools show them.
+/// `   12\u{2192}`, `12\t`, `  12 | `: line numbers as tools show them.
 fn number_length(line: &[u8]) -> usize {
     let margin = line.iter().take(8).take_while(|byte| **byte == b' ').count();
     let digits = line[margin..].iter().take(7).take_while(|byte| byte.is_ascii_digit()).count();
@@ -154,7 +154,7 @@ fn is_level(word: &str) -> bool {
             && is_in("trace debug info notice warn warning error fatal critical", level)
 }
 
-/// A line of the system's log names its host between the time and the program.
+/// A syslog line names its host between the time and the program.
 fn is_host(after: &str) -> bool {
     after.trim_start().split(' ').next().is_some_and(|next| next.ends_with("]:"))
 }

@@ -1,14 +1,14 @@
-//! The values of assignments, as they are written: strings, and bare words.
+//! The values of assignments as they are written: strings and bare words.
 
 use std::ops::Range;
 
 use super::lines::break_length;
 use super::{REACH, is_token, is_word};
 
-/// What ends a bare value besides white space.
+/// The characters that end a bare value, besides white space.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// Nothing else.
+    /// None.
     Line,
     Shell,
     Query,
@@ -39,7 +39,7 @@ pub(super) fn bare(text: &str, start: usize, ends: Ends) -> Range<usize> {
     start..text.floor_char_boundary(start + end)
 }
 
-/// The text of a cell of a table, or of an element.
+/// The text of a table cell or an element.
 pub(super) fn cell(text: &str, at: usize) -> Range<usize> {
     let rest = &text.as_bytes()[at..text.len().min(at + REACH)];
     let is_end = |at: usize| {
@@ -57,7 +57,7 @@ pub(super) fn cell(text: &str, at: usize) -> Range<usize> {
     (start + quotes).min(end)..end
 }
 
-/// Whether a string that is around the value ends or breaks its line here: `\n`, `\"`, `"}`.
+/// Whether the string around the value ends, or breaks its line, here: `\n`, `\"`, `"}`.
 fn closes_string(rest: &[u8]) -> bool {
     match rest {
         [b'\\', b'n' | b'r' | b't' | b'"' | b'\'', ..] => true,
@@ -73,7 +73,7 @@ fn begins_pair(rest: &[u8]) -> bool {
     length > 0 && name.get(length) == Some(&b'=')
 }
 
-/// Whether nothing of the line is left but white space and a comment.
+/// Whether only white space or a comment is left of the line.
 pub(super) fn ends_line(rest: &[u8]) -> bool {
     let gap = gap_length(rest);
     match &rest[gap..] {
@@ -87,8 +87,8 @@ pub(super) fn ends_line(rest: &[u8]) -> bool {
     }
 }
 
-/// A string: its inside, without prefix (`b"…"`, `r#"…"#`) and quotes. The quotes may be escaped, and the text
-/// may end before the string does. Of a long string this is the beginning.
+/// The content of a string, without prefix (`b"…"`, `r#"…"#`) and quotes. The quotes may be escaped, and the text may
+/// end before the string does. A long string is cut.
 pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let prefix = bytes[at..].iter().take(3).take_while(|byte| b"bBrRfFuULc@$&#".contains(byte)).count();
@@ -124,7 +124,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     Some(start..text.floor_char_boundary(start + REACH))
 }
 
-/// A string within something that only wraps it: `Some("…")`, `String::from("…")`.
+/// A string inside a wrapper: `Some("…")`, `String::from("…")`.
 pub(super) fn wrapped(text: &str, at: usize) -> Option<Range<usize>> {
     const WRAPPERS: [&str; 14] = [
         "",
@@ -162,7 +162,7 @@ pub(super) fn typed(text: &str, at: usize) -> Option<Range<usize>> {
     quoted(text, value + gap_length(&bytes[value..]))
 }
 
-/// The length of an opening or closing quote, with the backslashes that escape it.
+/// Length of an opening or closing quote, including the backslashes that escape it.
 pub(super) fn quote_length(bytes: &[u8]) -> usize {
     let escapes = bytes.iter().take(8).take_while(|byte| **byte == b'\\').count();
     match bytes.get(escapes) {
@@ -172,8 +172,7 @@ pub(super) fn quote_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of the white space within a line that the bytes begin with. French has spaces that do not break before
-/// a colon.
+/// Length of leading white space within a line. French uses non-breaking spaces before a colon.
 pub(super) fn gap_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     while length < 64 {

@@ -1,8 +1,8 @@
-//! Which keywords of which rules are in a text.
+//! Search for the keywords of all rules.
 //!
-//! An Aho-Corasick automaton of these keywords takes 0.5 ms to build and 0.6 ms to run over 64 KiB: as long as
-//! the whole of a hook may take. Here the compiler builds the tables (keywords by a hash of their first three
-//! bytes), so they cost nothing at run time but a look at one bit for each byte of the text.
+//! An Aho-Corasick automaton of these keywords takes 0.5 ms to build and 0.6 ms to run over 64 KiB, as long as a
+//! whole hook may take. Here the tables (keywords by a hash of their first three bytes) are built at compile time, so
+//! the cost at run time is one bit test for each byte of the text.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ const BUCKETS: usize = 1 << 15;
 const ENTRIES: usize = keyword_count();
 const LONGEST: usize = 32;
 
-/// Whether any keyword is in a bucket, one bit each: 4 KiB, which stay in the cache.
+/// One bit per bucket: whether it contains a keyword. 4 KiB, which stay in the cache.
 static OCCUPIED: [u64; BUCKETS / 64] = occupied();
 
-/// All keywords, sorted by their buckets.
+/// All keywords, sorted by bucket.
 static KEYWORDS: [Keyword; ENTRIES] = keywords();
 
-/// Where the keywords begin that belong to a word of [`OCCUPIED`].
+/// Index of the first keyword for each word of [`OCCUPIED`].
 static FIRST: [u16; BUCKETS / 64] = first();
 
-/// A keyword, without any pointer: those would have to be relocated each time the program starts.
+/// A keyword, without pointers, which would have to be relocated at every program start.
 #[derive(Clone, Copy)]
 struct Keyword {
     bucket: u16,
@@ -30,7 +30,7 @@ struct Keyword {
     text: [u8; LONGEST],
 }
 
-/// Calls `found` with the rule and the place of each keyword, in the order of the text.
+/// Calls `found` with the rule and the range of each keyword, in text order.
 pub(super) fn for_each_hit(text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
     let mut start = 0;
     while let Some((length, bucket)) = next_occupied(&text[start..]) {
@@ -51,8 +51,8 @@ pub(super) fn for_each_hit(text: &[u8], mut found: impl FnMut(usize, Range<usize
     }
 }
 
-/// How far it is to three bytes that some keyword may begin with, and their bucket. This loop is where the time
-/// goes, so it is kept apart from all that happens at a hit.
+/// The distance to the next three bytes that a keyword may begin with, and their bucket. Most of the time is spent in
+/// this loop, so it is separate from the code for a hit.
 #[inline(never)]
 fn next_occupied(text: &[u8]) -> Option<(usize, u16)> {
     text.windows(3).enumerate().find_map(|(at, three)| {
@@ -61,7 +61,7 @@ fn next_occupied(text: &[u8]) -> Option<(usize, u16)> {
     })
 }
 
-/// Enough of lower case to choose a bucket: punctuation may fall together.
+/// Approximate lower case, sufficient to choose a bucket: some punctuation collides.
 const fn lower(byte: u8) -> u8 {
     byte | 0x20
 }
@@ -125,7 +125,7 @@ const fn keywords() -> [Keyword; ENTRIES] {
             let mut text = [0; LONGEST];
             text.split_at_mut(keyword.len()).0.copy_from_slice(keyword);
             let bucket = bucket(text[0], text[1], text[2]);
-            // Insertion keeps the keywords sorted, and those of a bucket in the order of the table.
+            // Insertion keeps the keywords sorted, and those of one bucket in table order.
             let mut at = count;
             while at > 0 && sorted[at - 1].bucket > bucket {
                 sorted[at] = sorted[at - 1];

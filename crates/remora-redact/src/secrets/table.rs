@@ -1,7 +1,7 @@
-//! Columns of tables that hold secrets: a row of names, and below it rows of values.
+//! Table columns that contain secrets: a header row of names, with rows of values below it.
 //!
-//! Columns are parted by borders (Markdown, `psql`, `mysql`), by commas, semicolons or tabs (exports), or by spaces
-//! (`kubectl`, PowerShell).
+//! Columns are separated by borders (Markdown, `psql`, `mysql`), by commas, semicolons or tabs (exports), or by
+//! spaces (`kubectl`, PowerShell).
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use super::lines::{line_at, next_line};
 use super::names::{Class, classify};
 use super::value::{Place, is_secret};
 
-/// How far before a name its row may begin.
+/// Maximum distance between the start of a row and a name in it.
 const LONGEST_ROW: usize = 512;
 
-/// The most rows of a table that are read.
+/// Limit for the rows read of a table.
 const MOST_ROWS: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ enum Parting {
     Spaces,
 }
 
-/// Reads the table whose first row has a name at `name`, if there is one. Returns the end of the line of that name,
-/// which need not be looked at again.
+/// Reads the table that has a column name at `name`, if there is one. Returns the end of that line, so that it is not
+/// checked again.
 pub(super) fn columns(text: &str, name: &Range<usize>, found: &mut Vec<Secret>) -> usize {
     let Some(header) = header_around(text, name) else { return name.end };
     read_below(text, &header, found);
@@ -50,7 +50,7 @@ fn read_below(text: &str, header: &Range<usize>, found: &mut Vec<Secret>) -> Opt
     if classes.is_empty() {
         return None;
     }
-    // Where the header begins within its line, all rows do: a mark of a difference, or none.
+    // All rows begin at the same offset in their line as the header: after a diff marker, or at once.
     let margin = header.start - line_start(text, header.start);
     let string = text[..header.start].chars().next_back().filter(|before| "\"'`".contains(*before));
     let mut next = next_line(text, header);
@@ -96,7 +96,7 @@ impl Parting {
         [b'\t', b',', b';'].into_iter().find(|sign| has(*sign)).map_or(Parting::Spaces, Parting::Sign)
     }
 
-    /// The cells of a row, without the blanks around them.
+    /// The cells of a row, trimmed.
     fn cells(self, row: &str) -> Vec<Range<usize>> {
         let mut cells = Vec::new();
         let mut start = 0;
@@ -128,7 +128,7 @@ impl Parting {
     }
 }
 
-/// The cells of a row below the names of columns that spaces part.
+/// The cells of a row below column names that are separated by spaces.
 fn aligned(row: &str, names: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = names.iter().map(|name| name.start);
     let ends = names.iter().skip(1).map(|name| name.start).chain([row.len()]);
@@ -154,13 +154,13 @@ fn unquoted(row: &str, cell: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The row around a name, as far as it is one: the text may be a string in JSON, or a difference.
+/// The row around a name. The text may be a string in JSON, or a diff.
 fn header_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let start = line_start(text, name.start);
     let line = line_at(text, start).filter(|line| line.end >= name.end)?;
     let mut start = line.start;
-    // Before the quote that begins a string there is an operator; within a row of strings there is a comma. A string
-    // that is not closed on its line holds the table.
+    // An operator precedes the quote that begins a string; a comma precedes a quote within a row of strings. A string
+    // that is not closed on its line contains the table.
     let is_open = text[line.clone()].bytes().filter(|byte| *byte == b'"').count() % 2 == 1;
     if let Some(quote) = text[start..name.start].rfind(['"', '\'', '`'])
         && (is_open || text[start..start + quote].trim_end().ends_with(['(', ':', '=', '[']))
@@ -172,7 +172,7 @@ fn header_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     (name.start - start <= LONGEST_ROW).then_some(start + usize::from(is_marked)..line.end)
 }
 
-/// Where the line around `at` begins, or where it is no longer followed.
+/// The start of the line around `at`, or the limit of the search.
 fn line_start(text: &str, at: usize) -> usize {
     let from = text.floor_char_boundary(at.saturating_sub(LONGEST_ROW));
     let before = &text[from..at];
@@ -181,7 +181,7 @@ fn line_start(text: &str, at: usize) -> usize {
     from + line.max(escaped)
 }
 
-/// Whether a cell may be the name of a column.
+/// Whether a cell may be a column name.
 fn is_label(cell: &str) -> bool {
     let label = cell.trim_matches(['"', '\'', '`', '*']);
     label.len() <= 40
@@ -201,7 +201,7 @@ fn is_ruler(row: &str) -> bool {
         && row.chars().all(|c| " \t-=+|:".contains(c) || ('\u{2500}'..='\u{257f}').contains(&c))
 }
 
-/// Whether what follows a name may follow the name of a column.
+/// Whether `rest` may follow a column name.
 pub(super) fn may_follow_column(rest: &[u8]) -> bool {
     let rest = match rest {
         [b'"' | b'`' | b'*' | b')', rest @ ..] => rest,

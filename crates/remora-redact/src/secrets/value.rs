@@ -1,27 +1,27 @@
 //! Whether the value of a secret's name is the secret itself, or a word, a type, a variable or a placeholder.
 //!
-//! The line drawn here: what a person may have chosen as a password goes even if it is a plain word, unless it
-//! is a word that source code puts there (`string`, `required`); what a machine made (tokens and keys) goes only
-//! if it looks made by a machine. So `password = "letmein"` goes and `token = "identifier"` stays. What is
-//! spelled like a variable stays (`password: dbPassword`, `password: "$ecret"`), and so does a token of letters
-//! only: losing these is the price of leaving code alone.
+//! The boundary is this: a value that a person may have chosen as a password is removed even if it is a plain word,
+//! unless source code commonly has that word there (`string`, `required`). A value made by a machine (tokens and
+//! keys) is removed only if it looks like one. So `password = "letmein"` is removed and `token = "identifier"` is
+//! kept. A value spelled like a variable is kept (`password: dbPassword`, `password: "$ecret"`), and so is a token of
+//! letters only: missing these is the price for leaving code alone.
 
 use super::names::{Class, is_in};
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Between quotes, or between the tags of an element.
     Quoted,
     /// After the name in a list of strings or as the argument of a call, where names and values look alike.
     Listed,
-    /// The value of an environment variable. Shouted names are seldom given to anything but values.
+    /// The value of an environment variable. Upper-case names are rarely used for anything but values.
     Variable,
-    /// Bare, but where values are bare: YAML, a flag, a query, a connection string.
+    /// Bare, where the syntax uses bare values: YAML, a flag, a query, a connection string.
     Bare,
-    /// In a table or an element of its own, beside its name or below it. Labels and descriptions stand there, too.
+    /// In a table or an element, beside or below its name. Labels and descriptions occur there, too.
     Cell,
-    /// Bare where code or prose is as likely.
+    /// Bare, where code or prose is just as likely.
     Loose,
 }
 
@@ -76,19 +76,19 @@ pub(super) fn is_secret(class: Class, place: Place, value: &str) -> bool {
     }
 }
 
-/// What the bytes of a value are.
+/// Statistics about the bytes of a value.
 #[derive(Debug, Default)]
 struct Traits {
     letters: usize,
     lower: usize,
     upper: usize,
     digits: usize,
-    /// What is neither in a word, nor between the words of a name.
+    /// Bytes that occur neither in words nor between the words of a name.
     symbols: usize,
     spaces: bool,
-    /// How often upper case, lower case and digits take turns.
+    /// Number of changes between upper case, lower case and digits.
     turns: usize,
-    /// How many letters stand in a row of at least three in lower case.
+    /// Number of letters in runs of at least three lower-case letters.
     in_words: usize,
 }
 
@@ -123,7 +123,7 @@ impl Traits {
     }
 }
 
-/// Whether a value without digits has what passwords have and words, addresses and code have not.
+/// Whether a value without digits has marks that are typical of passwords, and not of words, addresses and code.
 fn has_marks(value: &str) -> bool {
     let inside = value.trim_end_matches(['!', '?']);
     let traits = Traits::of(value);
@@ -132,7 +132,7 @@ fn has_marks(value: &str) -> bool {
         || value.contains(['%', '$', '!']) && traits.upper > 0 && traits.turns >= 4
 }
 
-/// What a person may have chosen.
+/// Whether a person may have chosen the value.
 fn is_chosen(value: &str, traits: &Traits) -> bool {
     if value.len() < 4 || is_common(value) {
         return false;
@@ -146,15 +146,14 @@ fn is_chosen(value: &str, traits: &Traits) -> bool {
     if is_jumbled(value, traits) {
         return true;
     }
-    // Letters only. What is written as names are in code is a name; a plain word is a weak password.
+    // Letters only. A value spelled like a name in code is a name; a plain word is a weak password.
     let separated = value.contains(['_', '.']);
     let shouted = traits.lower == 0;
     let humped = value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     !separated && !shouted && !humped
 }
 
-/// Whether letters change case as they do in random values, and not as they do in names of code, or follow each other as
-/// they do in no word.
+/// Whether letters change case as in random values and not as in names of code, or follow each other as in no word.
 fn is_jumbled(value: &str, traits: &Traits) -> bool {
     let is_mixed = traits.turns * 3 >= value.len() && traits.in_words * 2 < value.len();
     traits.letters == value.len()
@@ -164,16 +163,17 @@ fn is_jumbled(value: &str, traits: &Traits) -> bool {
         && (is_mixed || is_unspeakable(value))
 }
 
-/// What follows each letter from `a` to `z` in words and in names of code, nearly always.
+/// The letters that commonly follow each letter from `a` to `z` in words and in names of code.
 const FOLLOWERS: &str = "bcdefgiklmnprstuvwy aelosuy aehklortu abdeiorsuy abcdefgilmnpqrstvwxy aefinorstu ehiorsu aeiot \
     acdefglmnoprstvxz eos eins adefilostuy abeimopsu acdefgiklnostuwy bcdfgijklmnoprstuvw aeiloprstu u \
     acdegiklmnorstuvy acehikopstuwy acdehiloprstuy bcdegilmnprst aei aehinors t pst e";
 
-/// Whether fewer than two in three pairs of letters are those of words. In words nearly all are, in random values one in three.
+/// Whether fewer than two in three letter pairs occur in words. In words nearly all do, in random values one in
+/// three.
 fn is_unspeakable(value: &str) -> bool {
     let (mut pairs, mut known) = (0, 0);
     for two in value.as_bytes().windows(2) {
-        // Where a name has its hump, one word ends and another begins.
+        // At a hump in a name, one word ends and another begins.
         if two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase() {
             continue;
         }
@@ -185,7 +185,7 @@ fn is_unspeakable(value: &str) -> bool {
     pairs >= 6 && known * 3 < pairs * 2
 }
 
-/// Words without the ones that make a sentence, as of a label or a message.
+/// Whether a value is a series of words, without those that occur in sentences such as labels and messages.
 fn is_passphrase(value: &str) -> bool {
     let is_of_words = value
         .bytes()
@@ -198,7 +198,7 @@ fn is_passphrase(value: &str) -> bool {
         && !words.any(|word| is_in(SENTENCE_WORDS, word) || is_of_words && is_common(word))
 }
 
-/// What a machine may have made.
+/// Whether a machine may have made the value.
 fn is_made(value: &str, traits: &Traits) -> bool {
     if value.len() < 6 || is_common(value) || is_type(value) {
         return false;
@@ -212,15 +212,15 @@ fn is_made(value: &str, traits: &Traits) -> bool {
     if traits.digits > 0 {
         return !is_numbered_words(value);
     }
-    // Letters only, or nearly so: a word, or a name of words, unless the case changes all the time.
+    // Letters only, or nearly so: a word or a name of words, unless the case changes all the time.
     let is_unbroken = value.bytes().all(|byte| byte.is_ascii_alphabetic());
     traits.symbols > 0 && value.len() >= 8 && !value.contains([':', '|'])
         || is_unbroken && value.len() >= 24 && traits.turns * 20 >= value.len() * 9
 }
 
-/// Whether a value is long and mixed enough to be a secret whatever its name is. Upper case, lower case and
-/// digits take turns much more often in random values than in words, and in names such as `Ed25519PrivateKey`
-/// most letters belong to words.
+/// Whether a value is long and mixed enough to be a secret under any name. Upper case, lower case and digits
+/// alternate much more often in random values than in words, and in names such as `Ed25519PrivateKey` most letters
+/// belong to words.
 pub(super) fn is_random(value: &str) -> bool {
     value.len() >= 16
         && is_mixed(value, &Traits::of(value))
@@ -230,7 +230,7 @@ pub(super) fn is_random(value: &str) -> bool {
         && !is_location(value)
 }
 
-/// Whether letters and digits take turns as they do in random values.
+/// Whether letters and digits alternate as in random values.
 fn is_mixed(value: &str, traits: &Traits) -> bool {
     traits.digits > 0
         && traits.letters > 0
@@ -238,14 +238,14 @@ fn is_mixed(value: &str, traits: &Traits) -> bool {
         && !(traits.upper > 0 && traits.in_words * 2 >= value.len() && !is_scattered(value, traits))
 }
 
-/// Whether digits stand all over a value that has words in it by chance.
+/// Whether digits are scattered over a value that contains words by chance.
 fn is_scattered(value: &str, traits: &Traits) -> bool {
     let groups =
         value.as_bytes().windows(2).filter(|two| two[0].is_ascii_digit() && !two[1].is_ascii_digit()).count();
     value.len() >= 24 && groups >= 4 && traits.turns * 3 >= value.len()
 }
 
-/// Words with numbers between or behind them: `oauth-2`, `utf8`, `my-service-2024`, `token1`.
+/// Words with numbers between or after them: `oauth-2`, `utf8`, `my-service-2024`, `token1`.
 fn is_numbered_words(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ' ']).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -254,7 +254,7 @@ fn is_numbered_words(value: &str) -> bool {
     })
 }
 
-/// Types and algorithms that have digits in their names.
+/// Whether a value is a type or an algorithm with digits in its name.
 fn is_type(value: &str) -> bool {
     let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
     if word.len() == value.len() || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -263,7 +263,7 @@ fn is_type(value: &str) -> bool {
     is_in(TYPES_WITH_DIGITS, &word.to_ascii_lowercase())
 }
 
-/// Bare values that are expressions: calls, fields, paths of modules, names of types and variables.
+/// Whether a bare value is an expression: a call, a field, a module path, the name of a type or variable.
 fn is_code(value: &str, traits: &Traits) -> bool {
     let first = value.as_bytes()[0];
     let last = value.as_bytes()[value.len() - 1];
@@ -273,7 +273,7 @@ fn is_code(value: &str, traits: &Traits) -> bool {
     if last == b')' && !value.contains('(') {
         return true;
     }
-    // A pointer, a reference, a tag of YAML.
+    // A pointer, a reference, a YAML tag.
     let bare = value.trim_start_matches(['&', '*', '!', '@', '|']);
     if bare.len() < value.len() && traits.digits == 0 && is_path(bare) {
         return true;
@@ -294,7 +294,7 @@ fn is_code(value: &str, traits: &Traits) -> bool {
     false
 }
 
-/// Names with dots between them.
+/// Whether a value consists of names separated by dots.
 fn is_path(value: &str) -> bool {
     !value.is_empty()
         && value.split(['.', ':']).all(|part| {
@@ -318,7 +318,7 @@ fn is_login(value: &str) -> bool {
             _ => return false,
         };
         bits = bits << 6 | u32::from(six);
-        // Three of four letters complete a byte.
+        // Three of four characters complete a byte.
         let left = [6, 4, 2, 0][count % 4];
         if count % 4 > 0 {
             bytes.push((bits >> left).to_le_bytes()[0]);
@@ -327,13 +327,13 @@ fn is_login(value: &str) -> bool {
     bytes.len() >= 3 && bytes.contains(&b':') && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// What stands for a secret without being one: variables, templates, masks, and advice to fill in something.
+/// Whether a value is a placeholder: a variable, a template, a mask, or a hint to fill something in.
 pub(super) fn is_placeholder(value: &str) -> bool {
     stands_in_for(value, |rest| rest.len() >= 20 && is_mixed(rest, &Traits::of(rest)))
 }
 
-/// Whether a value is a variable, a template, a mask or advice. What merely holds a piece of these is a secret if the
-/// rest of it is one: `Kx%s93!q`, `Your-tr33house!`.
+/// Whether a value is a variable, a template, a mask or a hint. A value that only contains a piece of these is a
+/// secret if the rest of it is one: `Kx%s93!q`, `Your-tr33house!`.
 fn stands_in_for(value: &str, is_secret: impl Fn(&str) -> bool) -> bool {
     let value = value.trim();
     if value.is_empty() || is_variable(value) || is_template(value) || is_mask(value) {
@@ -356,8 +356,8 @@ fn is_variable(value: &str) -> bool {
     }
 }
 
-/// Whether a name has digits as passwords have them: `$uper5ecret`, `$ummer2024`, `$ecretPa55`. Variables have at most
-/// two, at the end of a word.
+/// Whether a name has digits like a password: `$uper5ecret`, `$ummer2024`, `$ecretPa55`. Variables have at most two,
+/// at the end of a word.
 fn is_leet(name: &str) -> bool {
     let within = name.as_bytes().windows(2).any(|two| two[0].is_ascii_digit() && two[1].is_ascii_lowercase());
     let traits = Traits::of(name);
@@ -366,7 +366,7 @@ fn is_leet(name: &str) -> bool {
         || name.bytes().rev().take_while(u8::is_ascii_digit).count() > 2
 }
 
-/// A string that is put together at run time.
+/// Whether a string is assembled at run time.
 fn is_template(value: &str) -> bool {
     if ["${", "#{", "{{", "$(", "<%", "{}", "\" +", "' +"].iter().any(|part| value.contains(part)) {
         return true;
@@ -380,7 +380,7 @@ fn is_mask(value: &str) -> bool {
     value.chars().all(|c| "*xX.-_?#0\u{2022}\u{2026}".contains(c))
 }
 
-/// What is left of a value without the pieces that placeholders are made of; `None` if it has no such piece.
+/// The value without the pieces that placeholders are made of; `None` if it has no such piece.
 fn without_fillers(value: &str) -> Option<String> {
     const FILLERS: [&str; 14] = [
         "%s",
@@ -410,7 +410,7 @@ fn without_fillers(value: &str) -> Option<String> {
     while let Some(next) = lower[at..].chars().next() {
         if let Some(filler) = FILLERS.iter().find(|filler| lower[at..].starts_with(**filler)) {
             at += filler.len();
-            // A mask may be of any length.
+            // A mask may have any length.
             let masked = filler.bytes().last().unwrap_or(0);
             if b".*x".contains(&masked) {
                 at += lower.as_bytes()[at..].iter().take_while(|byte| **byte == masked).count();
@@ -423,7 +423,7 @@ fn without_fillers(value: &str) -> Option<String> {
     Some(rest)
 }
 
-/// Whether the rest of what looks like a placeholder is still more than a password's name with a number.
+/// Whether the rest of an apparent placeholder is more than a password's name with a number.
 fn is_strong(rest: &str) -> bool {
     let traits = Traits::of(rest);
     if traits.spaces || is_template(rest) {
@@ -441,12 +441,12 @@ fn is_strong(rest: &str) -> bool {
         || marks > 0 && traits.letters > 3 && rest.len() >= 6 && !names_itself
 }
 
-/// Made of what names, indices and formats are made of.
+/// Whether a text has only characters that occur in names, indices and formats.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| super::is_word(byte) || b".: []'\"".contains(&byte))
 }
 
-/// Where a secret is, or what it is called: URLs, paths of files and modules, names with dots, labels.
+/// Whether a value is the location or the name of a secret: URLs, paths of files and modules, dotted names, labels.
 fn is_location(value: &str) -> bool {
     if value.contains("://") || value.contains("::") || value.ends_with([':', '?']) {
         return true;
@@ -463,7 +463,7 @@ fn is_location(value: &str) -> bool {
         |part: &str| part.bytes().all(super::is_word) && !part.bytes().any(|byte| byte.is_ascii_digit());
     if value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../") {
         let plain = value.bytes().all(|byte| super::is_word(byte) || b"./~ ".contains(&byte));
-        // Base64 may begin with a slash. A path is made of words.
+        // Base64 may begin with a slash. A path consists of words.
         let traits = Traits::of(value);
         let is_random = value.len() >= 20 && traits.upper > 0 && is_mixed(value, &traits);
         return plain && !is_random && (value[1..].contains(['/', '.']) || is_name(&value[1..]));
@@ -476,7 +476,7 @@ fn is_common(value: &str) -> bool {
     is_in(COMMON, &value.to_ascii_lowercase())
 }
 
-/// Types, variables and labels that stand where a value is expected.
+/// Types, variables and labels that occur in place of a value.
 const COMMON: &str = "\
     any api-key api_key apikey args array async await bar basic baz bearer body bool boolean buffer \
     bytes char compat config const context credentials data date default disabled email empty \

@@ -1,31 +1,31 @@
-//! The text behind its escapes, with a map back to the text as it was written.
+//! The unescaped text, with a map back to the original.
 //!
-//! Colours of a terminal, entities and tags of HTML, percent-encoding, escapes of JSON, the doubled quotes of CSV
-//! and SQL, and what logs and pagers put before each line stand between a name and its value, or within them. No rule knows about any of these: where a text
-//! has escapes, the rules are applied once more to a view without them, and what is found there is redacted in the
-//! original. A text without escapes costs one look at a few rare bytes.
+//! Terminal colours, HTML entities and tags, percent-encoding, JSON escapes, doubled quotes in CSV and SQL, and the
+//! line prefixes of logs and pagers can separate a name from its value, or split either of them. The rules do not
+//! handle any of these. If a text has escapes, the rules are applied again to a view without them, and what they find
+//! is redacted in the original. A text without escapes costs one bit test per byte.
 
 use std::ops::Range;
 
 use super::lines::prefix_length;
 use super::names::is_in;
 
-/// How much of the text before an escape belongs to the view: a name, and what stands before it on its line.
+/// How much of the text before an escape is in the view: a name, and the beginning of its line.
 const BEFORE: usize = 256;
 
-/// How much of the text behind an escape belongs to the view: a value, or the rows of a table.
+/// How much of the text after an escape is in the view: a value, or the rows of a table.
 const BEHIND: usize = 1024;
 
-/// How far the prefix of a line is followed.
+/// Length limit for the prefix of a line.
 const LONGEST_PREFIX: usize = 160;
 
-/// No tag of HTML that only formats text is longer.
+/// Length limit for an HTML tag that only formats text.
 const LONGEST_TAG: usize = 200;
 
-/// A sequence that sets a title or a link of the terminal is longer than any colour.
+/// Length limit for a terminal sequence. Those that set a title or a link are longer than any colour.
 const LONGEST_SEQUENCE: usize = 256;
 
-/// Elements that format text or lay it out; elements of data, such as `<password>`, are none of them.
+/// Elements that format or lay out text. Elements of data, such as `<password>`, are not included.
 const FORMATTING: &str = "a abbr b br code del div dfn em font h1 h2 h3 h4 h5 h6 i ins kbd label li mark ol p pre q s \
                           samp section small span strong sub sup tt u ul";
 
@@ -35,7 +35,7 @@ pub(super) struct View {
     pieces: Vec<Piece>,
 }
 
-/// A stretch of the view and where it comes from. Either both have the same bytes, or the original is an escape.
+/// A range of the view and its origin. Either both have the same bytes, or the original is an escape.
 struct Piece {
     start: usize,
     original: Range<usize>,
@@ -69,7 +69,7 @@ impl View {
         Some(view)
     }
 
-    /// Copies what stands between two escapes, without the middle of a long text: the rules have seen that already.
+    /// Copies the text between two escapes, without the middle of a long text, which the rules have already seen.
     fn copy_between(&mut self, text: &str, between: Range<usize>, is_behind: bool) {
         let behind = if is_behind { BEHIND } else { 0 };
         if between.len() <= behind + BEFORE {
@@ -78,7 +78,7 @@ impl View {
         let end = text.floor_char_boundary(between.start + behind);
         let start = text.ceil_char_boundary(between.end - BEFORE);
         self.copy(text, between.start..end);
-        // A line break keeps both sides apart, and the second one begins with a line if it can.
+        // A line break separates both sides, and the second side begins at a line if possible.
         let line = memchr::memchr(b'\n', &text.as_bytes()[start..between.end])
             .map_or(start, |found| start + found + 1);
         self.decode(Some('\n'), end..line);
@@ -99,7 +99,7 @@ impl View {
         }
     }
 
-    /// The stretch of the original that a stretch of the view was read from.
+    /// The range of the original that corresponds to a range of the view.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
         if range.is_empty() {
             return 0..0;
@@ -117,8 +117,7 @@ impl View {
     }
 }
 
-/// Which pairs of bytes may begin an escape, one bit each. A look at this for each byte of the text is all that texts
-/// without escapes cost.
+/// One bit for each pair of bytes that may begin an escape. A text without escapes costs only this lookup per byte.
 static PAIRS: [u64; 1024] = pairs();
 
 #[expect(clippy::cast_possible_truncation, reason = "a pair is two bytes")]
@@ -151,7 +150,7 @@ const fn begins_escape(first: u8, next: u8) -> bool {
     }
 }
 
-/// Where the next two bytes are that may begin an escape.
+/// The position of the next two bytes that may begin an escape.
 fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
     let found = bytes.get(at..)?.windows(2).position(|two| {
         let pair = usize::from(two[0]) << 8 | usize::from(two[1]);
@@ -160,7 +159,7 @@ fn next_candidate(bytes: &[u8], at: usize) -> Option<usize> {
     found.map(|length| at + length)
 }
 
-/// What an escape means, if anything, and its length.
+/// The character that an escape stands for, if any, and its length.
 struct Escape {
     meaning: Option<char>,
     length: usize,
@@ -178,7 +177,7 @@ impl Escape {
             [0x1b, ..] => {
                 Some(Escape { meaning: None, length: 1 + sequence_length(&rest[1..]).unwrap_or(0) })
             }
-            // A terminal's escape that lost its first byte, or shows it.
+            // A terminal escape whose first byte is missing or shown as text.
             [b'^', b'[', b'[', ..] => {
                 colour_length(&rest[2..]).map(|length| Escape { meaning: None, length: length + 2 })
             }
@@ -193,7 +192,7 @@ impl Escape {
     }
 }
 
-/// The length of what follows the escape byte of a terminal's sequence.
+/// Length of a terminal sequence after its escape byte.
 fn sequence_length(rest: &[u8]) -> Option<usize> {
     match rest.first()? {
         b'[' => {
@@ -212,7 +211,7 @@ fn sequence_length(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// `[1;32m`, but not the `[5m]` of a range.
+/// Length of `[1;32m`, but not of the `[5m]` of a range.
 fn colour_length(rest: &[u8]) -> Option<usize> {
     let parameters =
         rest[1..].iter().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
@@ -271,7 +270,7 @@ fn percent(rest: &[u8]) -> Option<Escape> {
     Some(Escape { meaning, length: length * 3 })
 }
 
-/// `\u0022`, `\x22`, also escaped once more, and the spellings of a terminal's escape in source code.
+/// `\u0022`, `\x22`, also escaped again, and the source-code spellings of a terminal escape.
 fn backslash(rest: &[u8]) -> Option<Escape> {
     let slashes = rest.iter().take(8).take_while(|byte| **byte == b'\\').count();
     let (code, length) = match &rest[slashes..] {
@@ -321,13 +320,13 @@ fn tag(rest: &[u8]) -> Option<Escape> {
     Some(Escape { meaning: breaks_line.then_some('\n'), length: name_at + length + end + 1 })
 }
 
-/// `""name""`: quotes that are doubled because they stand within quotes. An empty string has neither a name before
-/// it nor a value behind it.
+/// `""name""`: quotes that are doubled because they are inside quotes. An empty string has neither a name before it
+/// nor a value after it.
 fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
     // The quote itself may be escaped.
     let quote = &bytes[at..at + 1 + usize::from(bytes[at] == b'\\')];
     let count = bytes[at..].chunks(quote.len()).take(4).take_while(|next| *next == quote).count();
-    // Three are a string of Python, or begin a field of CSV.
+    // Three quotes are a Python string, or begin a CSV field.
     if count != 2 && count != 4 {
         return None;
     }
@@ -340,9 +339,9 @@ fn doubled_quote(bytes: &[u8], at: usize) -> Option<Escape> {
         .then_some(Escape { meaning: Some(char::from(quote[quote.len() - 1])), length })
 }
 
-/// The length of what a log or a pager puts before the line that begins at `at`.
+/// Length of the prefix that a log or pager puts before the line at `at`.
 fn line_prefix(text: &str, at: usize) -> usize {
-    // Hardly any line begins like this, so the rest of it is not looked at.
+    // Most lines do not begin like a prefix, and are not examined further.
     let begins = text.as_bytes()[at..].iter().find(|byte| **byte != b' ');
     if !begins.is_some_and(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || b"[(<".contains(byte))
     {

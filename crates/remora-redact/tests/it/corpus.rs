@@ -1,4 +1,4 @@
-//! A corpus of secrets: every shape in every carrier, with values that a generator makes up.
+//! A corpus of secrets: every shape in every carrier, with generated values.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use remora_redact::{redact, rules};
 
 use crate::secrets::leaks;
 
-/// What share of values must be redacted, in percent.
+/// Minimum percentage of values that must be redacted.
 const ENOUGH: usize = 97;
 
-/// Letters and digits of made-up values.
+/// Alphabets for generated values.
 const MIXED: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const HEX: &[u8] = b"0123456789abcdef";
 const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -20,9 +20,9 @@ const BASE58: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwx
 /// A secret, and how it is written.
 #[derive(Debug, Clone)]
 enum Shape {
-    /// The value of a name; each carrier has its own way to write that.
+    /// The value of a name; each carrier has its own syntax for it.
     Named { name: String, value: String },
-    /// A text of its own with the secret in it.
+    /// A fixed text with the secret in it.
     Text { text: String, secret: String },
 }
 
@@ -53,7 +53,7 @@ const CARRIERS: [Carrier; 10] = [
     Carrier::MultiLine,
 ];
 
-/// Makes values up, the same ones in each run.
+/// Generates values, the same ones in each run.
 struct Noise(u64);
 
 impl Noise {
@@ -68,7 +68,7 @@ impl Noise {
         loop {
             let text: String =
                 (0..length).map(|_| char::from(alphabet[self.next() % alphabet.len()])).collect();
-            // Short values without a digit are the business of other shapes.
+            // Short values without digits are covered by other shapes.
             if length < 8 || text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
                 return text;
             }
@@ -105,7 +105,7 @@ impl Noise {
     }
 }
 
-/// Names of passwords, with values that people choose.
+/// Names of passwords, for values that people choose.
 const PASSWORD_NAMES: &[&str] = &[
     "password",
     "Password",
@@ -147,7 +147,7 @@ const PASSWORD_NAMES: &[&str] = &[
     "MONGO_INITDB_ROOT_PASSWORD",
 ];
 
-/// Made like passwords that people choose, also those that look like masks, templates and placeholders.
+/// Patterns of passwords that people choose, including those that look like masks, templates and placeholders.
 const PASSWORDS: &[&str] = &[
     "{l4}-Harbor-{n2}!",
     "Tr{n2}ub4dor&{n1}",
@@ -164,7 +164,7 @@ const PASSWORDS: &[&str] = &[
     "{l6}#{n3}",
 ];
 
-/// Names of tokens and keys, with values that machines make.
+/// Names of tokens and keys, for values that machines generate.
 const KEY_NAMES: &[&str] = &[
     "token",
     "access_token",
@@ -218,7 +218,7 @@ const KEY_NAMES: &[&str] = &[
 
 const KEYS: &[&str] = &["{m32}", "{h40}", "{b43}=", "/{b39}", "{uuid}", "{m12}+/{m20}", "{h64}", "{l36}"];
 
-/// Tokens with a shape of their own.
+/// Tokens with a distinctive format.
 const TOKENS: &[&str] = &[
     "gh_p_{m36}",
     "github__pat_{m22}_{m59}",
@@ -280,7 +280,7 @@ const TOKENS: &[&str] = &[
     "ATATT3_{m180}",
 ];
 
-/// Texts of their own; the secret is between `«` and `»`.
+/// Fixed texts; the secret is between `«` and `»`.
 const TEXTS: &[&str] = &[
     "curl -sS -u admin:«{m10}» https://example.org",
     "curl -H 'Authorization: Bearer «{m32}»' https://example.org",
@@ -594,7 +594,7 @@ fn shapes() -> Vec<Shape> {
         }
     }
     for token in TOKENS {
-        // The mark keeps the prefix apart in this file, so that no scanner takes it for a key.
+        // The underscore splits the prefix in this file, so that no scanner takes it for a key.
         let (prefix, body) = token.split_once('_').unwrap();
         let token = noise.fill(&format!("{prefix}{body}"));
         shapes.push(Shape::Text { text: token.clone(), secret: token });
@@ -662,7 +662,7 @@ fn carried_text(text: &str, secret: &str, carrier: Carrier) -> (String, String) 
         Carrier::Yaml => format!("steps:\n  - run: |\n      {}\n", on_lines("      ")),
         Carrier::Table => format!("| line | text |\n|---|---|\n| 1 | {text} |\n"),
         Carrier::Ansi => {
-            // As `grep --color` and pagers do it: each line has its own colours.
+            // Like `grep --color` and pagers: each line has its own colours.
             format!("\u{1b}[32m{}\u{1b}[0m\n", text.replace('\n', "\u{1b}[0m\n\u{1b}[32m"))
         }
         Carrier::Html => return (format!("<pre><code>{}</code></pre>\n", html(text)), html(secret)),
@@ -686,7 +686,7 @@ fn html(text: &str) -> String {
 }
 
 #[test]
-fn nearly_all_secrets_go_in_any_carrier() {
+fn nearly_all_secrets_are_redacted_in_any_carrier() {
     let shapes = shapes();
     assert!(shapes.len() >= 300, "{}", shapes.len());
     let mut report = String::new();

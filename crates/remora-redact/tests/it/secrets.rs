@@ -1,4 +1,4 @@
-//! Secrets go, and nothing else does.
+//! Secrets are redacted, and nothing else is.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use remora_redact::{Find, Rule, names_a_secret, redact, rules};
 use serde_json::Value;
 
-/// How much of a secret may be left over: shorter pieces occur by chance in the text around it.
+/// Length of a harmless remainder of a secret: shorter pieces occur in the surrounding text by chance.
 const HARMLESS: usize = 6;
 
 /// Each sample of each rule with the secret in it.
@@ -22,7 +22,7 @@ fn samples() -> impl Iterator<Item = (&'static Rule, &'static str, &'static str)
     })
 }
 
-/// Whether the text still holds a piece of the secret that the text around the secret does not hold itself.
+/// Whether the text still contains a piece of the secret that does not occur in its context.
 pub(crate) fn leaks(redacted: &str, context: &str, secret: &str) -> bool {
     let redacted = rules().iter().fold(redacted.to_owned(), |text, rule| text.replace(&mark(rule.kind), " "));
     if secret.len() <= HARMLESS {
@@ -40,7 +40,7 @@ fn mark(kind: &str) -> String {
     format!("[redacted:{kind}]")
 }
 
-/// Asserts that the secret of each context goes, and says of all that do not.
+/// Asserts that the secret is removed from each context, and reports all failures.
 fn assert_gone(contexts: impl Iterator<Item = (&'static Rule, String, String)>) {
     let mut report = String::new();
     for (rule, context, secret) in contexts {
@@ -131,7 +131,7 @@ fn a_sample_in_a_json_string_is_redacted() {
 }
 
 #[test]
-fn a_sample_in_a_difference_is_redacted() {
+fn a_sample_in_a_diff_is_redacted() {
     assert_gone(samples().flat_map(|(rule, sample, secret)| {
         ['+', '-', ' '].map(|sign| {
             let body = sample.replace('\n', &format!("\n{sign}"));
@@ -157,7 +157,7 @@ fn a_sample_in_a_shell_line_is_redacted() {
 }
 
 #[test]
-fn redacting_twice_is_redacting_once() {
+fn redaction_is_idempotent() {
     let mut all = String::new();
     for (_, sample, _) in samples() {
         let once = redact(sample).into_owned();
@@ -253,7 +253,7 @@ fn a_private_key_without_its_end_is_redacted_to_the_end() {
 }
 
 #[test]
-fn code_that_mentions_a_private_key_stays() {
+fn code_that_mentions_a_private_key_is_unchanged() {
     let begin = concat!("-----BEGIN RSA PRI", "VATE KEY-----");
     let end = concat!("-----END RSA PRI", "VATE KEY-----");
     let code = format!("if text.starts_with(\"{begin}\") {{\n    return parse(text, \"{end}\");\n}}\n");
@@ -261,7 +261,7 @@ fn code_that_mentions_a_private_key_stays() {
 }
 
 #[test]
-fn a_name_tells_whether_its_value_is_a_secret() {
+fn a_name_reveals_whether_its_value_is_a_secret() {
     for name in [
         "password",
         "Password",
@@ -352,7 +352,7 @@ fn a_name_tells_whether_its_value_is_a_secret() {
 }
 
 #[test]
-fn ordinary_lines_stay_as_they_are() {
+fn ordinary_lines_are_unchanged() {
     let lines = include_str!("secrets/ordinary.txt");
     assert!(lines.lines().count() >= 200, "{}", lines.lines().count());
     for line in lines.lines() {
@@ -361,9 +361,9 @@ fn ordinary_lines_stay_as_they_are() {
     assert_eq!(redact(lines), lines);
 }
 
-/// Lines that a rule could quite well take for secrets, in the languages agents read and write most.
+/// Lines that a rule could easily mistake for secrets, in the languages agents use most.
 #[test]
-fn words_and_types_and_variables_are_no_secrets() {
+fn words_types_and_variables_are_not_secrets() {
     for line in [
         "password: String,",
         "let token = next_token();",
@@ -392,10 +392,11 @@ fn words_and_types_and_variables_are_no_secrets() {
     }
 }
 
-/// Every keyword hit looks at a bounded stretch of the text (`REACH`, the longest name, the longest lead), and
-/// the rules that read the whole text do so once: the work is linear by construction. So these only have to end.
+/// Every keyword hit examines a bounded range of the text (`REACH`, the longest name, the longest lead), and the
+/// rules that read the whole text do so once: the work is linear by construction. So this test only checks that
+/// redaction ends.
 #[test]
-fn hostile_texts_are_done_with() {
+fn redaction_of_hostile_texts_ends() {
     let size = 64 * 1024;
     let pieces = [
         "a=",
@@ -461,7 +462,7 @@ proptest! {
     }
 
     #[test]
-    fn no_mixture_of_what_rules_look_for_makes_redaction_panic(
+    fn no_mixture_of_fragments_makes_redaction_panic(
         parts in proptest::collection::vec(
             prop_oneof![
                 proptest::sample::select(fragments()),
@@ -519,7 +520,7 @@ fn hardly_any_line_of_the_dependencies_changes() {
     assert_hardly_changed("dependencies", dependency_sources().into_iter().step_by(4));
 }
 
-/// The sources and documents of this project, without this crate, which is about secrets.
+/// Sources and documents of this project, except for this crate, which is full of sample secrets.
 #[test]
 fn hardly_any_line_of_this_project_changes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap();
@@ -557,7 +558,7 @@ fn assert_hardly_changed(what: &str, files: impl Iterator<Item = PathBuf>) {
     assert!(changed_lines * 2000 <= lines, "{report}");
 }
 
-/// How many lines of the text are not in its redaction, and what they became.
+/// Number of lines that the redaction changed, and what they became.
 fn difference(text: &str, redacted: &str) -> (usize, String) {
     let mut after = redacted.lines().peekable();
     let mut lost = 0;
@@ -568,17 +569,17 @@ fn difference(text: &str, redacted: &str) -> (usize, String) {
             continue;
         }
         lost += 1;
-        // Of a line that a multi-line secret swallowed nothing is left.
+        // Nothing remains of a line that a multi-line secret covers.
         let became = after.next_if(|became| became.contains("[redacted:")).unwrap_or("");
         let _ = writeln!(example, "    - {line}\n    + {became}");
     }
     (lost, example)
 }
 
-/// The sources of what this workspace is built from, without directories of tests and test vectors: those hold
+/// The sources of this workspace's dependencies, except for directories of tests and test vectors, which contain
 /// keys, hashes and passwords on purpose.
 fn dependency_sources() -> Vec<PathBuf> {
-    // Packages for other platforms need not be there.
+    // Packages for other platforms may be missing.
     let version = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();

@@ -1,4 +1,4 @@
-//! How a shell starts this program.
+//! The command that starts this program from a shell.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// How a shell with this process's environment starts this program: by `name` if the PATH has a program of that name,
-/// by its path if not.
+/// The command that starts this program from a shell with this process's environment: `name` if the PATH has a
+/// program with that name, otherwise its path.
 pub fn command(name: &str) -> String {
     let on_path = env::var_os("PATH").is_some_and(|path| has_program(&path, name));
     match env::current_exe() {
@@ -17,14 +17,14 @@ pub fn command(name: &str) -> String {
     }
 }
 
-/// A relative directory does not count: a shell may be elsewhere.
+/// Relative directories do not count, because a shell may run elsewhere.
 fn has_program(path: &OsStr, name: &str) -> bool {
     let is_program = |file: &Path| file.is_file() && access(file, Access::EXEC_OK).is_ok();
     env::split_paths(path).any(|directory| directory.is_absolute() && is_program(&directory.join(name)))
 }
 
-/// The absolute path by which this program should be called later. A link on the PATH is preferred to the file behind
-/// it: with an update, that file may get another name.
+/// The absolute path for later calls of this program. A link on the PATH is preferred to its target, because an
+/// update may rename the target.
 pub fn path_of_this(name: &str) -> io::Result<PathBuf> {
     let program = env::current_exe()?;
     let path = env::var_os("PATH").unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn path_of_this(name: &str) -> io::Result<PathBuf> {
     Ok(linked.unwrap_or(program))
 }
 
-/// One word of a shell.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }

@@ -1,27 +1,27 @@
-//! Lets go of what a daemon inherited. A host waits for the end of its hook's pipes, and whoever inherits them
-//! keeps the host waiting.
+//! Closes descriptors that a daemon inherited. A host waits until its hook's pipes are closed, so a process that
+//! keeps them open would block the host.
 
 use std::fs;
 use std::os::fd::RawFd;
 
 use rustix::process::{Resource, getrlimit};
 
-/// The directory in which the kernel lists a process's open descriptors.
+/// The directory in which the kernel lists the open descriptors of a process.
 #[cfg(target_os = "linux")]
 const LISTING: &str = "/proc/self/fd";
 #[cfg(not(target_os = "linux"))]
 const LISTING: &str = "/dev/fd";
 
-/// Where nothing is listed, numbers up to the limit are tried, and never more than this many.
+/// If there is no listing, numbers up to the resource limit are tried, but at most this many.
 const MOST_TRIED: u64 = 65_536;
 
-/// Closes every descriptor above the standard streams. For the start of a process, before it has opened any.
+/// Closes every descriptor above the standard streams. To be called at process start, before any file is opened.
 #[expect(
     unsafe_code,
     reason = "the descriptors belong to nobody in this process, which is what makes closing them right"
 )]
 pub(super) fn close_inherited() {
-    // The listing's own descriptor is in it and closed already; to close a number that is not open does no harm.
+    // The listing's own descriptor is included, but already closed; closing a number that is not open does no harm.
     for descriptor in open_descriptors().into_iter().filter(|descriptor| *descriptor > 2) {
         // SAFETY: nothing in this process owns the descriptor: it was inherited, and nothing was opened since.
         unsafe { libc::close(descriptor) };
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn an_open_file_is_listed_and_a_closed_one_is_not() {
         let temp = tempfile::tempfile().unwrap();
-        // A number that no other test of this process gets meanwhile.
+        // A number that no other test in this process gets in the meantime.
         let file = rustix::io::fcntl_dupfd_cloexec(&temp, 700).unwrap();
         let number = file.as_raw_fd();
         assert!(open_descriptors().contains(&number));

@@ -1,34 +1,34 @@
-//! Recognises a process again. A number alone is not enough: the system reuses it.
+//! Recognises a process later. A pid alone is not enough, because the system reuses it.
 
 use rustix::process::Pid;
 
-/// Programs that run a command for another program, by the names the system knows them by.
+/// Programs that run a command for another program, by the names that the kernel reports.
 #[cfg(target_os = "linux")]
 const SHELLS: &[&[u8]] = &[
     b"sh", b"bash", b"dash", b"zsh", b"ash", b"ksh", b"mksh", b"fish", b"busybox", b"env", b"timeout",
     b"nice",
 ];
-/// Shells between a host and its hook. More than two are rare.
+/// Limit for the number of shells between a host and its hook. More than two are rare.
 #[cfg(target_os = "linux")]
 const MOST_SHELLS: usize = 6;
 
-/// One process, now and later.
+/// The identity of a process, for comparison at a later time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub pid: u32,
-    /// When it was started, in clock ticks since the machine was. Known on Linux only; elsewhere a new process that got
-    /// the same number is taken for the old one.
+    /// Start time, in clock ticks since boot. Known only on Linux; on other systems a new process with the same pid
+    /// is mistaken for the old one.
     pub started_at: Option<u64>,
 }
 
 impl Identity {
-    /// The process that started this one; `None` when it has ended or the system does not show it.
+    /// The parent of this process; `None` if it has ended or the system does not show it.
     pub fn of_parent() -> Option<Self> {
         Self::of(rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs())
     }
 
-    /// The program that runs this process as a hook: the nearest process above it that is no shell. Hosts run hooks through
-    /// one. `None` where the system does not show who started a process.
+    /// The program that runs this process as a hook: the nearest ancestor that is not a shell, because hosts run
+    /// hooks through shells. `None` if the system does not show the parent of a process.
     #[cfg(target_os = "linux")]
     pub fn of_host() -> Option<Self> {
         let mut pid = rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs();
@@ -49,7 +49,7 @@ impl Identity {
         None
     }
 
-    /// A running process; `None` when there is none with this number or the system does not show it.
+    /// A running process; `None` if no process has this pid or the system does not show it.
     pub fn of(pid: u32) -> Option<Self> {
         match look(pid) {
             Sight::Running { started_at } => Some(Self { pid, started_at }),
@@ -57,8 +57,8 @@ impl Identity {
         }
     }
 
-    /// Whether it still runs. One that has ended and waits for its parent to notice does not. When the system does not
-    /// answer, the process counts as alive.
+    /// Whether the process is still running. A zombie is not. If the system gives no answer, the process counts as
+    /// alive.
     pub fn is_alive(&self) -> bool {
         match look(self.pid) {
             Sight::Running { started_at } => started_at == self.started_at,
@@ -68,7 +68,7 @@ impl Identity {
     }
 }
 
-/// What the system shows of a process.
+/// What the system reports about a process.
 enum Sight {
     Running { started_at: Option<u64> },
     Gone,
@@ -91,7 +91,7 @@ fn look(pid: u32) -> Sight {
     }
 }
 
-/// The name of a process and the number of the one that started it, from `/proc/PID/stat`.
+/// The name of a process and the pid of its parent, from `/proc/PID/stat`.
 #[cfg(target_os = "linux")]
 fn name_and_parent(stat: &[u8]) -> Option<(&[u8], u32)> {
     let begin = stat.iter().position(|byte| *byte == b'(')? + 1;
@@ -101,8 +101,8 @@ fn name_and_parent(stat: &[u8]) -> Option<(&[u8], u32)> {
     Some((stat.get(begin..end)?, parent))
 }
 
-/// Reads `/proc/PID/stat`. The second field is the program's name in parentheses and may hold any bytes, spaces and
-/// parentheses included, so fields are counted from the last one on.
+/// Parses `/proc/PID/stat`. The second field is the program's name in parentheses and may contain any bytes,
+/// including spaces and parentheses, so fields are counted from the last closing parenthesis.
 #[cfg(target_os = "linux")]
 fn parse(stat: &[u8]) -> Sight {
     const STATE: usize = 3;
@@ -126,7 +126,7 @@ fn look(pid: u32) -> Sight {
 
     let Some(pid) = to_pid(pid) else { return Sight::Gone };
     match rustix::process::test_kill_process(pid) {
-        // A process of another user exists too.
+        // A process of another user also exists.
         Ok(()) | Err(Errno::PERM) => Sight::Running { started_at: None },
         Err(Errno::SRCH) => Sight::Gone,
         Err(_) => Sight::Unknown,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_no_process_can_have_are_nobody() {
+    fn impossible_pids_have_no_identity() {
         for pid in [0, u32::MAX] {
             assert_eq!(Identity::of(pid), None);
             assert!(!Identity { pid, started_at: Some(1) }.is_alive());
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn the_host_is_the_nearest_program_that_is_no_shell() {
         let own = Identity::of(std::process::id()).unwrap();
-        // The test plays a hook: it starts itself, directly and through shells, and prints the host it finds.
+        // The test acts as a hook: it starts itself, directly and through shells, and prints the host it finds.
         if std::env::var_os("PRINT_HOST").is_some() {
             let host = Identity::of_host().unwrap();
             return std::fs::write(std::env::var_os("PRINT_HOST").unwrap(), host.pid.to_string()).unwrap();
@@ -195,7 +195,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_that_got_the_number_of_another_is_not_that_one() {
+    fn a_reused_pid_is_a_different_process() {
         let own = Identity::of(std::process::id()).unwrap();
         let earlier = Identity { started_at: own.started_at.map(|ticks| ticks - 1), ..own };
         assert!(own.is_alive());
@@ -204,10 +204,11 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_that_waits_to_be_collected_has_ended() {
+    fn a_zombie_counts_as_ended() {
         let mut child = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
         let identity = Identity::of(child.id());
-        // Its end of the pipe closes when it ends; a moment later it is a zombie, as nobody has waited for it yet.
+        // Its end of the pipe closes when it exits. A moment later it is a zombie, because nothing has waited for it
+        // yet.
         std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
         while identity.is_some_and(|identity| identity.is_alive()) {
             std::thread::yield_now();
@@ -218,7 +219,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_name_with_spaces_parentheses_and_other_bytes_hides_nothing() {
+    fn a_name_may_contain_spaces_parentheses_and_any_bytes() {
         let numbers: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
         for name in [&b"a) R 1 ("[..], b"\xff\xfe", b")"] {
             let line = [b"7 (", name, b") S ", numbers.join(" ").as_bytes(), b"\n"].concat();

@@ -1,8 +1,8 @@
-//! Lines by which a program says how it ended.
+//! Lines in which a program reports how it ended.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// A wrapper such as npm or make says that what it ran failed.
+    /// A wrapper such as npm or make reports that its command failed.
     GaveUp,
     FailedTest,
     Error,

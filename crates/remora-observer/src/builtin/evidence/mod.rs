@@ -1,4 +1,5 @@
-//! What the output of a check proves: the totals and marks that common test runners, compilers and linters print.
+//! What the output of a check proves, from the totals and marks that common test runners, compilers and linters
+//! print.
 
 mod marks;
 mod totals;
@@ -8,7 +9,7 @@ use remora_core::text::one_line;
 use marks::Mark;
 use totals::Totals;
 
-/// How much of the output there is to read.
+/// How much of the output is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum View {
     Whole,
@@ -20,7 +21,7 @@ pub(super) enum View {
     Start,
 }
 
-/// What was found in an output.
+/// Totals and marks found in an output.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     totals: Totals,
@@ -28,7 +29,7 @@ pub(super) struct Evidence {
     could_not_run: Option<String>,
 }
 
-/// An error of this many lines is about the command itself; longer ones come from what it ran.
+/// Line limit for an error about the command itself; a longer output comes from what the command ran.
 const USAGE_LINES: usize = 40;
 
 impl Evidence {
@@ -53,33 +54,33 @@ impl Evidence {
         self.marks.contains(&mark)
     }
 
-    /// How many tests passed; `None` if none were counted.
+    /// Number of tests that passed; `None` if none were counted.
     pub(super) fn tests_passed(&self) -> Option<u64> {
         Some(self.totals.tests_passed()).filter(|passed| *passed > 0)
     }
 
-    /// How many tests failed; `None` if none were counted.
+    /// Number of tests that failed; `None` if none were counted.
     pub(super) fn tests_failed(&self) -> Option<u64> {
         self.totals.failed.filter(|failed| *failed > 0)
     }
 
-    /// Whether a runner said that something failed, whatever the exit code says.
+    /// Whether a runner reported a failure, regardless of the exit code.
     pub(super) fn contradicts_success(&self) -> bool {
         self.has(Mark::GaveUp) || self.totals.problems() > 0
     }
 
-    /// Whether the runner had nothing to run.
+    /// Whether there was nothing to run.
     pub(super) fn is_of_nothing(&self) -> bool {
         let counted_nothing = self.totals.tests_passed() + self.totals.problems() == 0;
         self.totals.are_there() && counted_nothing && !self.has(Mark::Success)
     }
 
-    /// Why the command itself could not run, such as a program that does not exist.
+    /// Why the command itself could not run, for example because the program does not exist.
     pub(super) fn could_not_run(&self) -> Option<&str> {
         self.could_not_run.as_deref()
     }
 
-    /// Whether the check passed, from the output alone; `None` if that proves nothing.
+    /// Whether the check passed, from the output alone; `None` if it proves nothing.
     pub(super) fn verdict(&self, view: View) -> Option<bool> {
         if self.contradicts_success() {
             return Some(false);
@@ -100,7 +101,7 @@ impl Evidence {
     }
 }
 
-/// A line of an error without the words that only say that it is one.
+/// An error line without its `error:` prefix.
 pub(super) fn brief(line: &str) -> String {
     let line = line.trim();
     let line = ["error: ", "Error: ", "ERROR: ", "fatal: "]
@@ -124,7 +125,7 @@ pub(super) fn first_error(output: &str) -> Option<String> {
     Some(one_line(chosen, 140))
 }
 
-/// Words by which a linter or a compiler lays something down, instead of naming a mistake.
+/// Phrases with which a linter or a compiler states a rule, instead of naming a mistake.
 const LAYS_DOWN: &[&str] = &[
     "must not",
     "should not",
@@ -139,7 +140,7 @@ const LAYS_DOWN: &[&str] = &[
     "prefer",
 ];
 
-/// The first complaint about a place in the code that states a rule, without the place.
+/// The first message about a place in the code that states a rule, without the place.
 pub(super) fn first_rule(output: &str) -> Option<String> {
     let text = without_colours(output);
     text.lines().find_map(|line| {
@@ -150,7 +151,7 @@ pub(super) fn first_rule(output: &str) -> Option<String> {
     })
 }
 
-/// What follows the place in `src/a.go:340:21: …`, `340:21  error  …`; `None` for a line without a place.
+/// The text after the place in `src/a.go:340:21: …`, `340:21  error  …`; `None` for a line without a place.
 fn complaint(line: &str) -> Option<&str> {
     let (place, rest) = line.split_once([' ', '\t'])?;
     let mut numbers = place.trim_end_matches(':').rsplit(':').take_while(|part| part.parse::<u32>().is_ok());
@@ -163,7 +164,7 @@ fn complaint(line: &str) -> Option<&str> {
     has_place.then_some(rest.trim())
 }
 
-/// Text without the escape sequences that colour a terminal.
+/// Text without terminal colours.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -182,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// The verdict of a whole output, and how many tests passed.
+    /// The verdict of a whole output, and the number of tests that passed.
     fn of(output: &str) -> (Option<bool>, Option<u64>) {
         let evidence = Evidence::read(output);
         (evidence.verdict(View::Whole), evidence.tests_passed())
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_checked_code_prints_is_no_verdict() {
+    fn output_of_the_checked_code_is_not_a_verdict() {
         assert_eq!(
             of("error: no such user\nTraceback (most recent call last):\n5 passed in 0.1s").0,
             Some(true)
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_about_the_command_is_told_from_a_failure() {
+    fn an_error_about_the_command_is_not_a_failure() {
         let reason = |output: &str| Evidence::read(output).could_not_run().map(str::to_owned);
         assert_eq!(
             reason("error: unrecognized subcommand 'bun'\n\nUsage: rtk [OPTIONS] <COMMAND>").as_deref(),

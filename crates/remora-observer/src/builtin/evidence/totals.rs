@@ -1,13 +1,13 @@
-//! Counts of tests and problems, as runners sum them up.
+//! Counts of tests and problems in the summaries of test runners.
 
 /// Totals such as `5 passed, 1 failed`, of a line or of a whole output.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     passed: Option<u64>,
     pub(super) failed: Option<u64>,
-    /// What went wrong outside of tests, or was found by a linter.
+    /// Errors outside of tests, or findings of a linter.
     errors: Option<u64>,
-    /// Tests that ran, of runners that do not count those that passed.
+    /// Tests that ran, for runners that do not count passed ones.
     ran: Option<u64>,
     /// Whether failures would be on the same line.
     names_all: bool,
@@ -27,7 +27,7 @@ impl Totals {
                 *totals.of_kind(counted).get_or_insert(0) += count;
             }
         }
-        // `12 pass` and `12 passing` have the failures on a line of their own.
+        // `12 pass` and `12 passing` have the failures on a separate line.
         let alone = words.iter().take(2).any(|word| matches!(*word, "pass" | "passing"));
         totals.names_all = !alone && words[0] != "ran";
         totals.are_there().then_some(totals)
@@ -59,7 +59,7 @@ impl Totals {
         [self.passed, self.failed, self.errors, self.ran].iter().any(Option::is_some)
     }
 
-    /// Whether failures would be among them, if there were any.
+    /// Whether failures would be included if there were any.
     pub(super) fn are_complete(&self) -> bool {
         self.names_all || self.failed.is_some()
     }
@@ -74,8 +74,8 @@ impl Totals {
     }
 }
 
-/// Whether a line sums up, and sums up tests or problems. Files, suites and snapshots are no tests, and a class with a
-/// time has its share in a total.
+/// Whether a line is a total of tests or problems. Files, suites and snapshots are not tests, and a class with a time
+/// is already part of a total.
 fn are_totals(line: &str, words: &[&str]) -> bool {
     let counts_others = ["test files", "test suites", "suites", "snapshots"];
     if counts_others.iter().any(|label| line.starts_with(label)) || line.contains("time elapsed") {
@@ -90,7 +90,7 @@ fn are_totals(line: &str, words: &[&str]) -> bool {
     begins_with_a_count || is_of_a_class || LABELS.iter().any(|label| line.starts_with(label))
 }
 
-/// How lines with totals begin, besides a count.
+/// Beginnings of lines with totals, besides a count.
 const LABELS: &[&str] = &[
     "tests",
     "test result",
@@ -134,7 +134,7 @@ fn counted(words: &[&str], at: usize) -> Option<Counted> {
     if let Some((name, _)) = words[at].split_once('=') {
         return Counted::of(name);
     }
-    // In `Tests: 12, Failures: 1` what follows the comma is the name of another count.
+    // In `Tests: 12, Failures: 1` the word after the comma names another count.
     let after = words.get(at + 1).filter(|_| !words[at].ends_with([',', ';', '.']));
     if let Some(after) = after.and_then(|word| Counted::of(word)) {
         let then = words.get(at + 2).filter(|_| !words[at + 1].ends_with([',', ';', ':']));
@@ -148,7 +148,7 @@ fn counted(words: &[&str], at: usize) -> Option<Counted> {
 fn number(word: &str) -> Option<u64> {
     let word = word.rsplit(['(', '=']).next().unwrap_or(word);
     let number = word.trim_end_matches([',', ';', '.', ')']).parse().ok();
-    // A larger number is no count of tests.
+    // Larger numbers are not counts of tests.
     number.filter(|number| *number < 1_000_000_000)
 }
 

@@ -1,13 +1,14 @@
-//! The user's own words: what they lay down for later sessions, what they put right, and what they answered.
+//! The user's own words: rules for later sessions, corrections, and answers to questions.
 //!
-//! A sentence is taken whole or not at all, and only if the user typed it (`typed.rs`). A rule needs a standing form:
-//! "always", "from now on", "we use", "in this project". An instruction for the task ("don't commit yet") has none and
-//! stays in its turn. The lists in `words.rs` are whole words of four languages. What they cannot see: irony, a rule that
-//! is said without any of these forms, and whether "use red instead of blue" was meant for one button.
+//! A sentence is kept whole or not at all, and only if the user typed it (`typed.rs`). A rule needs a form that
+//! expresses permanence: "always", "from now on", "we use", "in this project". An instruction for the task ("don't
+//! commit yet") has none and stays in its turn. The lists in `words.rs` are whole words of four languages. They
+//! cannot detect irony, a rule without any of these forms, or whether "use red instead of blue" was meant for one
+//! button.
 
 mod said;
 mod typed;
-#[rustfmt::skip] // Many short words a line.
+#[rustfmt::skip] // Many short words per line.
 mod words;
 
 use remora_core::event::Question;
@@ -24,34 +25,35 @@ use words::{
     VERBS, WE_DO, WITHOUT_ASKING, YES_OR_NO,
 };
 
-/// Limits: statements of one turn, characters of one, words of a key. A longer sentence is left out, because half a rule
-/// may say the opposite.
+/// Limits: statements of one turn, characters of one, words of a key. Longer sentences are left out, because half a
+/// rule may say the opposite.
 const MOST: usize = 5;
 const LONGEST: usize = 200;
 const LONGEST_QUESTION: usize = 120;
 const LONGEST_ANSWER: usize = 80;
 const MOST_KEY_WORDS: usize = 6;
 
-/// How much each is trusted. Permission for the moment stays below what the start of a session shows.
+/// Trust in each kind of statement. Permission for the moment stays below the threshold for the session start.
 const RULE: f64 = 0.9;
 const CORRECTION: f64 = 0.8;
 const CHOSEN: f64 = 0.7;
 const ALLOWED: f64 = 0.4;
 
-/// A correction names at least this many subjects; with fewer, nobody knows later what it was about.
+/// Minimum number of subjects in a correction. With fewer, it could not be understood later.
 const FEWEST_SUBJECTS: usize = 2;
-/// A contradiction shares at least this many subjects with one sentence of what it refutes.
+/// Minimum number of subjects that a contradiction shares with one sentence of the refuted observation.
 const SHARED: usize = 2;
-/// How many sentences of a prompt may reject what was said before.
+/// Only this many sentences at the start of a prompt may reject earlier statements.
 const AT_THE_BEGINNING: usize = 2;
-/// How many turns back a contradiction may reach if it names its subject. A bare "that's wrong" is about the last turn.
+/// How many turns back a contradiction may reach if it names its subject. A bare "that's wrong" refers to the last
+/// turn.
 pub(crate) const REACH: i64 = 3;
 
-/// What the user said in a turn.
+/// Statements of the user in a turn.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Words {
     pub(super) facts: Vec<LearnedFact>,
-    /// Observations of earlier turns that they called wrong.
+    /// Observations of earlier turns that the user called wrong.
     pub(super) refutes: Vec<ObservationId>,
 }
 
@@ -79,7 +81,7 @@ pub(super) fn words(turn: &Turn) -> Words {
     }
     for question in &turn.questions {
         keep(answer(question));
-        // An answer in the user's own words may lay something down.
+        // An answer in the user's own words may contain a rule.
         if !question.options.contains(&question.answer) {
             let own = typed::typed(&question.answer);
             for said in own.iter().map(|sentence| Said::new(sentence)) {
@@ -98,7 +100,7 @@ pub(crate) fn objects(prompt: &str) -> bool {
         .any(|sentence| objection(&Said::new(sentence)).is_some())
 }
 
-/// What kind of standing rule a sentence is, if it is one.
+/// The kind of permanent rule that a sentence is, if any.
 fn rule(said: &Said) -> Option<FactKind> {
     let is_ours = said.names_the_project() || said.has(OURS) || said.has(WE_DO);
     let kind = if is_ours { FactKind::Convention } else { FactKind::Preference };
@@ -139,7 +141,7 @@ fn is_always(said: &Said) -> bool {
         return false;
     };
     if at == 0 || is_imperative(said) {
-        // "Never mind", "always the same": a rule has a verb behind it.
+        // "Never mind", "always the same": a rule needs a verb after it.
         return said.len() > at + 2 && said.begins(&["never mind", "never mind that"]).is_none();
     }
     let before = said.word(at - 1).unwrap_or_default();
@@ -169,7 +171,7 @@ fn asks_first(said: &Said) -> bool {
     said.begins(ASK_FIRST).is_some() || said.has(WITHOUT_ASKING) && said.begins(DONT).is_some()
 }
 
-/// "Use pnpm instead of npm": two names, without an article. "Use a map instead of the list" is about the task.
+/// "Use pnpm instead of npm": two names without an article. "Use a map instead of the list" is about the task.
 fn swaps(said: &Said) -> bool {
     let Some(length) = said.begins(USE) else { return false };
     let is_name = |word: Option<&str>| {
@@ -182,14 +184,14 @@ fn swaps(said: &Said) -> bool {
     is_name(said.word(length)) && second.is_some_and(|at| is_name(said.word(at)) && said.len() == at + 1)
 }
 
-/// How a sentence objects to what was said.
+/// How a sentence objects to an earlier statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Objection {
     /// "That was never the problem."
     Rejection,
     /// "No, the ids are plain UUIDs."
     Contradiction,
-    /// "Hmm, none of the files has a date." It contradicts only what is not negated itself.
+    /// "Hmm, none of the files has a date." It contradicts only sentences that are not negated.
     Denial,
 }
 
@@ -212,11 +214,11 @@ fn is_negated(said: &Said) -> bool {
     said.has(NEGATIONS) || (0..said.len()).any(|at| said.word(at).is_some_and(|word| word.ends_with("n't")))
 }
 
-/// Whether it says how something is, from this word on. "Don't set it", "use the other one" do not.
+/// Whether the words from `from` on state how something is. "Don't set it" and "use the other one" do not.
 fn is_statement(said: &Said, from: usize) -> bool {
     let commands = ["do", "not", "let's", "lets", "please", "just", "stop", "wait", "ne", "n'", "no", "i"];
     let Some(first) = said.word(from) else { return false };
-    // "I just checked" is followed by what was seen; "I want" is not.
+    // "I just checked" introduces a finding; "I want" does not.
     let first_person_report =
         first == "i" && said.has(NEGATIONS) && !said.has(&["i want", "i don't want", "i think", "i need"]);
     let is_command = (VERBS.contains(&first) || commands.contains(&first)) && !first_person_report;
@@ -228,7 +230,8 @@ fn is_correction(said: &Said) -> bool {
     !said.is_question && (said.has(REJECTS) || said.has(MEANT) || says_no)
 }
 
-/// "Ok, but all of that can be done with the `--dev-key` flag": the agent thought otherwise, and the user names the way.
+/// "Ok, but all of that can be done with the `--dev-key` flag": the agent assumed otherwise, and the user names the
+/// way.
 fn tells_how(said: &Said) -> bool {
     let names_something = said.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
     !said.is_question
@@ -238,7 +241,7 @@ fn tells_how(said: &Said) -> bool {
         && !said.is_of_the_task()
 }
 
-/// A rejection alone ("that was never the problem") needs the sentence behind it, which says what is.
+/// A rejection alone ("that was never the problem") needs the next sentence, which says what is true.
 fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
     let mut text = said.text.clone();
     if subjects(&text, &[LIGHT]).len() < FEWEST_SUBJECTS {
@@ -249,10 +252,11 @@ fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
     if is_about_something { fact(FactKind::Correction, CORRECTION, text) } else { None }
 }
 
-/// The observations a prompt refutes.
+/// The observations that a prompt refutes.
 ///
-/// A contradiction refutes what one sentence shares subjects with, up to [`REACH`] turns back. A bare rejection is about the
-/// last turn, and counts only if that turn left exactly one observation: of several, nobody can say which was meant.
+/// A contradiction refutes observations with a sentence that shares its subjects, up to [`REACH`] turns back. A bare
+/// rejection refers to the last turn, and counts only if that turn left exactly one observation: among several, it is
+/// unknown which one was meant.
 fn refuted(typed: &[Said], earlier: &[Claim]) -> Vec<ObservationId> {
     let mut refuted = Vec::new();
     for said in typed.iter().take(AT_THE_BEGINNING) {
@@ -310,9 +314,9 @@ fn fact(kind: FactKind, trust: f64, value: String) -> Option<Fact> {
     Some(Fact { kind, key: key(&value)?, value, source: FactSource::User, trust })
 }
 
-/// What a statement is about: its subjects, in the order of the alphabet. Negations, verbs of doing and the words that make a
-/// rule of it do not count, so that "never run the linter" replaces "always run the linter". It does not know synonyms: "we use
-/// npm" and "we use pnpm" are two subjects.
+/// The key of a statement: its subjects in alphabetical order. Negations, verbs of doing and the words that make it a
+/// rule do not count, so that "never run the linter" replaces "always run the linter". Synonyms are not recognised:
+/// "we use npm" and "we use pnpm" have different keys.
 fn key(text: &str) -> Option<String> {
     let mut subjects = subjects(text, &[LIGHT, OURS, NEGATIONS]);
     subjects.truncate(MOST_KEY_WORDS);

@@ -1,19 +1,19 @@
-//! One sentence of the user, in words.
+//! A sentence of the user, split into words.
 
 use super::words::{OPENERS, PLACES, STOP, TEMPORARY, THIS};
 
-/// Stands for a quotation or a code span: a name, but not the user's words.
+/// Replaces a quotation or a code span: a name, but not the user's words.
 const NAME: &str = "`";
-/// Shorter words are seldom a subject.
+/// Shorter words are rarely a subject.
 const SHORTEST_WORD: usize = 3;
 
 /// A sentence as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) text: String,
-    /// In lower case, without what is quoted, and without what only leads to the sentence.
+    /// In lower case, without quotations and without the opening words.
     words: Vec<String>,
-    /// The words that lead to it: "please", "and".
+    /// The opening words: "please", "and".
     led_by: Vec<String>,
     pub(super) is_question: bool,
 }
@@ -30,7 +30,7 @@ impl Said {
         Self { text: text.to_owned(), words, led_by, is_question }
     }
 
-    /// Whether it begins with one of these, or is led by it.
+    /// The number of words in the first of these phrases that the sentence begins with.
     pub(super) fn begins(&self, phrases: &[&str]) -> Option<usize> {
         phrases.iter().find_map(|phrase| starts(&self.words, phrase))
     }
@@ -39,7 +39,7 @@ impl Said {
         self.led_by.first().is_some_and(|word| words.contains(&word.as_str()))
     }
 
-    /// Whether one of these is among the words that lead to it: "ok, but …".
+    /// Whether one of these is among the opening words: "ok, but …".
     pub(super) fn is_led_through(&self, words: &[&str]) -> bool {
         self.led_by.iter().any(|word| words.contains(&word.as_str()))
     }
@@ -48,7 +48,7 @@ impl Said {
         phrases.iter().any(|phrase| self.find(phrase).is_some())
     }
 
-    /// Where one of these stands.
+    /// The position of the phrase.
     pub(super) fn find(&self, phrase: &str) -> Option<usize> {
         (0..self.words.len()).find(|at| starts(&self.words[*at..], phrase).is_some())
     }
@@ -69,7 +69,7 @@ impl Said {
             || self.words.iter().enumerate().any(points)
     }
 
-    /// Whether it names the project as the place where it holds.
+    /// Whether it names the project as the place where it applies.
     pub(super) fn names_the_project(&self) -> bool {
         let points = |(at, word): (usize, &String)| {
             THIS.contains(&word.as_str()) && self.word(at + 1).is_some_and(|next| PLACES.contains(&next))
@@ -78,7 +78,7 @@ impl Said {
     }
 }
 
-/// The words that say what a text is about, each once, in order: without stop words, in one number.
+/// The subject words of a text, each once, in order: without stop words, and in the singular.
 pub(super) fn subjects(text: &str, leave_out: &[&[&str]]) -> Vec<String> {
     let mut subjects = Vec::new();
     let parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')));
@@ -103,7 +103,7 @@ fn singular(word: &str) -> &str {
     }
 }
 
-/// How many words it takes if the list begins with this phrase.
+/// The number of words in the phrase, if the list begins with it.
 fn starts(words: &[String], phrase: &str) -> Option<usize> {
     let mut length = 0;
     for expected in phrase.split(' ').flat_map(pieces) {
@@ -133,14 +133,15 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     [first, rest].into_iter().filter(|piece| !piece.is_empty())
 }
 
-/// Without a list mark, and without parentheses around the whole.
+/// The sentence without a list mark and without enclosing parentheses.
 fn unwrapped(sentence: &str) -> &str {
     let text = sentence.trim().trim_start_matches(['-', '*', '•', ' ']);
     let inner = text.strip_prefix('(').and_then(|text| text.trim_end_matches('.').strip_suffix(')'));
     inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text).trim()
 }
 
-/// The sentence with a name in place of each quotation and code span. A quote that nothing closes is a mark like another.
+/// The sentence with a name in place of each quotation and code span. A quote that is never closed is ordinary
+/// punctuation.
 fn without_quotes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -165,7 +166,7 @@ fn without_quotes(text: &str) -> String {
     plain
 }
 
-/// An apostrophe within a word opens nothing.
+/// An apostrophe within a word does not open a quotation.
 fn is_opening(before: &str, c: char) -> bool {
     match c {
         '"' | '“' | '„' | '«' | '`' => true,

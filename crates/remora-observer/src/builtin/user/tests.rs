@@ -16,7 +16,7 @@ fn kinds(prompt: &str) -> Vec<FactKind> {
     said(prompt).into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// A turn before this one, with what it claimed.
+/// The observations that a prompt refutes, given the claims of earlier turns.
 fn refutes(prompt: &str, claims: &[(i64, &[&str])]) -> Vec<i64> {
     let earlier = (1..).zip(claims).map(|(id, (turns_back, sentences))| Claim {
         observation: ObservationId(id),
@@ -56,7 +56,7 @@ fn a_rule_has_a_standing_form() {
 }
 
 #[test]
-fn what_is_meant_for_the_task_or_reports_something_is_no_rule() {
+fn instructions_for_the_task_and_reports_are_not_rules() {
     for other in [
         "don't commit yet",
         "always show me this diff",
@@ -150,7 +150,7 @@ fn a_correction_refutes_the_claim_it_is_about() {
         "it names its subject"
     );
     assert_eq!(refutes("That was never the problem.", &[(1, diagnosis)]), [1]);
-    assert_eq!(refutes("That was never the problem.", &[(2, diagnosis)]), NONE, "not of the last turn");
+    assert_eq!(refutes("That was never the problem.", &[(2, diagnosis)]), NONE, "not from the last turn");
     assert_eq!(
         refutes("That was never the problem.", &[(1, diagnosis), (1, other)]),
         NONE,
@@ -222,7 +222,7 @@ fn a_later_statement_about_the_same_subject_has_the_same_key() {
         key("From now on never run the linter before commits")
     );
     assert_eq!(key("Always run the linter before a commit."), "commit linter");
-    assert_ne!(key("We use npm"), key("We use pnpm"), "it knows no synonyms");
+    assert_ne!(key("We use npm"), key("We use pnpm"), "synonyms are not recognised");
     let long = format!("Always use {}", "a very long name and ".repeat(20));
     assert_eq!(said(&long), [], "half a rule may say the opposite");
     let hostile = [
@@ -245,12 +245,12 @@ fn a_later_statement_about_the_same_subject_has_the_same_key() {
 
 #[test]
 fn a_user_who_names_the_way_sets_the_agent_right() {
-    for told in [
+    for correction in [
         "ok, but all verification can be done automatically with the --dev-key flag",
         "mais on peut tout lancer avec `just check`",
         "pero se puede probar con ./run.sh en local",
     ] {
-        assert_eq!(kinds(told), [FactKind::Correction], "{told}");
+        assert_eq!(kinds(correction), [FactKind::Correction], "{correction}");
     }
     for other in [
         "ok, but can you use the --dev-key flag?",

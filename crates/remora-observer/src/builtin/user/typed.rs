@@ -1,23 +1,23 @@
-//! What of a prompt the user typed: without code, logs, quotations, wrappers and pasted documents.
+//! The part of a prompt that the user typed: without code, logs, quotations, wrappers and pasted documents.
 //!
-//! It goes by shape alone and prefers to lose a sentence. What it cannot tell apart is prose that was pasted without a
-//! heading, a quote mark or a fence, and that is short.
+//! The decision is based on the form of the text alone, and prefers to lose a sentence. It cannot recognise pasted
+//! prose that is short and has no heading, quote mark or fence.
 
 use remora_core::prose::sentences;
 
-/// Longer paragraphs, in characters, are pasted: nobody types so much without a break.
+/// Length limit for a typed paragraph, in characters. Longer ones are pasted.
 const LONGEST_PARAGRAPH: usize = 700;
-/// A text with more lines than this, or with more list items, is a document.
+/// A text with more lines or more list items is a document.
 const MOST_LINES: usize = 40;
 const MOST_ITEMS: usize = 8;
-/// A line that is at least this long, in characters, may go on in the next.
+/// A line of at least this many characters may continue on the next line.
 const WRAPPED: usize = 60;
-/// In a line of prose at least this share of characters is letters and spaces.
+/// Minimum share of letters and spaces in a line of prose.
 const PROSE_SHARE: (usize, usize) = (80, 100);
 
-/// The sentences the user typed, in order.
+/// The sentences that the user typed, in order.
 pub(super) fn typed(prompt: &str) -> Vec<String> {
-    // A slash command and what a host wraps in tags are no sentences.
+    // Slash commands and text that a host wraps in tags are not sentences.
     if prompt.trim_start().starts_with('/') {
         return Vec::new();
     }
@@ -41,7 +41,7 @@ fn prose_lines(prompt: &str) -> Vec<Vec<&str>> {
     let mut paragraphs = vec![Vec::new()];
     let mut fence = false;
     let mut element: Option<&str> = None;
-    // Machine text goes on to the next blank line, whatever its lines look like.
+    // Machine text extends to the next blank line, whatever its lines look like.
     let mut machine = false;
     for line in prompt.lines() {
         let text = line.trim();
@@ -63,7 +63,7 @@ fn prose_lines(prompt: &str) -> Vec<Vec<&str>> {
             paragraphs.push(Vec::new());
             continue;
         }
-        // From a heading on, it is a document.
+        // Everything from a heading on is a document.
         if text.starts_with('#') && text.trim_start_matches('#').starts_with(' ') {
             break;
         }
@@ -80,7 +80,7 @@ fn prose_lines(prompt: &str) -> Vec<Vec<&str>> {
     paragraphs
 }
 
-/// The name of a tag that a line begins with.
+/// The name of the tag at the start of a line.
 fn tag(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('<')?;
     let end =
@@ -89,7 +89,7 @@ fn tag(line: &str) -> Option<&str> {
         .then(|| &rest[..end])
 }
 
-/// A line that a program wrote: a log, a stack frame, a diff, a table, a shell's prompt, a quotation.
+/// Whether a program wrote the line: a log, a stack frame, a diff, a table, a shell prompt, a quotation.
 fn is_machine(line: &str) -> bool {
     let text = line.trim();
     let marks = ["[", "{", "}", "|", "$ ", "❯", ">", "+", "--", "@@", "//", "at ", "File \"", "#!"];
@@ -128,7 +128,7 @@ const PROGRAM_LABELS: &[&str] = &[
     "date:",
 ];
 
-/// Mostly letters and spaces; a name or two in code is no reason to drop a sentence.
+/// Whether a line is mostly letters and spaces. Names in code do not count against it.
 fn is_prose(line: &str) -> bool {
     let mut in_code = false;
     let outside: Vec<char> = line
@@ -150,7 +150,7 @@ fn is_item(line: &str) -> bool {
         || (digits.len() < line.len() && digits.starts_with(['.', ')']))
 }
 
-/// Lines that an editor wrapped, put together again. In a chat, a line is a sentence.
+/// Joins lines that an editor wrapped. In a chat, a line is a sentence.
 fn joined(lines: &[&str]) -> Vec<String> {
     let mut joined: Vec<String> = Vec::new();
     let mut last_length = 0;
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_typed_is_left() {
+    fn only_typed_text_remains() {
         let prompt = "always use tabs\nand never push\n\n```\nalways rm\n```\n> never quoted\n\n    never indented\n\n\
             [12:00:01] always logged\nnever behind a log line\n\nfatal: never mind\n\n<command-args>\nalways wrapped\n\
             </command-args>\nBut this was typed. So was this!\n\n# Plan\n\nAlways pasted.";

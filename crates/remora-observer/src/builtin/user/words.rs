@@ -1,7 +1,7 @@
-//! The words by which a user's statements are recognised, in English, French, Spanish and German. All of them are whole
-//! words or sequences of whole words, in lower case.
+//! Phrases that reveal a user's statements, in English, French, Spanish and German. All are whole words or sequences
+//! of whole words, in lower case.
 
-/// What may stand before a sentence without being part of it.
+/// Words that may precede a sentence without being part of it.
 pub(super) const OPENERS: &[&str] = &[
     "please", "ok", "okay", "oh", "and", "but", "also", "so", "well", "btw", "hey", "yes", "yeah", "alright", "then",
     "s'il te plaît", "s'il vous plaît", "et", "mais", "aussi", "oui", "por favor", "y", "pero", "también", "sí",
@@ -11,21 +11,21 @@ pub(super) const OPENERS: &[&str] = &[
 /// "No, …".
 pub(super) const NO: &[&str] = &["no", "nope", "nah", "wrong", "non", "nein", "falsch"];
 
-/// "Hmm, I just checked …": what follows may contradict.
+/// "Hmm, I just checked …": a contradiction may follow.
 pub(super) const DOUBT: &[&str] = &[
     "hmm", "hm", "wait", "actually", "but", "i mean", "mais", "en fait", "attends", "pero", "en realidad", "espera",
     "aber", "moment", "eigentlich",
 ];
 
-/// What follows is set against what the agent said.
+/// Introduces something that contrasts with what the agent said.
 pub(super) const BUT: &[&str] = &["but", "mais", "pero", "aber"];
 
-/// Something is possible.
+/// Says that something is possible.
 pub(super) const CAN: &[&str] = &[
     "can", "could", "can be", "peut", "peux", "peuvent", "puede", "puedes", "pueden", "kann", "kannst", "können",
 ];
 
-/// A claim of the agent is called wrong.
+/// Calls a claim of the agent wrong.
 pub(super) const REJECTS: &[&str] = &[
     "that's wrong", "that is wrong", "that was wrong", "this is wrong", "you're wrong", "you are wrong",
     "that's not true", "that is not true", "that isn't true", "that's not it", "that isn't it", "that's incorrect",
@@ -41,7 +41,7 @@ pub(super) const REJECTS: &[&str] = &[
     "du irrst dich",
 ];
 
-/// The request was misread. What the agent did is true all the same.
+/// Says that the request was misread. The agent's findings may still be true.
 pub(super) const MEANT: &[&str] = &[
     "i meant", "i was referring to", "i'm referring to", "not what i asked", "not what i meant", "not what i wanted",
     "not what i said", "je voulais dire", "pas ce que j'ai demandé", "pas ce que je voulais", "quise decir",
@@ -49,7 +49,7 @@ pub(super) const MEANT: &[&str] = &[
     "danach habe ich nicht gefragt",
 ];
 
-/// Its verb makes a sentence a statement, unless it comes first.
+/// Verbs that make a sentence a statement, unless they come first.
 pub(super) const COPULAS: &[&str] = &[
     "is", "are", "was", "were", "has", "have", "had", "does", "isn't", "aren't", "wasn't", "weren't", "hasn't",
     "haven't", "doesn't", "don't", "didn't", "it's", "that's", "there's", "they're", "he's", "she's", "est", "sont",
@@ -62,14 +62,14 @@ pub(super) const NEGATIONS: &[&str] = &[
     "rien", "ningún", "ninguno", "ninguna", "nada", "nunca", "nicht", "kein", "keine", "keiner", "nie", "nichts",
 ];
 
-/// It holds for now. A rule with one of these is an instruction for the task.
+/// Limits a sentence to the moment. A rule with one of these is an instruction for the task.
 pub(super) const TEMPORARY: &[&str] = &[
     "yet", "for now", "right now", "now", "this time", "just this once", "at the moment", "for the moment", "today",
     "until", "pour l'instant", "pour le moment", "cette fois", "aujourd'hui", "maintenant", "por ahora", "de momento",
     "esta vez", "hoy", "ahora", "vorerst", "erstmal", "diesmal", "heute", "noch nicht", "jetzt",
 ];
 
-/// "This diff", "cette fonction": something of the task, unless it is one of [`PLACES`].
+/// "This diff", "cette fonction": refers to the task, unless one of [`PLACES`] follows.
 pub(super) const THIS: &[&str] = &[
     "this", "these", "ce", "cet", "cette", "ces", "este", "esta", "estos", "estas", "diese", "diesen", "dieser",
     "dieses", "diesem",
@@ -79,7 +79,7 @@ pub(super) const PLACES: &[&str] = &[
     "équipe", "proyecto", "repositorio", "equipo", "projekt", "projekts", "repos",
 ];
 
-/// From a sentence with one of these on, it holds.
+/// Makes a sentence a rule from now on.
 pub(super) const FROM_NOW_ON: &[&str] = &[
     "from now on", "from here on", "going forward", "henceforth", "à partir de maintenant", "désormais", "dorénavant",
     "de ahora en adelante", "a partir de ahora", "en adelante", "ab jetzt", "ab sofort", "von nun an", "künftig",
@@ -95,13 +95,14 @@ pub(super) const EVERY_TIME: &[&str] = &[
     "jedesmal",
 ];
 
-/// What precedes "always" and "never" in a rule; what happens always has another subject.
+/// Words before "always" and "never" in a rule. In a report about something that always happens, another subject
+/// precedes them.
 pub(super) const DEONTIC: &[&str] = &[
     "please", "should", "must", "to", "you", "we", "i", "and", "or", "but", "doit", "dois", "devez", "devons", "faut",
     "debes", "deben", "debe", "hay que", "sollst", "soll", "sollte", "sollten", "muss", "müssen", "wir", "nous",
 ];
 
-/// How things are done: imperatives, and what follows "we".
+/// Verbs for ways of working: as imperatives, and after "we".
 pub(super) const VERBS: &[&str] = &[
     "use", "run", "write", "add", "keep", "make", "put", "ask", "tell", "show", "check", "update", "format", "commit",
     "push", "test", "explain", "answer", "name", "document", "include", "avoid", "prefer", "follow", "create",
@@ -114,20 +115,20 @@ pub(super) const VERBS: &[&str] = &[
     "antworte", "behalte",
 ];
 
-/// Verbs that say nothing about what is done.
+/// Verbs that say nothing about the subject.
 pub(super) const LIGHT: &[&str] = &[
     "use", "run", "write", "add", "keep", "make", "put", "ask", "prefer", "give", "want", "utilise", "utilisez", "utilisons",
     "lance", "mets", "usa", "usamos", "uses", "utiliza", "nutze", "verwende", "verwenden", "benutze", "benutzen",
 ];
 
-/// A verb with its "we" in it, or behind it.
+/// Verbs that include "we", or are preceded by it.
 pub(super) const WE_DO: &[&str] = &[
     "on utilise", "on n'utilise", "nous utilisons", "on écrit", "on met", "on teste", "usamos", "utilizamos",
     "escribimos", "probamos", "wir verwenden", "wir benutzen", "wir nutzen", "wir schreiben", "wir testen",
 ];
-/// What may stand between "we" and its verb.
+/// Words that may be between "we" and its verb.
 pub(super) const BETWEEN: &[&str] = &["always", "never", "only", "don't", "do", "not", "usually", "generally", "all"];
-/// Before "we", these make it a question or a condition.
+/// Words before "we" that make a question or a condition.
 pub(super) const NOT_BEFORE_WE: &[&str] = &[
     "can", "could", "should", "shall", "may", "do", "does", "did", "would", "will", "if", "unless", "what", "how",
     "why", "where", "which", "when", "once", "until",
@@ -137,7 +138,7 @@ pub(super) const PREFER: &[&str] = &[
     "i prefer", "we prefer", "i'd prefer", "je préfère", "nous préférons", "prefiero", "preferimos", "ich bevorzuge",
     "wir bevorzugen",
 ];
-/// A choice among what was offered is no preference.
+/// Words for a choice among offered options, which is not a preference.
 pub(super) const CHOICE: &[&str] = &[
     "option", "version", "first", "second", "third", "one", "ones", "approach", "variant", "latter", "former",
     "première", "deuxième", "seconde", "opción", "primera", "segunda", "erste", "zweite", "variante",
@@ -151,22 +152,22 @@ pub(super) const WITHOUT_ASKING: &[&str] = &[
     "without asking", "without my ok", "without my approval", "sans demander", "sans me demander", "sin preguntar",
     "sin preguntarme", "ohne zu fragen", "ohne mich zu fragen",
 ];
-/// How a prohibition begins.
+/// Beginnings of a prohibition.
 pub(super) const DONT: &[&str] = &["don't", "do not", "never", "ne", "n'", "no", "nunca", "nie", "niemals"];
 
-/// "Use pnpm instead of npm": what stands between the two names.
+/// "Use pnpm instead of npm": the verb, and the words between the two names.
 pub(super) const USE: &[&str] = &["use", "utilise", "utilisez", "usa", "utiliza", "nutze", "verwende", "benutze"];
 pub(super) const INSTEAD: &[&str] = &[
     "instead of", "rather than", "not", "au lieu de", "plutôt que", "en lugar de", "en vez de", "statt", "anstatt",
 ];
-/// A name stands without one of these.
+/// Words that do not precede a name.
 pub(super) const DETERMINERS: &[&str] = &[
     "a", "an", "the", "this", "that", "these", "those", "my", "your", "our", "it", "them", "one", "two", "some",
     "any", "un", "une", "le", "la", "les", "ce", "cette", "el", "los", "las", "una", "ein", "eine", "einen", "der",
     "die", "das", "den",
 ];
 
-/// The user asks for it to be kept.
+/// Requests to remember something.
 pub(super) const REMEMBER: &[&str] = &[
     "remember that", "keep in mind", "bear in mind", "souviens-toi que", "n'oublie pas que", "retiens que",
     "recuerda que", "ten en cuenta", "merk dir", "denk daran, dass", "denk daran dass",
@@ -177,12 +178,12 @@ pub(super) const YES_OR_NO: &[&str] = &[
     "cancel",
 ];
 
-/// Words of a project, of a team.
+/// Words that refer to a project or a team.
 pub(super) const OURS: &[&str] = &[
     "we", "our", "nous", "notre", "nos", "nuestro", "nuestra", "wir", "unser", "unsere", "convention",
 ];
 
-/// They say nothing about a subject.
+/// Words that say nothing about a subject.
 pub(super) const STOP: &[&str] = &[
     "the", "and", "but", "not", "for", "you", "your", "our", "are", "was", "were", "has", "have", "had", "does",
     "did", "can", "could", "should", "would", "will", "must", "may", "that", "this", "these", "those", "there",

@@ -1,8 +1,8 @@
-//! The user's own Claude Code, asked as a child process that can do nothing but answer.
+//! Runs the user's own Claude Code as a child process that can do nothing but answer.
 //!
-//! It runs with the user's login and with nothing else of theirs: no tools, hooks, servers, plugins, commands,
-//! settings or memory files, an environment of chosen variables, and no session that would turn up in
-//! `claude --resume`. An API key in our environment does not reach it, so it cannot be billed by accident.
+//! It runs with the user's login and nothing else of theirs: no tools, hooks, servers, plugins, commands, settings or
+//! memory files, only selected environment variables, and no session that would show up in `claude --resume`. An API
+//! key in our environment is not passed on, so it cannot be billed by accident.
 
 mod system_file;
 mod transcript;
@@ -26,14 +26,14 @@ use transcript::{Heard, Transcript};
 
 /// Claude Code's name for the smallest current model.
 pub(super) const DEFAULT_MODEL: &str = "haiku";
-/// Longest output that is read.
+/// Size limit for its output, in bytes.
 const LONGEST_OUTPUT: u64 = 4 * 1024 * 1024;
 const LONGEST_STDERR: usize = 16 * 1024;
-/// How long it may take to end after it has answered.
+/// How long it may take to exit after its answer.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Claude Code takes the last part of a message for what the user typed, and looks there for `/commands` and for
-/// `@files`, which it reads and sends along. What we ask is full of both, so it comes before this.
+/// Claude Code treats the last part of a message as typed by the user, and searches it for `/commands` and for
+/// `@files`, which it reads and sends along. Our prompt is full of both, so it comes before this text.
 const LAST_WORDS: &str = "Answer as you were told.";
 
 const FLAGS: &[&str] = &[
@@ -52,7 +52,7 @@ const FLAGS: &[&str] = &[
     "--effort=low",
 ];
 
-/// Variables the child gets from us: it must not observe itself, fetch, remember or try again on its own.
+/// Variables set for the child: it must not observe itself, fetch, remember or retry on its own.
 const SET: &[(&str, &str)] = &[
     ("REMORA_DISABLED", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
@@ -109,7 +109,7 @@ impl ClaudeCli {
             .envs(std::env::vars_os().filter(|(name, _)| is_passed(name)))
             .envs(SET.iter().copied())
             .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", request.max_output_tokens.to_string())
-            // Should we be killed, it still waits for the answer to its own request, but not for longer.
+            // If we are killed, it still waits for the answer to its own request, but no longer than this.
             .env("API_TIMEOUT_MS", self.timeout.as_millis().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -132,7 +132,7 @@ fn is_passed(name: &OsStr) -> bool {
     name.to_str().is_some_and(environment::is_harmless)
 }
 
-/// A child in a process group of its own, which ends with this value.
+/// A child in its own process group, which is killed when this value is dropped.
 struct Running {
     child: Child,
     group: Option<Pid>,
@@ -144,9 +144,9 @@ impl Running {
         Self { child, group }
     }
 
-    /// Asks, and listens until the answer is there or the child has ended.
+    /// Sends the request, and reads until the answer is complete or the child has exited.
     ///
-    /// Its standard input stays open until then: should we be killed, its end is what tells the child.
+    /// Its standard input stays open until then: if we are killed, the closed pipe tells the child to exit.
     async fn talk(&mut self, request: &Request<'_>, transcript: &mut Transcript) {
         let pipes = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else { return };
@@ -174,14 +174,14 @@ impl Running {
     }
 }
 
-/// Does it, and then waits for ever: something else decides when it is over. A child that does not read its
-/// input is no error; what it says instead is.
+/// Runs a task and then waits forever, because another branch decides when to stop. A child that does not read its
+/// input is not an error; its output may contain one.
 async fn without_end<T>(task: impl Future<Output = T>) {
     task.await;
     std::future::pending::<()>().await;
 }
 
-/// Takes in lines until one is the result, or there are no more.
+/// Reads lines up to the result, or to the end.
 async fn listen(stdout: &mut (impl AsyncBufReadExt + Unpin), heard: &mut Heard) {
     let mut line = Vec::new();
     while stdout.read_until(b'\n', &mut line).await.is_ok_and(|length| length > 0) {
@@ -193,7 +193,7 @@ async fn listen(stdout: &mut (impl AsyncBufReadExt + Unpin), heard: &mut Heard) 
     }
 }
 
-/// Keeps the beginning and reads on, so that the child is never held up.
+/// Keeps the beginning and reads on, so that the child never blocks.
 async fn collect(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
@@ -204,7 +204,7 @@ async fn collect(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Whatever it started goes with it. A group that is gone already is what we want.
+        // Also kills everything it started. If the group is already gone, there is nothing to do.
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -1,4 +1,4 @@
-//! The system part as a file, because a command line is short and everybody can read it.
+//! The system prompt as a file, because command lines are short and visible to everyone.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use remora_sys::file::{create_private_dir, private_file};
 
-/// A file that is older was left behind by a process that was killed.
+/// Older files were left behind by a killed process.
 const STALE_AFTER: Duration = Duration::from_hours(1);
 
-/// A file in the child's working directory; it goes with this value.
+/// A file in the child's working directory, deleted when this value is dropped.
 pub(super) struct SystemFile {
     path: PathBuf,
     name: String,
 }
 
 impl SystemFile {
-    /// Makes the directory too, and leaves it to the user alone.
+    /// Also creates the directory, accessible only to the user.
     pub(super) fn write(directory: &Path, text: &str) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         create_private_dir(directory)?;
@@ -38,7 +38,7 @@ impl SystemFile {
 
 impl Drop for SystemFile {
     fn drop(&mut self) {
-        // One that stays is swept away later.
+        // If it stays, it is swept later.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -49,7 +49,7 @@ fn sweep(directory: &Path) -> io::Result<()> {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("system-"));
         let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
         if is_ours && age.is_ok_and(|age| age.is_ok_and(|age| age > STALE_AFTER)) {
-            // Somebody else may be sweeping as well.
+            // Another process may be sweeping as well.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! What Claude Code said: lines of JSON, of which the last is the result.
+//! The output of Claude Code: lines of JSON, the last of which is the result.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -11,7 +11,7 @@ use crate::provider::{ProviderError, Reply, Request, Usage, anthropic};
 
 type FromReason = fn(String) -> CallError;
 
-/// Claude Code puts its errors into sentences, not all of which come with the status of a request.
+/// Claude Code reports errors as sentences, not all of which include a request status.
 const TELLING: &[(&str, FromReason)] = &[
     ("/login", |reason| CallError::Auth { reason }),
     ("not logged in", |reason| CallError::Auth { reason }),
@@ -38,10 +38,10 @@ const TELLING: &[(&str, FromReason)] = &[
 #[derive(Default)]
 pub(super) struct Transcript {
     pub(super) heard: Heard,
-    /// The beginning of what came on standard error.
+    /// The beginning of standard error.
     pub(super) errors: Vec<u8>,
     pub(super) is_over_long: bool,
-    /// None when it had to be ended.
+    /// `None` if it had to be killed.
     pub(super) status: Option<ExitStatus>,
 }
 
@@ -50,15 +50,15 @@ pub(super) struct Heard {
     pub(super) result: Option<Value>,
     session_id: Option<String>,
     model: Option<String>,
-    /// What the model said, should the result not repeat it.
+    /// The model's messages, in case the result does not repeat them.
     said: String,
-    /// Output that is no message.
+    /// Output that is not a message.
     noise: String,
     resets_at: Option<SystemTime>,
 }
 
 impl Heard {
-    /// A message we do not know is none of our business.
+    /// Reads one line. Unknown messages are ignored.
     pub(super) fn line(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
             self.noise.push_str(&String::from_utf8_lossy(&line[..line.len().min(1000)]));
@@ -95,7 +95,7 @@ impl Transcript {
             cost_usd: result["total_cost_usd"].as_f64(),
             ..anthropic::usage(&result["usage"]).unwrap_or_else(|| Usage::estimate(request, text))
         };
-        // A model that wanted to use a tool all the same is stopped there; what it said before counts.
+        // A model that tries to use a tool is stopped there; the text before it counts.
         let subtype = result["subtype"].as_str().unwrap_or_default();
         let is_usable =
             matches!(subtype, "success" | "error_max_turns") && result["stop_reason"] != "refusal";
