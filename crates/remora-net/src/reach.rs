@@ -1,6 +1,6 @@
 //! Checks whether an address can be reached. Nothing is sent, so it costs nothing and needs no key.
 
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -35,13 +35,15 @@ pub fn reach(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reach
         return Reached::No("it names no host".to_owned());
     };
     let addresses = match (host.trim_matches(['[', ']']), port).to_socket_addrs() {
-        Ok(addresses) => addresses,
+        Ok(addresses) => addresses.collect::<Vec<_>>(),
         Err(error) => return Reached::No(error.to_string()),
     };
     let mut reason = "it has no address".to_owned();
-    // At most two addresses: a host may have many, and each attempt may take until the timeout.
-    for address in addresses.take(2) {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
+    // One address of each family: a host may have many, and each attempt may take until the timeout.
+    let firsts =
+        [SocketAddr::is_ipv6, SocketAddr::is_ipv4].map(|family| addresses.iter().find(|one| family(one)));
+    for address in firsts.into_iter().flatten() {
+        match TcpStream::connect_timeout(address, PATIENCE) {
             Ok(_) => return Reached::Yes,
             Err(error) => reason = error.to_string(),
         }
