@@ -37,6 +37,12 @@ const LOOK_AGAIN: Duration = Duration::from_hours(1);
 /// When a call that may soon fit into the budget is looked at again.
 const SOON: Duration = Duration::from_secs(2);
 
+/// Hosts write their transcripts late: Copilot's hook at the end of a turn runs before the closing message is in the file. For
+/// this long after the end of a turn, it is waited for.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(3);
+/// The pause between two looks for it.
+pub(crate) const CLOSING_PAUSE: Duration = Duration::from_millis(200);
+
 /// Makes memory of turns.
 #[derive(Debug)]
 pub struct Observer {
@@ -94,9 +100,17 @@ pub struct Settled {
     pub transcript: Option<SessionId>,
 }
 
+/// What became of the next turn that has ended.
+pub(crate) enum Step {
+    Nothing,
+    /// Its closing message is not written yet.
+    PutOff,
+    Observed(Box<Observed>),
+}
+
 /// A turn whose memory was just stored.
-struct Observed {
-    settled: Settled,
+pub(crate) struct Observed {
+    pub(crate) settled: Settled,
     /// Still claimed, if a model is to be asked about it.
     question: Option<(Batch, Turn)>,
 }
@@ -213,6 +227,16 @@ impl Task {
     }
 }
 
+impl Observed {
+    /// Lets go of the turn: a model is asked about it later.
+    pub(crate) fn give_back(self, store: &mut Store) -> Result<Settled, StoreError> {
+        if let Some((batch, _)) = self.question {
+            store.give_back(&batch)?;
+        }
+        Ok(self.settled)
+    }
+}
+
 /// What came of asking.
 #[derive(Debug)]
 pub struct Reflection {
@@ -275,7 +299,7 @@ impl Observer {
     /// Stores memory of the next turn that has ended, and prepares to ask the model about it. If there is none, prepares to
     /// ask about a turn that is memory already.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
+        if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
             if !store.is_next_for_model(&batch)? {
                 store.give_back(&batch)?;
@@ -294,18 +318,32 @@ impl Observer {
 
     /// Stores memory of the next turn that has ended, and asks nobody: the model is asked later.
     pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
-        let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
-        if let Some((batch, _)) = question {
-            store.give_back(&batch)?;
+        let Some(observed) = self.remember_any(store, now)? else { return Ok(None) };
+        observed.give_back(store).map(Some)
+    }
+
+    /// Stores memory of the next turn that has ended and need not wait.
+    fn remember_any(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+        loop {
+            match self.remember_next(store, now)? {
+                Step::Nothing => return Ok(None),
+                Step::PutOff => {}
+                Step::Observed(observed) => return Ok(Some(*observed)),
+            }
         }
-        Ok(Some(settled))
     }
 
     /// Claims the next turn that has ended and stores what the built-in observer makes of it.
-    fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+    pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
         let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
-        let Some(mut batch) = claimed else { return Ok(None) };
+        let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         self.listen(store, &mut batch)?;
+        if self.awaits_closing(store, &batch, now)? {
+            let reason = "its closing message is not in the transcript yet".to_owned();
+            let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
+            store.release(&batch, &failure, None, now)?;
+            return Ok(Step::PutOff);
+        }
         let turn = turn(store, &batch)?;
         let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
         let is_past = store.is_past(batch.session, batch.prompt_number)?;
@@ -320,10 +358,26 @@ impl Observer {
         };
         if matches!(self.mind, Mind::Builtin) || is_past || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
-            return Ok(Some(Observed { settled, question: None }));
+            return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }
         store.remember(&batch, &memory, made_at(&batch))?;
-        Ok(Some(Observed { settled, question: Some((batch, turn)) }))
+        Ok(Step::Observed(Box::new(Observed { settled, question: Some((batch, turn)) })))
+    }
+
+    /// Whether a turn has just ended without the closing message that its host is about to write.
+    fn awaits_closing(&self, store: &Store, batch: &Batch, now: Time) -> Result<bool, StoreError> {
+        // A clock that was set back must not hold a turn for long.
+        let is_recent = |at: Time| u128::from(now.0.abs_diff(at.0)) < CLOSING_PATIENCE.as_millis();
+        let has_just_ended = batch
+            .events
+            .iter()
+            .any(|event| matches!(event.body, Body::TurnEnded { error: None, .. }) && is_recent(event.at));
+        if !has_just_ended || batch.heard.closing.is_some() {
+            return Ok(false);
+        }
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(false) };
+        Ok(self.transcripts.may_have_closing(store.dir(), &transcript)
+            && store.closing_message(batch.session, batch.prompt_number)?.is_none())
     }
 
     /// Adds to a batch what its host's transcript has of the turn.
