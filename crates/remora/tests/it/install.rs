@@ -670,3 +670,33 @@ fn a_diff_shows_no_secret() {
     let shown = world.text(&["install", "--dry-run"]);
     assert!(!shown.contains(&key) && shown.contains("[redacted:"), "{shown}");
 }
+
+#[test]
+fn a_program_with_another_name_is_kept_under_its_own() {
+    let world = World::new();
+    let settings = world.path("home/.claude/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, "{}\n").unwrap();
+    let downloaded = world.path("remora-0.1.0-x86_64");
+    fs::copy(env!("CARGO_BIN_EXE_remora"), &downloaded).unwrap();
+    let run = |arguments: &[&str]| {
+        let own = world.command(arguments);
+        let mut command = std::process::Command::new(&downloaded);
+        command.args(arguments).env_clear().current_dir(world.project());
+        for (name, value) in own.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            command.env(name, value);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run(&["install", "--host", "claude-code", "--yes"]);
+    let installed = fs::read_to_string(&settings).unwrap();
+    assert!(installed.contains("/.remora/bin/remora") && !installed.contains("x86_64"), "{installed}");
+    run(&["install", "--host", "claude-code", "--yes"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), installed, "nothing comes twice");
+    // Another program writes to the file, so that only our entries go.
+    fs::write(&settings, installed.replacen('{', "{\n  \"model\": \"opus\",", 1)).unwrap();
+    run(&["uninstall", "--yes"]);
+    let left: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    assert_eq!(left, json!({ "model": "opus" }));
+}
