@@ -284,6 +284,9 @@ fn answers_fit_a_narrow_terminal() {
             &["queue"],
             &["facts"],
             &["config"],
+            &["notes"],
+            &["doctor"],
+            &["demo"],
         ] {
             let output = world.command(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
             let text = world.neutral(&output.stdout);

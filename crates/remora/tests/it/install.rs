@@ -476,6 +476,34 @@ fn a_project_of_its_own_has_its_own_files() {
 }
 
 #[test]
+fn a_project_and_the_user_are_taken_back_together() {
+    for before in [None, Some("{\n  \"numStartups\": 3\n}\n")] {
+        let world = World::new();
+        let state = world.path("home/.claude.json");
+        if let Some(before) = before {
+            fs::write(&state, before).unwrap();
+        }
+        world.text(&["install", "--host", "claude-code", "--yes"]);
+        world.text(&["install", "--host", "claude-code", "--project", "--yes"]);
+        assert_eq!(fs::read_to_string(&state).unwrap().matches("\"mcp\"").count(), 2);
+        world.text(&["uninstall", "--yes"]);
+        assert_eq!(fs::read_to_string(&state).ok().as_deref(), before);
+        assert_eq!(tree(&world.project()), [], "nothing is left in the project");
+        let again = world.text(&["uninstall", "--yes"]);
+        assert!(!again.contains("remora.json") && !again.contains("clean"), "{again}");
+    }
+}
+
+#[test]
+fn taking_it_out_of_one_agent_says_nothing_of_the_others() {
+    let world = World::new();
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--yes"]);
+    assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("Remora is out of Codex."));
+    assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("not installed there"));
+    assert!(world.text(&["uninstall", "--yes"]).contains("Remora is out of your agents."));
+}
+
+#[test]
 fn without_a_receipt_ours_are_recognised() {
     let world = World::new();
     for file in HOST_FILES {
