@@ -287,6 +287,10 @@ fn answers_fit_a_narrow_terminal() {
             &["notes"],
             &["doctor"],
             &["demo"],
+            &["forget", "--dry-run", "#1"],
+            &["feedback", "#1", "useful"],
+            &["edit", "#1", "--type", "decision"],
+            &["edit", "#1", "--history"],
         ] {
             let output = world.command(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
             let text = world.neutral(&output.stdout);
