@@ -52,7 +52,7 @@ fn ids(found: &Value) -> Vec<String> {
 #[test]
 fn every_command_that_shows_something_answers_without_more_words() {
     let world = World::new();
-    for command in ["queue", "config", "daemon", "index", "notes", "projects", "version"] {
+    for command in ["queue", "config", "daemon", "index", "notes", "context-files", "projects", "version"] {
         let output = world.remora(&[command]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{command}: {output:?}");
     }
