@@ -2,10 +2,11 @@
 
 use crate::text::is_unspaced;
 
-/// Dots that end no sentence, in English, German, French and Spanish.
+/// Dots that end no sentence, in English, German, French and Spanish, and those of titles before a name.
 const ABBREVIATIONS: &[&str] = &[
     "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "z.B.", "bzw.", "d.h.", "ca.", "Nr.", "u.a.",
-    "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.",
+    "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "St.",
+    "Sr.", "Sra.",
 ];
 /// Marks that close what a sentence stands in. They belong to the sentence before them.
 const CLOSING: &[char] = &['"', '\'', '”', '’', '»', ')', ']', '」', '』', '）', '】', '》'];
@@ -92,6 +93,7 @@ mod tests {
             split("Il a dit « c'est lent. » Le cache (p.ex. Redis) était vide."),
             ["Il a dit « c'est lent. »", "Le cache (p.ex. Redis) était vide."]
         );
+        assert_eq!(split("Dr. Weber moved it. Ask Mrs. Li."), ["Dr. Weber moved it.", "Ask Mrs. Li."]);
         assert_eq!(split("(It was slow.) The cache was cold."), ["(It was slow.)", "The cache was cold."]);
     }
 

@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_core::host::Host;
 use serde_json::json;
 
 use crate::app::App;
@@ -10,6 +11,9 @@ pub(crate) struct Sessions {
     /// Only this project: its name, id, or a directory in it.
     #[arg(long, short)]
     project: Option<String>,
+    /// Only from this agent program or channel, such as claude-code or whatsapp.
+    #[arg(long, value_parser = |name: &str| Host::named(name).ok_or("no name of a host"))]
+    host: Option<Host>,
     /// Limit for the number of sessions.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: u32,
@@ -19,9 +23,17 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let store = app.open()?;
     let project =
         arguments.project.as_deref().map(|wanted| remora_app::project_named(&store, wanted)).transpose()?;
-    let sessions = store.sessions(project.map(|project| project.id), arguments.limit)?;
+    let project = project.map(|project| project.id);
+    let sessions = match &arguments.host {
+        Some(host) => store.sessions_of_host(host.name(), project, arguments.limit)?,
+        None => store.sessions(project, arguments.limit)?,
+    };
     if app.json {
         return output::json(&json!({ "sessions": sessions }));
+    }
+    if let (true, Some(host)) = (sessions.is_empty(), &arguments.host) {
+        prose(&format!("No sessions of {}. See all: `remora sessions`", host.name()));
+        return Ok(());
     }
     if sessions.is_empty() {
         prose("No sessions yet. Remora captures them as your agent works; see `remora demo`.");
