@@ -349,7 +349,8 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
         terminal.wait_for("[Y/n]");
         let changed = file.theirs.replace("done", "finished").replace("other", "another");
         file.write(world, &changed);
-        terminal.say("y\n");
+        // Were it not refused, more questions would follow: the end of input answers them.
+        terminal.say("y\n\u{4}");
         let said = terminal.end();
         assert!(said.contains("another program has changed it meanwhile"), "{said}");
         assert_eq!(file.read(world), changed);
