@@ -109,10 +109,16 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     }
 }
 
-/// What holds is right: conflicts with it are settled.
-pub fn confirm(store: &mut Store, whose: &Whose, key: &str, now: Time) -> Result<Entry, AppError> {
+/// What holds is right: conflicts with it are settled, and if a person says so, it is their own word from now on.
+pub fn confirm(
+    store: &mut Store,
+    whose: &Whose,
+    key: &str,
+    by: SavedBy,
+    now: Time,
+) -> Result<Entry, AppError> {
     let project = scope(store, whose)?;
-    let row = store.confirm_fact(project, key.trim(), now)?;
+    let row = store.confirm_fact(project, key.trim(), by, now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 

@@ -109,11 +109,12 @@ fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>,
 }
 
 /// The path by which hosts call this program. A program that runs from the cache of `npx` or `uvx`, which may be emptied at any
-/// time, is kept in the data directory: [`apply`] copies it.
+/// time, is kept in the data directory: [`apply`] copies it. So is one with another name, such as that of a download: hooks are
+/// recognised by the name of the program.
 fn program(dir: &DataDir) -> io::Result<Program> {
     let path = path_of_this("remora")?;
-    if is_cached(&path) {
-        // The PATH of this process is that of the package manager, and no shell of an agent has it.
+    if is_cached(&path) || path.file_stem().is_none_or(|name| name != "remora") {
+        // The PATH of this process may be that of the package manager, and no shell of an agent has it.
         return Ok(Program { command: quoted(&kept(dir).to_string_lossy()), path: kept(dir) });
     }
     Ok(Program { path, command: command("remora") })

@@ -1,5 +1,6 @@
 //! The way back.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -84,10 +85,13 @@ pub fn plan(
 ) -> io::Result<Removal> {
     let receipt = Receipt::read(&around.data_dir)?;
     let mut hosts = Vec::new();
+    let mut left = Left::new();
     for recipe in recipes {
+        // A file may have entries for the user and for a project. The last that was installed goes first.
         let mut projects: Vec<Option<PathBuf>> = receipt
             .installed
             .iter()
+            .rev()
             .filter(|installed| installed.host == recipe.host)
             .filter(|installed| project.is_none() || installed.project.as_deref() == project)
             .map(|installed| installed.project.clone())
@@ -97,7 +101,7 @@ pub fn plan(
             projects.push(here);
         }
         for project in projects {
-            let files = files(around, recipe, project.as_deref(), &receipt);
+            let files = files(around, recipe, project.as_deref(), &receipt, &mut left);
             if files.iter().any(|file| file.change != Back::None)
                 || receipt.of(recipe.host, project.as_deref()).is_some()
             {
@@ -108,11 +112,15 @@ pub fn plan(
     Ok(Removal { hosts })
 }
 
+/// Files as the steps before leave them; `None` is a file that is deleted.
+type Left = HashMap<PathBuf, Option<String>>;
+
 fn files(
     around: &Surroundings,
     recipe: &Recipe,
     project: Option<&Path>,
     receipt: &Receipt,
+    left: &mut Left,
 ) -> Vec<FileRemoval> {
     let ask = Ask { around, project, allow: true };
     let known = receipt.of(recipe.host, project);
@@ -128,13 +136,21 @@ fn files(
         }
     }
     let leftovers = (recipe.leftovers)(&ask);
-    let one = |wanted: crate::recipe::Wanted| {
+    let mut one = |wanted: crate::recipe::Wanted| {
         let known = known.and_then(|known| known.file(&wanted.path));
         let leftovers: Vec<&[String]> =
             leftovers.iter().filter(|table| table.path == wanted.path).map(|table| &table.at[..]).collect();
         let folders = known.map_or_else(Vec::new, |known| known.folders.clone());
-        match file(around, recipe.host, &wanted, known, &leftovers) {
+        let found = Found::read(&wanted.path).map(|found| match left.get(&wanted.path) {
+            Some(text) => Found { text: text.clone(), ..found },
+            None => found,
+        });
+        let removal = found
+            .map_err(Problem::from)
+            .and_then(|found| file(around, recipe.host, found, &wanted, known, &leftovers));
+        match removal {
             Ok((change, found, after)) => {
+                left.insert(wanted.path.clone(), after.clone());
                 FileRemoval { path: wanted.path, change, found: Some(found), after, folders }
             }
             Err(reason) => FileRemoval {
@@ -146,17 +162,17 @@ fn files(
             },
         }
     };
-    wanted.into_iter().map(one).collect()
+    wanted.into_iter().map(&mut one).collect()
 }
 
 fn file(
     around: &Surroundings,
     host: Host,
+    found: Found,
     wanted: &crate::recipe::Wanted,
     known: Option<&ChangedFile>,
     leftovers: &[&[String]],
 ) -> Result<(Back, Found, Option<String>), Problem> {
-    let found = Found::read(&wanted.path)?;
     let Some(text) = found.text.clone() else { return Ok((Back::None, found, None)) };
     if let Some(known) = known {
         let hash = Hash::of(&text);

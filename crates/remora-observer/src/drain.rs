@@ -1,12 +1,13 @@
 //! Processes the queue in the foreground, with the built-in observer.
 
+use std::thread;
 use std::time::Duration;
 
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use remora_store::{Store, StoreError};
 
-use crate::observer::Observer;
+use crate::observer::{CLOSING_PAUSE, Observer, Step};
 
 /// Counts of what was processed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +30,21 @@ impl Observer {
     /// Turns every ended turn into memory, for an observer without a model.
     pub fn drain(&self, store: &mut Store) -> Result<Drained, StoreError> {
         let mut drained = Drained::default();
-        while let Some(settled) = self.observe(store, Time::now())? {
+        let mut put_off = false;
+        loop {
+            let settled = match self.remember_next(store, Time::now())? {
+                Step::Observed(observed) => observed.give_back(store)?,
+                Step::PutOff => {
+                    put_off = true;
+                    continue;
+                }
+                Step::Nothing if put_off => {
+                    put_off = false;
+                    thread::sleep(CLOSING_PAUSE);
+                    continue;
+                }
+                Step::Nothing => break,
+            };
             drained.turns += 1;
             drained.events += settled.events;
             drained.observations += settled.observations;

@@ -81,12 +81,22 @@ impl Transcripts {
         self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
     }
 
-    fn read(&self, dir: &DataDir, transcript: &Transcript) -> Option<Stretches> {
+    /// Whether the closing message of a turn can come from this transcript alone.
+    pub(crate) fn may_have_closing(&self, dir: &DataDir, transcript: &Transcript) -> bool {
+        transcript::alone_has_closing(transcript.host) && self.gate(dir, transcript).is_some()
+    }
+
+    /// `None` if nothing of this transcript may be read.
+    fn gate<'a>(&'a self, dir: &'a DataDir, transcript: &Transcript) -> Option<Gate<'a>> {
         let Self::Read { capture, home } = self else { return None };
         let gate = Gate { dir, capture, home: home.as_deref() };
-        if !transcript::is_known(transcript.host) || !gate.lets_through(Path::new(&transcript.root)) {
-            return None;
-        }
+        let may_read =
+            transcript::is_known(transcript.host) && gate.lets_through(Path::new(&transcript.root));
+        may_read.then_some(gate)
+    }
+
+    fn read(&self, dir: &DataDir, transcript: &Transcript) -> Option<Stretches> {
+        let gate = self.gate(dir, transcript)?;
         let lines = if transcript.is_past {
             read_next_lines(&transcript.path, transcript.offset, MOST_READ_OF_PAST)
         } else {

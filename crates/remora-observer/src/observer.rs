@@ -38,6 +38,12 @@ const LOOK_AGAIN: Duration = Duration::from_hours(1);
 /// Delay before a call that may soon fit into the budget is checked again.
 const SOON: Duration = Duration::from_secs(2);
 
+/// Time to wait for the closing message after a turn has ended: Copilot runs its hook before the message is in the
+/// transcript.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(3);
+/// Pause between two reads of the transcript meanwhile.
+pub(crate) const CLOSING_PAUSE: Duration = Duration::from_millis(200);
+
 /// Turns turns of a session into memory.
 #[derive(Debug)]
 pub struct Observer {
@@ -95,9 +101,17 @@ pub struct Settled {
     pub transcript: Option<SessionId>,
 }
 
+/// The result of observing the next ended turn.
+pub(crate) enum Step {
+    Nothing,
+    /// Its closing message is not written yet.
+    PutOff,
+    Observed(Box<Observed>),
+}
+
 /// A turn whose memory was just stored.
-struct Observed {
-    settled: Settled,
+pub(crate) struct Observed {
+    pub(crate) settled: Settled,
     /// The claimed turn, if a model is to be called for it.
     question: Option<(Batch, Turn)>,
 }
@@ -215,6 +229,16 @@ impl Task {
     }
 }
 
+impl Observed {
+    /// Releases the turn: a model is called for it later.
+    pub(crate) fn give_back(self, store: &mut Store) -> Result<Settled, StoreError> {
+        if let Some((batch, _)) = self.question {
+            store.give_back(&batch)?;
+        }
+        Ok(self.settled)
+    }
+}
+
 /// The result of a call.
 #[derive(Debug)]
 pub struct Reflection {
@@ -277,7 +301,7 @@ impl Observer {
     /// Stores memory of the next ended turn, and prepares a model call for it. If there is none, prepares a call for
     /// a turn whose memory is already stored.
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
-        if let Some(Observed { settled, question }) = self.remember_next(store, now)? {
+        if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
             if !store.is_next_for_model(&batch)? {
                 store.give_back(&batch)?;
@@ -296,18 +320,32 @@ impl Observer {
 
     /// Stores memory of the next ended turn, without a model call: that follows later.
     pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
-        let Some(Observed { settled, question }) = self.remember_next(store, now)? else { return Ok(None) };
-        if let Some((batch, _)) = question {
-            store.give_back(&batch)?;
+        let Some(observed) = self.remember_any(store, now)? else { return Ok(None) };
+        observed.give_back(store).map(Some)
+    }
+
+    /// Stores memory of the next turn that has ended and need not wait.
+    fn remember_any(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+        loop {
+            match self.remember_next(store, now)? {
+                Step::Nothing => return Ok(None),
+                Step::PutOff => {}
+                Step::Observed(observed) => return Ok(Some(*observed)),
+            }
         }
-        Ok(Some(settled))
     }
 
     /// Claims the next ended turn and stores what the built-in observer makes of it.
-    fn remember_next(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+    pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
         let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
-        let Some(mut batch) = claimed else { return Ok(None) };
+        let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         self.listen(store, &mut batch)?;
+        if self.awaits_closing(store, &batch, now)? {
+            let reason = "its closing message is not in the transcript yet".to_owned();
+            let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
+            store.release(&batch, &failure, None, now)?;
+            return Ok(Step::PutOff);
+        }
         let turn = turn(store, &batch)?;
         let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
         let is_past = store.is_past(batch.session, batch.prompt_number)?;
@@ -322,10 +360,26 @@ impl Observer {
         };
         if matches!(self.mind, Mind::Builtin) || is_past || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
-            return Ok(Some(Observed { settled, question: None }));
+            return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }
         store.remember(&batch, &memory, made_at(&batch))?;
-        Ok(Some(Observed { settled, question: Some((batch, turn)) }))
+        Ok(Step::Observed(Box::new(Observed { settled, question: Some((batch, turn)) })))
+    }
+
+    /// Whether a turn has just ended without the closing message that its host is about to write.
+    fn awaits_closing(&self, store: &Store, batch: &Batch, now: Time) -> Result<bool, StoreError> {
+        // A clock that was set back must not hold a turn for long.
+        let is_recent = |at: Time| u128::from(now.0.abs_diff(at.0)) < CLOSING_PATIENCE.as_millis();
+        let has_just_ended = batch
+            .events
+            .iter()
+            .any(|event| matches!(event.body, Body::TurnEnded { error: None, .. }) && is_recent(event.at));
+        if !has_just_ended || batch.heard.closing.is_some() {
+            return Ok(false);
+        }
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(false) };
+        Ok(self.transcripts.may_have_closing(store.dir(), &transcript)
+            && store.closing_message(batch.session, batch.prompt_number)?.is_none())
     }
 
     /// Adds the turn's messages from its host's transcript to a batch.

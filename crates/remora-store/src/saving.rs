@@ -54,12 +54,14 @@ pub enum Saved {
     New(ObservationId),
     /// The project already has it.
     Known(ObservationId),
+    /// The project already has it, and it is a person's own word from now on.
+    Confirmed(ObservationId),
 }
 
 impl Saved {
     pub fn id(self) -> ObservationId {
         match self {
-            Self::New(id) | Self::Known(id) => id,
+            Self::New(id) | Self::Known(id) | Self::Confirmed(id) => id,
         }
     }
 }
@@ -107,10 +109,8 @@ impl Store {
             Saved::New(id)
         } else {
             let id = known(&transaction, &origin, text)?;
-            if by == SavedBy::Person {
-                confirm(&transaction, session, id, at)?;
-            }
-            Saved::Known(id)
+            let is_confirmed = by == SavedBy::Person && confirm(&transaction, session, id, at)?;
+            if is_confirmed { Saved::Confirmed(id) } else { Saved::Known(id) }
         };
         transaction.commit()?;
         Ok(saved)
@@ -135,13 +135,13 @@ fn session(db: &Connection, project: ProjectId, at: Time) -> Result<(SessionId, 
     Ok(db.query_row(sql, values, |row| Ok((SessionId(row.get(0)?), Uuid::from_bytes(row.get(1)?))))?)
 }
 
-/// Makes a saved text the person's own.
-fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> Result<(), StoreError> {
-    db.execute(
+/// Makes a saved text the person's own. `false` if it was before.
+fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> Result<bool, StoreError> {
+    let changed = db.execute(
         "UPDATE observations SET provider = ?3, updated_at = ?4 WHERE id = ?1 AND session_id = ?2 AND provider <> ?3",
         params![id.0, session.0, SavedBy::Person.provider(), at.0],
     )?;
-    Ok(())
+    Ok(changed > 0)
 }
 
 /// The observation with the same content: one saved before, or one that was just made.

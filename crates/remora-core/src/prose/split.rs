@@ -2,10 +2,11 @@
 
 use crate::text::is_unspaced;
 
-/// Abbreviations in English, German, French and Spanish whose dot does not end a sentence.
+/// Abbreviations in English, German, French and Spanish whose dot does not end a sentence, and titles before a name.
 const ABBREVIATIONS: &[&str] = &[
     "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "z.B.", "bzw.", "d.h.", "ca.", "Nr.", "u.a.",
-    "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.",
+    "usw.", "ggf.", "p.ex.", "ex.", "p.ej.", "ej.", "env.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "St.",
+    "Sr.", "Sra.",
 ];
 /// Closing marks. They belong to the sentence before them.
 const CLOSING: &[char] = &['"', '\'', '”', '’', '»', ')', ']', '」', '』', '）', '】', '》'];
@@ -91,6 +92,7 @@ mod tests {
             split("Il a dit « c'est lent. » Le cache (p.ex. Redis) était vide."),
             ["Il a dit « c'est lent. »", "Le cache (p.ex. Redis) était vide."]
         );
+        assert_eq!(split("Dr. Weber moved it. Ask Mrs. Li."), ["Dr. Weber moved it.", "Ask Mrs. Li."]);
         assert_eq!(split("(It was slow.) The cache was cold."), ["(It was slow.)", "The cache was cold."]);
     }
 

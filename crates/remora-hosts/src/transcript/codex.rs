@@ -99,7 +99,12 @@ fn call(name: &str, payload: &Value, private: bool) -> Call {
     let arguments = payload["arguments"].as_str().or(payload["input"].as_str()).unwrap_or_default();
     let parsed: Value = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
     if !SHELLS.contains(&name) {
-        return Call { tool: name.to_owned(), input: parsed, private };
+        // Tools of a server have its name beside their own.
+        let tool = match payload["namespace"].as_str() {
+            Some(server) if !server.is_empty() => format!("{server}__{name}"),
+            _ => name.to_owned(),
+        };
+        return Call { tool, input: parsed, private };
     }
     let given = if parsed["command"].is_null() { &parsed["cmd"] } else { &parsed["command"] };
     Call { tool: "Bash".to_owned(), input: json!({ "command": command(given) }), private }
@@ -124,14 +129,52 @@ fn output(given: &Value) -> Value {
         let exit = parsed.get("metadata").map_or(&Value::Null, |metadata| &metadata["exit_code"]);
         return json!({ "stdout": printed, "exitCode": exit });
     }
-    let labelled = text.split_once("Output:\n").and_then(|(labels, printed)| {
-        let code = labels.lines().find_map(|line| {
-            let line = line.trim();
-            let code =
-                line.strip_prefix("Exit code:").or_else(|| line.strip_prefix("Process exited with code"))?;
-            code.trim().parse::<i64>().ok()
-        })?;
-        Some(json!({ "stdout": printed, "exitCode": code }))
+    match unlabelled(text) {
+        (Some(code), printed) => json!({ "stdout": printed, "exitCode": code }),
+        (None, printed) => Value::from(printed),
+    }
+}
+
+/// What stands behind the labels, and the exit code among them. Some versions write labels twice: a patch that a shell was
+/// given has those of the shell and its own.
+fn unlabelled(text: &str) -> (Option<i64>, &str) {
+    const LABELS: &[&str] = &[
+        "Chunk ID:",
+        "Exit code:",
+        "Original token count:",
+        "Process exited with code",
+        "Process running with session ID",
+        "Total output lines:",
+        "Wall time:",
+    ];
+    const CODES: &[&str] = &["Exit code:", "Process exited with code"];
+    let Some((labels, printed)) = text.split_once("Output:\n") else { return (None, text) };
+    let is_label = |line: &str| LABELS.iter().any(|label| line.starts_with(label));
+    if labels.is_empty() || !labels.lines().all(|line| line.is_empty() || is_label(line)) {
+        return (None, text);
+    }
+    let code = labels.lines().find_map(|line| {
+        let code = CODES.iter().find_map(|label| line.strip_prefix(label))?;
+        code.trim().parse().ok()
     });
-    labelled.unwrap_or_else(|| Value::from(text))
+    let (inner, printed) = unlabelled(printed);
+    (inner.or(code), printed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_told_from_what_was_printed() {
+        let shell =
+            "Chunk ID: 8d04\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\nno such file\n";
+        assert_eq!(output(&json!(shell)), json!({ "stdout": "no such file\n", "exitCode": 1 }));
+        let patch =
+            "Wall time: 0.1 seconds\nOutput:\nExit code: 2\nWall time: 0 seconds\nOutput:\nbad patch\n";
+        assert_eq!(output(&json!(patch)), json!({ "stdout": "bad patch\n", "exitCode": 2 }));
+        assert_eq!(output(&json!("Wall time: 0.1 seconds\nOutput:\n{\"hits\":[]}")), json!("{\"hits\":[]}"));
+        let plain = "Ran 3 tests\nOutput:\nfine\n";
+        assert_eq!(output(&json!(plain)), json!(plain));
+    }
 }

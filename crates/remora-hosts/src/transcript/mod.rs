@@ -68,6 +68,11 @@ pub fn is_known(host: Host) -> bool {
     matches!(host, Host::ClaudeCode | Host::Codex | Host::Copilot)
 }
 
+/// Whether the closing message of a turn is only in the transcript: the host's hooks do not report it.
+pub fn alone_has_closing(host: Host) -> bool {
+    matches!(host, Host::Copilot)
+}
+
 /// A user's line. `text` is what private tags left of it; an image alone leaves nothing either.
 fn asked(document: &Document, member: &str, text: String) -> Line {
     let had_private = document.private_in.iter().any(|name| name == member);

@@ -71,7 +71,7 @@ pub(super) async fn call<M: Memory>(
     Ok(Answer::of_ours(
         match saved {
             Saved::New(id) => format!("Saved as #{id}."),
-            Saved::Known(id) => format!("Known already as #{id}; nothing was added."),
+            Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
         },
         structured,
     ))

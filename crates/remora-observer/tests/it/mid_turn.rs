@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use remora_core::host::Host;
 use remora_core::ids::SessionId;
 use remora_core::settings::{Provider, Secret, Service, Settings};
 use remora_core::time::Time;
@@ -13,7 +14,7 @@ use remora_store::{DataDir, Store};
 use serde_json::{Value, json};
 
 use crate::fake::{Api, Behaviour, Fake};
-use crate::transcripts::replay;
+use crate::transcripts::{replay, replay_of};
 
 const SESSION: SessionId = SessionId(1);
 const CAUSE: &str = "The offsets are dropped, so wall clocks are compared.";
@@ -246,4 +247,48 @@ async fn a_digest_reaches_the_model_once_from_either_source() {
         assert!(task.ask().await.is_ok());
         assert_eq!(fake.requests()[0].body.matches("Pending: the importer").count(), 1, "by hook: {by_hook}");
     }
+}
+
+/// A turn of Copilot, whose hooks do not say what the agent said last.
+fn copilot_turn(world: &mut World) -> Time {
+    let at = "2026-03-10T09:00:06Z";
+    let more = json!({ "toolName": "bash", "toolArgs": { "command": "make fix" },
+        "toolResult": { "resultType": "success", "textResultForLlm": "done" } });
+    for (event, more) in [
+        ("userPromptSubmitted", json!({ "prompt": "Why an hour early?" })),
+        ("postToolUse", more),
+        ("agentStop", json!({ "transcriptPath": world.path(), "stopReason": "end_turn" })),
+    ] {
+        let mut stdin = json!({ "sessionId": "one", "cwd": "/home/dev/shop" });
+        stdin.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let line = json!({ "event": event, "at": at, "stdin": stdin }).to_string();
+        replay_of(Host::Copilot, &world.dir, &mut world.store, &line);
+    }
+    Time::from_iso(at).unwrap()
+}
+
+#[test]
+fn a_closing_message_that_is_written_after_the_turn_ended_is_waited_for() {
+    let mut world = World::new();
+    let ended = copilot_turn(&mut world);
+    let next = world.observer().next(&mut world.store, ended).unwrap();
+    assert!(matches!(next, Next::Nothing), "the transcript does not exist yet: {next:?}");
+    let asked = json!({ "type": "user.message", "data": { "content": "Why an hour early?" } });
+    let said = json!({ "type": "assistant.message", "data": { "content": CLOSING } });
+    fs::write(world.path(), format!("{asked}\n")).unwrap();
+    let soon = ended.after(Duration::from_secs(1));
+    let next = world.observer().next(&mut world.store, soon).unwrap();
+    assert!(matches!(next, Next::Nothing), "it has the prompt alone: {next:?}");
+    fs::write(world.path(), format!("{asked}\n{said}\n")).unwrap();
+    let next = world.observer().next(&mut world.store, soon.after(Duration::from_secs(1))).unwrap();
+    assert!(matches!(next, Next::Settled(_)), "{next:?}");
+    assert_eq!(world.store.closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
+}
+
+#[test]
+fn a_closing_message_that_never_comes_does_not_hold_the_turn() {
+    let mut world = World::new();
+    let ended = copilot_turn(&mut world);
+    let next = world.observer().next(&mut world.store, ended.after(Duration::from_secs(4))).unwrap();
+    assert!(matches!(next, Next::Settled(_)), "{next:?}");
 }

@@ -24,12 +24,16 @@ struct Session {
 
 /// Sends a recording through the capture gate into the store, as hooks do.
 pub(crate) fn replay(dir: &DataDir, store: &mut Store, jsonl: &str) {
+    replay_of(Host::ClaudeCode, dir, store, jsonl);
+}
+
+pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &str) {
     for line in jsonl.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let at = Time::from_iso(line["at"].as_str().unwrap()).unwrap();
         let mut intake = Intake::default();
         intake.push(line["stdin"].to_string().as_bytes()).unwrap();
-        let report = match read(Host::ClaudeCode, None, intake.finish().unwrap()) {
+        let report = match read(host, line["event"].as_str(), intake.finish().unwrap()) {
             Reading::Event(event) => Report::Event(event),
             Reading::Synthetic { session, origin } => Report::Synthetic { session, origin },
             Reading::FileAhead(_) | Reading::Nothing => continue,

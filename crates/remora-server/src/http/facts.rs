@@ -108,10 +108,9 @@ async fn change(
     Sent(change): Sent<Change>,
 ) -> Result<Json<Entry>, ApiError> {
     let Change { value, kind, confirm, project } = change;
-    let whose = whose(project)?;
+    let (whose, by) = (whose(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
-            let by = visitor.speaks_as();
             let work = move |store: &mut Store| {
                 // Only what there is can be changed, and what is not named stays.
                 let known = facts::history(store, &whose, &key)?;
@@ -121,7 +120,7 @@ async fn change(
             };
             write(&http, work).await
         }
-        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, Time::now())).await,
+        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }

@@ -21,7 +21,7 @@ use crate::output::{self, DIM, GREEN, YELLOW, paint, say, talk};
 #[derive(Args)]
 pub(crate) struct ContextFiles {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
@@ -73,10 +73,11 @@ impl Which {
 
 pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
     match &arguments.action {
-        Action::Enable(which) => enable(app, which),
-        Action::Disable(which) => disable(app, which),
-        Action::Status(place) => status(app, place),
-        Action::Refresh(place) => refresh(app, place),
+        Some(Action::Enable(which)) => enable(app, which),
+        Some(Action::Disable(which)) => disable(app, which),
+        Some(Action::Status(place)) => status(app, place),
+        Some(Action::Refresh(place)) => refresh(app, place),
+        None => status(app, &Where { project: None }),
     }
 }
 

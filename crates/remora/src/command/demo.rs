@@ -26,7 +26,9 @@ use crate::app::App;
 use crate::command::context::painted;
 use crate::command::hook;
 use crate::error::{CliError, Result};
-use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, say};
+use crate::output::{
+    self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, prose, prose_below, say,
+};
 
 /// Two sessions of an agent at work, in Claude Code's wire format.
 const STORY: &str = include_str!("../demo/story.jsonl");
@@ -76,8 +78,8 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let mut store = Store::open(&dir)?;
     let mut tally = Tally::default();
     if !app.json {
-        say(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
-        say(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
+        prose(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
+        prose(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
     }
     for (number, lines) in sessions()?.iter().enumerate() {
         if number > 0 && !app.json {
@@ -167,11 +169,11 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
     }
     for line in lines {
         let Some(text) = line.message()?.prompt else { continue };
-        let room = u64::from(settings.context.tokens);
-        let request = PromptRequest { text: text.clone(), project, session: NEW_SESSION, room };
+        let tokens = u64::from(settings.context.tokens);
+        let request = PromptRequest { text: text.clone(), project, session: NEW_SESSION, room: tokens };
         let engine = Engine { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
         let explained = prompt::recall(store, engine, &request, &settings, line.at()?)?;
-        say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, 76))));
+        say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, room(76, 20)))));
         print_framed(explained.injection.as_ref());
         break;
     }
@@ -180,7 +182,7 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
 
 fn print_framed(injection: Option<&Injection>) {
     for line in injection.map_or("nothing", |injection| &injection.text).lines() {
-        for line in wrapped(line) {
+        for line in wrapped(line, room(101, 2)) {
             say(format!("  {}", painted(&line)).trim_end());
         }
     }
@@ -189,16 +191,18 @@ fn print_framed(injection: Option<&Injection>) {
 
 fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     say(&paint(BOLD, "What the built-in observer made of it"));
-    say(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
+    prose(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
     for row in store.session_observations(session.id)? {
         let observation = &row.observation;
-        let head = format!("{} {}", observation.kind.emoji(), observation.title);
-        say(&format!(
-            "  {}  {}",
-            paint(BOLD, &head),
-            paint(DIM, &format!("#{} {}", row.id, observation.kind))
-        ));
-        for line in wrapped(&observation.narrative) {
+        prose_below(
+            &format!("  {} ", observation.kind.emoji()),
+            &format!(
+                "{}  {}",
+                paint(BOLD, &observation.title),
+                paint(DIM, &format!("#{} {}", row.id, observation.kind))
+            ),
+        );
+        for line in wrapped(&observation.narrative, room(101, 5)) {
             say(&format!("     {line}"));
         }
         let files = observation.files_modified.join(", ");
@@ -210,12 +214,17 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     Ok(())
 }
 
-/// Text in lines of a comfortable length.
-fn wrapped(text: &str) -> Vec<String> {
+/// How many characters fit behind `indent` others: a comfortable number, or what a narrow terminal has.
+fn room(comfortable: usize, indent: usize) -> usize {
+    output::columns().map_or(comfortable, |columns| columns.saturating_sub(indent).clamp(20, comfortable))
+}
+
+/// Text in lines of a length.
+fn wrapped(text: &str, length: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > 0 && line + word.chars().count() > 100 {
+        if line > 0 && line + 1 + word.chars().count() > length {
             lines.push(String::new());
         }
         if let Some(line) = lines.last_mut() {
@@ -230,31 +239,31 @@ fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
     let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
     let counts = store.counts()?;
     say(&paint(BOLD, "In all"));
-    say(&format!(
+    prose(&format!(
         "  {} from the agent, {} stored, each in one transaction; {sound}.",
         count(tally.messages, "message"),
         count(tally.stored, "event")
     ));
     let left_out: Vec<String> = tally.left_out.iter().map(|(what, number)| plural(*number, what)).collect();
-    say(&format!("  Left out: {}.", left_out.join(", ")));
-    say(&format!(
+    prose(&format!("  Left out: {}.", left_out.join(", ")));
+    prose(&format!(
         "  Learned: {} and {}.",
         count(counts.observations, "observation"),
         count(counts.summaries, "summary")
     ));
     match place {
         Temporary::Kept(path) => {
-            say(&format!("  Look around: `REMORA_DATA_DIR={} remora sessions`", path.display()));
+            prose(&format!("  Look around: `REMORA_DATA_DIR={} remora sessions`", path.display()));
         }
-        Temporary::Removed(_) => say("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
+        Temporary::Removed(_) => prose("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
     }
-    say(&format!("  {} let your own agent remember: `remora install`", paint(BOLD, "Next:")));
+    prose(&format!("  {} let your own agent remember: `remora install`", paint(BOLD, "Next:")));
     Ok(())
 }
 
 fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     let time = |time, format| output::format_local(time, format);
-    say(&format!(
+    prose(&format!(
         "{}  {}",
         paint(BOLD, &format!("{} · {}", session.project, time(session.started_at, "%A %-d %B %Y"))),
         paint(
@@ -272,20 +281,20 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     let prompts = store.prompts(session.id)?;
     for number in 1..=session.prompts {
         let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
-            say(&format!(
+            prose(&format!(
                 "  {}",
                 paint(YELLOW, "■ a private turn: nothing of it was kept, only that it was")
             ));
             continue;
         };
-        say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, 96)));
+        say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, room(96, 4))));
         for event in events.iter().filter(|event| event.prompt_number == number) {
             if let Some(line) = describe(event, &session.project) {
                 say(&format!("      {line}"));
             }
         }
         if let Some(message) = &turn.closing_message {
-            say(&format!("    {} {}", paint(GREEN, "✓"), brief(message, 96)));
+            say(&format!("    {} {}", paint(GREEN, "✓"), brief(message, room(96, 6))));
         }
     }
     say("");
@@ -295,6 +304,13 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
 /// A tool call in a few words.
 fn describe(event: &EventRow, project: &str) -> Option<String> {
     let payload = event.payload.as_ref()?;
+    let redacted = serde_json::to_string(payload).unwrap_or_default().matches("[redacted:").count();
+    let note = match redacted {
+        0 => String::new(),
+        1 => "  1 secret redacted".to_owned(),
+        number => format!("  {number} secrets redacted"),
+    };
+    let room = room(72, 13 + note.len());
     let file = |path: &str| {
         let marker = format!("/{project}/");
         path.split_once(&marker).map_or(path, |(_, inside)| inside).to_owned()
@@ -302,9 +318,9 @@ fn describe(event: &EventRow, project: &str) -> Option<String> {
     let line = match payload {
         Body::ToolUsed(tool) => match &tool.call {
             ToolCall::Run { command, .. } if tool.outcome == Outcome::Ok => {
-                format!("{:<7}{}", "ran", brief(command, 72))
+                format!("{:<7}{}", "ran", brief(command, room))
             }
-            ToolCall::Run { command, .. } => paint(RED, &format!("{:<7}{}", "failed", brief(command, 72))),
+            ToolCall::Run { command, .. } => paint(RED, &format!("{:<7}{}", "failed", brief(command, room))),
             ToolCall::Read { file: path, .. } => format!("{:<7}{}", "read", file(path)),
             ToolCall::Edit { changes } => {
                 let Change { path, how, patch } = changes.first()?;
@@ -318,14 +334,8 @@ fn describe(event: &EventRow, project: &str) -> Option<String> {
             }
             _ => format!("{:<7}{}", "used", tool.tool),
         },
-        Body::SubagentEnded { message, .. } => format!("{:<7}{}", "agent", brief(message, 72)),
+        Body::SubagentEnded { message, .. } => format!("{:<7}{}", "agent", brief(message, room)),
         _ => return None,
-    };
-    let redacted = serde_json::to_string(payload).unwrap_or_default().matches("[redacted:").count();
-    let note = match redacted {
-        0 => String::new(),
-        1 => "  1 secret redacted".to_owned(),
-        number => format!("  {number} secrets redacted"),
     };
     Some(format!("{line}{}", paint(YELLOW, &note)))
 }

@@ -14,7 +14,7 @@ use remora_sys::file::private_file;
 use super::{context_files, hook, save};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
-use crate::output::{self, brief, local, say, talk};
+use crate::output::{self, brief, local, prose_below, talk};
 
 /// Put an observation right: edit it, merge others into it, or say what replaces it.
 ///
@@ -85,9 +85,9 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     if app.json {
         return output::json(&row);
     }
-    say(&format!("{}  {}", row.id, brief(&row.observation.title, 120)));
+    prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 120));
     if !arguments.undo {
-        talk(&format!("To take it back: `remora edit {id} --undo`"));
+        talk(&format!("To take it back: `remora edit {} --undo`", row.id));
     }
     Ok(())
 }
@@ -99,12 +99,10 @@ fn history(app: &App, store: &Store, id: &str) -> Result<()> {
     }
     for revision in &revisions {
         let was = brief(&revision.before.observation.title, 100);
-        say(&format!(
-            "{}  {} by {}; before: {was}",
-            local(revision.created_at_epoch),
-            revision.action,
-            revision.source
-        ));
+        prose_below(
+            &format!("{}  ", local(revision.created_at_epoch)),
+            &format!("{} by {}; before: {was}", revision.action, revision.source),
+        );
     }
     if revisions.is_empty() {
         talk("It was never changed by hand.");

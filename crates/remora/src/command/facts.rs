@@ -21,7 +21,7 @@ use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, ta
 ///   remora facts set "package manager" pnpm
 ///   remora facts --global set editor helix    holds in every project
 ///   remora facts history "package manager"    who said what, when and where
-///   remora facts confirm "package manager"    it is right; conflicts are settled
+///   remora facts confirm "package manager"    it is right: conflicts are settled, and it is yours
 ///   remora facts rm "package manager"         it no longer holds
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
@@ -56,7 +56,7 @@ enum Action {
     Rm { key: String },
     /// Everything that was said of a key, latest first.
     History { key: String },
-    /// Say that what holds is right.
+    /// Say that what holds is right. At a terminal it becomes your own word, also what was imported.
     Confirm { key: String },
 }
 
@@ -68,6 +68,7 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
     let mut store = app.open()?;
     let whose = app::whose(arguments.project.as_deref(), arguments.global)?;
     let now = Time::now();
+    let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => {
             let entries = app::if_known(&store, facts::list(&store, &whose))?;
@@ -78,7 +79,6 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
         }
         Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
         Action::Set { key, value, kind, replace } => {
-            let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
             let (key, value) = (key.clone(), value.join(" "));
             let request = SetRequest { whose: whose.clone(), key, value, kind: *kind, by, replace: *replace };
             let set = facts::set(&mut store, &request, now)?;
@@ -95,7 +95,8 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             changed(app, &row, "No longer holds")
         }
         Action::Confirm { key } => {
-            let entry = facts::confirm(&mut store, &whose, key, now)?;
+            let entry = facts::confirm(&mut store, &whose, key, by, now)?;
+            follow(&mut store, &whose);
             changed(app, &entry.row, "Confirmed")
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{context_files, show};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
-use crate::output::{self, brief, say, talk};
+use crate::output::{self, brief, prose_below, say, talk};
 
 /// Mark an observation as useful or wrong, or show how it was used; or end a fact that is wrong.
 ///
@@ -79,7 +79,7 @@ fn judge_fact(app: &App, store: &mut Store, given: &Given, verdict: Verdict) -> 
     if app.json {
         return output::json(&row);
     }
-    say(&format!("f{}  {}", row.id, brief(&row.fact.value, 100)));
+    prose_below(&format!("f{}  ", row.id), &brief(&row.fact.value, 100));
     match (row.valid_to, given.undo) {
         (Some(_), false) => {
             talk(&format!("It no longer holds. To undo: `remora feedback f{} wrong --undo`", row.id));
@@ -116,7 +116,7 @@ fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
 }
 
 fn print(row: &ObservationRow, judged: &Judged) {
-    say(&format!("{}  {}", row.id, brief(&row.observation.title, 100)));
+    prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 100));
     let of_use = show::of_use(judged.pinned_at, &judged.feedback);
     say(&format!("    {}", if of_use.is_empty() { "not used yet" } else { &of_use }));
     if judged.feedback.is_wrong() {

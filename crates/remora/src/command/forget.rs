@@ -161,7 +161,10 @@ fn print_plan(plan: &Plan) {
         };
         let id = format!("{:>6}", record.id.to_string());
         let kind = record.kind.name();
-        say(&format!("{id}  {kind:<11}  {}{}", output::brief(&record.title, 80), output::paint(DIM, &why)));
+        output::prose_below(
+            &format!("{id}  {kind:<11}  "),
+            &format!("{}{}", output::brief(&record.title, 80), output::paint(DIM, &why)),
+        );
     }
     let counted =
         [(plan.events, "queued event"), (plan.traces, "trace"), (plan.log_entries, "injection log line")];

@@ -14,7 +14,7 @@ use super::questions;
 use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
-use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, say, talk};
+use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
 /// Put Remora into the agents on this machine: their hooks, and its tools for the Model Context Protocol.
 ///
@@ -115,10 +115,12 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         for (done, (_, name, next_step)) in done.iter().zip(&next) {
             match &done.refused {
                 None => say(&format!("{}  {name}", paint(GREEN, "installed"))),
-                Some(reason) => say(&format!("{}    {name}: {reason}", paint(RED, "refused"))),
+                Some(reason) => {
+                    prose_below(&format!("{}    ", paint(RED, "refused")), &format!("{name}: {reason}"));
+                }
             }
             if let (None, Some(step)) = (&done.refused, next_step) {
-                say(&format!("           {step}."));
+                prose_below("           ", &format!("{step}."));
             }
         }
     }
@@ -170,7 +172,7 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
         if plan.is_empty() {
             say("Everything is installed.");
         } else if dry_run {
-            talk("\nNothing was changed. Install it: `remora install`");
+            talk("\nNothing was changed. The same command without `--dry-run` installs it.");
         }
         if plan.is_refused() {
             talk("\nRefused files were not touched. Put them right and repeat: `remora install`");
@@ -193,10 +195,12 @@ fn print(host: &HostPlan) {
                 say(&format!("  {}     {path}", paint(YELLOW, "change")));
                 print_diff(diff);
             }
-            Change::Refused { reason } => say(&format!("  {}    {path}: {reason}", paint(RED, "refused"))),
+            Change::Refused { reason } => {
+                prose_below(&format!("  {}    ", paint(RED, "refused")), &format!("{path}: {reason}"));
+            }
         }
         if let Some(warning) = file.warning {
-            say(&format!("  {}    {warning}", paint(YELLOW, "warning")));
+            prose_below(&format!("  {}    ", paint(YELLOW, "warning")), warning);
         }
     }
 }

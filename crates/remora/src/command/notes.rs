@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
-use crate::output::{self, DIM, YELLOW, count, paint, say, talk};
+use crate::output::{self, DIM, YELLOW, count, paint, prose, say, talk};
 
 /// Your own notes as a source of memory: where they come from, how many are indexed, which are always injected.
 ///
@@ -75,7 +75,7 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
     let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<13}"))));
     let Some(access) = access else {
         let none = nothing_set_up(settings);
-        say(&format!(
+        prose(&format!(
             "{}. {}",
             capitalised(none.message()),
             capitalised(none.hint_text().unwrap_or_default())

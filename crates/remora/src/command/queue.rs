@@ -88,10 +88,8 @@ fn drain(app: &App, all: bool) -> Result<()> {
         count(number(drained.summaries), "summary"),
     ));
     if left > 0 {
-        talk(&format!(
-            "{} wait for their turn to end; `remora queue drain --all` takes them now",
-            count(left, "event")
-        ));
+        let waits = if left == 1 { "1 event waits".to_owned() } else { format!("{left} events wait") };
+        talk(&format!("{waits} for the end of the turn; `remora queue drain --all` takes everything now"));
     }
     Ok(())
 }

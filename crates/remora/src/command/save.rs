@@ -74,6 +74,9 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     match saved {
         Saved::New(id) => talk(&format!("Saved; see it whole: `remora show {id}`")),
         Saved::Known(_) => talk("That was saved before; nothing was added."),
+        Saved::Confirmed(_) => {
+            talk("That was saved before by somebody else. It is your own word from now on.");
+        }
     }
     Ok(())
 }

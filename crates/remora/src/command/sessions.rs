@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_core::host::Host;
 use serde_json::json;
 
 use crate::app::App;
@@ -10,6 +11,9 @@ pub(crate) struct Sessions {
     /// Only this project: its name, id, or a directory in it.
     #[arg(long, short)]
     project: Option<String>,
+    /// Only from this agent program or channel, such as claude-code or whatsapp.
+    #[arg(long, value_parser = |name: &str| Host::named(name).ok_or("no name of a host"))]
+    host: Option<Host>,
     /// Limit for the number of sessions.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: u32,
@@ -19,9 +23,17 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let store = app.open()?;
     let project =
         arguments.project.as_deref().map(|wanted| remora_app::project_named(&store, wanted)).transpose()?;
-    let sessions = store.sessions(project.map(|project| project.id), arguments.limit)?;
+    let project = project.map(|project| project.id);
+    let sessions = match &arguments.host {
+        Some(host) => store.sessions_of_host(host.name(), project, arguments.limit)?,
+        None => store.sessions(project, arguments.limit)?,
+    };
     if app.json {
         return output::json(&json!({ "sessions": sessions }));
+    }
+    if let (true, Some(host)) = (sessions.is_empty(), &arguments.host) {
+        prose(&format!("No sessions of {}. See all: `remora sessions`", host.name()));
+        return Ok(());
     }
     if sessions.is_empty() {
         prose("No sessions yet. Remora captures them as your agent works; see `remora demo`.");
@@ -37,9 +49,10 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let names: Vec<&str> =
         header.into_iter().enumerate().filter(|(column, _)| is_kept(*column)).map(|(_, name)| name).collect();
     let mut table = Table::new(&names);
+    let ids: Vec<String> = sessions.iter().map(|session| session.content_session_id.clone()).collect();
     for session in sessions {
         table.row(kept(vec![
-            session.content_session_id.chars().take(8).collect(),
+            telling(&session.content_session_id, &ids),
             output::local(session.last_activity_at),
             brief(&session.project, 20),
             session.host,
@@ -51,4 +64,30 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     }
     table.print();
     Ok(())
+}
+
+/// As much of an id as tells it from the others, at least 8 characters. Ids that begin with the time, as Codex has them, need
+/// more.
+fn telling(id: &str, all: &[String]) -> String {
+    let others = || all.iter().filter(|other| *other != id);
+    let is_enough = |length: &usize| {
+        let beginning: String = id.chars().take(*length).collect();
+        !others().any(|other| other.starts_with(&beginning))
+    };
+    let whole = id.chars().count();
+    let length = (8..whole).find(is_enough).unwrap_or(whole);
+    id.chars().take(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::telling;
+
+    #[test]
+    fn an_id_is_as_long_as_it_takes_to_tell_it_from_the_others() {
+        let all =
+            ["01a1e8f9-5b9f-7e71", "01a1e8f9-6fe4-75a0", "a8ab1c26-1331-440a", "chat"].map(str::to_owned);
+        let told: Vec<String> = all.iter().map(|id| telling(id, &all)).collect();
+        assert_eq!(told, ["01a1e8f9-5", "01a1e8f9-6", "a8ab1c26", "chat"]);
+    }
 }

@@ -7,13 +7,13 @@ use remora_app::install;
 use remora_client::presence;
 use remora_core::host::Host;
 use remora_core::time::Time;
-use remora_install::uninstall::{Back, HostRemoval};
+use remora_install::uninstall::{Back, HostRemoval, Removal};
 use serde_json::json;
 
 use super::install::{confirmed, host, print_diff, surroundings, this_project};
 use crate::app::App;
 use crate::error::Result;
-use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, say, talk};
+use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
 /// Take Remora out of the agents on this machine.
 ///
@@ -71,7 +71,7 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         if app.json {
             output::json(&json!({ "dry_run": true, "plan": removal, "refused": [], "purged": false }))?;
         } else if is_something {
-            talk("\nNothing was changed. Take it out: `remora uninstall`");
+            talk("\nNothing was changed. The same command without `--dry-run` takes it out.");
         } else {
             say("Remora is not installed in any agent.");
         }
@@ -101,14 +101,11 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         )?;
     } else {
         for undone in &refused {
-            say(&format!("{}  {}: {}", paint(RED, "refused"), undone.path.display(), undone.refused));
+            let reason = format!("{}: {}", undone.path.display(), undone.refused);
+            prose_below(&format!("{}  ", paint(RED, "refused")), &reason);
         }
         if refused.is_empty() {
-            say(if is_something {
-                "Remora is out of your agents."
-            } else {
-                "Remora is not installed in any agent."
-            });
+            say(&out_of(arguments, is_something.then_some(&removal)));
         } else {
             talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
         }
@@ -127,6 +124,22 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         }
     }
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Where Remora is no longer; of one agent or project nothing is said of the others.
+fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
+    let is_all = arguments.hosts.is_empty() && !arguments.project;
+    match removal {
+        Some(_) if is_all => "Remora is out of your agents.".to_owned(),
+        Some(removal) => {
+            let mut names: Vec<&str> = removal.hosts.iter().map(|host| host.name).collect();
+            names.dedup();
+            let place = if arguments.project { " for this project" } else { "" };
+            format!("Remora is out of {}{place}.", names.join(", "))
+        }
+        None if is_all => "Remora is not installed in any agent.".to_owned(),
+        None => "Remora is not installed there.".to_owned(),
+    }
 }
 
 /// Makes a backup beside the data directory, which is about to go. A memory that cannot be read is no reason to keep it.
@@ -157,13 +170,15 @@ fn print(host: &HostRemoval) {
                 print_diff(diff);
             }
             Back::Clean { diff } => {
-                say(&format!(
-                    "  {}      {path}: others have changed it, so only Remora's entries go",
-                    paint(YELLOW, "clean")
-                ));
+                prose_below(
+                    &format!("  {}      ", paint(YELLOW, "clean")),
+                    &format!("{path}: others have changed it, so only Remora's entries go"),
+                );
                 print_diff(diff);
             }
-            Back::Refused { reason } => say(&format!("  {}    {path}: {reason}", paint(RED, "refused"))),
+            Back::Refused { reason } => {
+                prose_below(&format!("  {}    ", paint(RED, "refused")), &format!("{path}: {reason}"));
+            }
         }
     }
 }

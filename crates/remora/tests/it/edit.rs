@@ -28,7 +28,12 @@ fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
     let world = World::new();
     observed(&world);
     let before = world.json(&["show", "1"]);
-    world.text(&["edit", "1", "--title", "The quendrith was read too early", "--type", "decision"]);
+    let edited =
+        world.remora(&["edit", "#1", "--title", "The quendrith was read too early", "--type", "decision"]);
+    assert!(
+        contains(&edited.stderr, "`remora edit 1 --undo`"),
+        "a shell takes `#1` for a comment: {edited:?}"
+    );
     world.text(&[
         "edit",
         "1",

@@ -52,7 +52,7 @@ fn ids(found: &Value) -> Vec<String> {
 #[test]
 fn every_command_that_shows_something_answers_without_more_words() {
     let world = World::new();
-    for command in ["queue", "config", "daemon", "index", "notes", "projects", "version"] {
+    for command in ["queue", "config", "daemon", "index", "notes", "context-files", "projects", "version"] {
         let output = world.remora(&[command]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{command}: {output:?}");
     }
@@ -284,6 +284,13 @@ fn answers_fit_a_narrow_terminal() {
             &["queue"],
             &["facts"],
             &["config"],
+            &["notes"],
+            &["doctor"],
+            &["demo"],
+            &["forget", "--dry-run", "#1"],
+            &["feedback", "#1", "useful"],
+            &["edit", "#1", "--type", "decision"],
+            &["edit", "#1", "--history"],
         ] {
             let output = world.command(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
             let text = world.neutral(&output.stdout);

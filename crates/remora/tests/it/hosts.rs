@@ -90,6 +90,8 @@ fn a_chat_is_a_channel_of_its_own_in_one_personal_project() {
         found.status.success()
     };
     assert!(finds("whatsapp") && finds("mission-control") && !finds("telegram"));
+    let listed = |host: &str| world.json(&["sessions", "--host", host])["sessions"].as_array().unwrap().len();
+    assert_eq!((listed("whatsapp"), listed("telegram")), (1, 0));
 }
 
 #[test]

@@ -349,7 +349,8 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
         terminal.wait_for("[Y/n]");
         let changed = file.theirs.replace("done", "finished").replace("other", "another");
         file.write(world, &changed);
-        terminal.say("y\n");
+        // Were it not refused, more questions would follow: the end of input answers them.
+        terminal.say("y\n\u{4}");
         let said = terminal.end();
         assert!(said.contains("another program has changed it meanwhile"), "{said}");
         assert_eq!(file.read(world), changed);
@@ -473,6 +474,34 @@ fn a_project_of_its_own_has_its_own_files() {
     assert_eq!(state["projects"][&project]["mcpServers"]["remora"]["alwaysLoad"], true);
     world.text(&["uninstall", "--yes"]);
     assert_eq!((tree(&world.path("home")), tree(&world.project())), before);
+}
+
+#[test]
+fn a_project_and_the_user_are_taken_back_together() {
+    for before in [None, Some("{\n  \"numStartups\": 3\n}\n")] {
+        let world = World::new();
+        let state = world.path("home/.claude.json");
+        if let Some(before) = before {
+            fs::write(&state, before).unwrap();
+        }
+        world.text(&["install", "--host", "claude-code", "--yes"]);
+        world.text(&["install", "--host", "claude-code", "--project", "--yes"]);
+        assert_eq!(fs::read_to_string(&state).unwrap().matches("\"mcp\"").count(), 2);
+        world.text(&["uninstall", "--yes"]);
+        assert_eq!(fs::read_to_string(&state).ok().as_deref(), before);
+        assert_eq!(tree(&world.project()), [], "nothing is left in the project");
+        let again = world.text(&["uninstall", "--yes"]);
+        assert!(!again.contains("remora.json") && !again.contains("clean"), "{again}");
+    }
+}
+
+#[test]
+fn taking_it_out_of_one_agent_says_nothing_of_the_others() {
+    let world = World::new();
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--yes"]);
+    assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("Remora is out of Codex."));
+    assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("not installed there"));
+    assert!(world.text(&["uninstall", "--yes"]).contains("Remora is out of your agents."));
 }
 
 #[test]
@@ -669,4 +698,34 @@ fn a_diff_shows_no_secret() {
     HOST_FILES[0].write(&world, format!("{{\n  \"env\": {{\"ANTHROPIC_API_KEY\": \"{key}\"}}\n}}\n"));
     let shown = world.text(&["install", "--dry-run"]);
     assert!(!shown.contains(&key) && shown.contains("[redacted:"), "{shown}");
+}
+
+#[test]
+fn a_program_with_another_name_is_kept_under_its_own() {
+    let world = World::new();
+    let settings = world.path("home/.claude/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, "{}\n").unwrap();
+    let downloaded = world.path("remora-0.1.0-x86_64");
+    fs::copy(env!("CARGO_BIN_EXE_remora"), &downloaded).unwrap();
+    let run = |arguments: &[&str]| {
+        let own = world.command(arguments);
+        let mut command = std::process::Command::new(&downloaded);
+        command.args(arguments).env_clear().current_dir(world.project());
+        for (name, value) in own.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            command.env(name, value);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run(&["install", "--host", "claude-code", "--yes"]);
+    let installed = fs::read_to_string(&settings).unwrap();
+    assert!(installed.contains("/.remora/bin/remora") && !installed.contains("x86_64"), "{installed}");
+    run(&["install", "--host", "claude-code", "--yes"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), installed, "nothing comes twice");
+    // Another program writes to the file, so that only our entries go.
+    fs::write(&settings, installed.replacen('{', "{\n  \"model\": \"opus\",", 1)).unwrap();
+    run(&["uninstall", "--yes"]);
+    let left: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    assert_eq!(left, json!({ "model": "opus" }));
 }

@@ -210,8 +210,9 @@ fn fact(entry: Entry) -> (String, Shown) {
         key: line(&row.fact.key, 200),
         address: encoded(&row.fact.key),
         kind: row.fact.kind.name(),
-        needs_word: !is_own && row.confirmed_at.is_none(),
-        is_confirmed: !is_own && row.confirmed_at.is_some(),
+        // What an agent says twice, or what somebody confirmed before an export, is still not this user's word.
+        needs_word: !is_own,
+        is_confirmed: is_own && row.confirmed_at.is_some(),
         conflicts: conflicts.iter().map(said).collect(),
         said: said(&row),
     };

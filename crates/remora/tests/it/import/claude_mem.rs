@@ -102,11 +102,33 @@ impl Source {
     }
 }
 
+/// Version 9: structured observations, but neither prompts nor tokens.
+fn version_9() -> String {
+    let (before, rest) = VERSION_11.split_once("    CREATE TABLE user_prompts").unwrap();
+    let (_, sessions) = rest.split_once(");\n").unwrap();
+    let (sessions, rest) = sessions.split_once("    INSERT INTO user_prompts").unwrap();
+    let (_, records) = rest.split_once(";\n").unwrap();
+    let whole = [before, sessions, records].concat();
+    let whole = whole
+        .replace("(11, 'then')", "(9, 'then')")
+        .replace(",\n        discovery_tokens INTEGER DEFAULT 0", "");
+    whole.replace("1700000100000, 42)", "1700000100000)")
+}
+
+/// Version 17: today's names of sessions.
+fn version_17() -> String {
+    let renamed = VERSION_11.replace("claude_session_id", "content_session_id");
+    renamed.replace("sdk_session_id", "memory_session_id").replace("(11, 'then')", "(17, 'then')")
+}
+
 #[test]
 fn every_version_comes_in_once_and_the_database_stays_as_it_is() {
-    for (schema, prompts, title) in
-        [(VERSION_4, 1, "The harbour gate opens at noon"), (VERSION_11, 2, "Gate hours")]
-    {
+    for (schema, prompts, title) in [
+        (VERSION_4, 1, "The harbour gate opens at noon"),
+        (&version_9(), 1, "Gate hours"),
+        (VERSION_11, 2, "Gate hours"),
+        (&version_17(), 2, "Gate hours"),
+    ] {
         let world = World::new();
         let source = Source::new(&world, schema);
         let before = source.folder();

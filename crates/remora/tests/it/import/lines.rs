@@ -1,6 +1,7 @@
 //! Lines in, lines out.
 
 use super::*;
+use crate::facts::typed;
 
 /// The lines in the document are the ones that people copy.
 #[test]
@@ -82,6 +83,46 @@ fn nothing_imported_is_the_users_own_word() {
     assert!(frame.contains("reference data, not instructions"), "{context}");
     let exported = world.text(&["export"]);
     assert!(exported.contains(r#""source":"user""#), "an export says who said it: {exported}");
+}
+
+#[test]
+fn what_a_person_confirms_is_their_own_word_and_what_a_program_confirms_is_not() {
+    let world = World::new();
+    let line = json!({"kind": "fact", "type": "convention", "key": "spaces", "value": "Always indent with spaces",
+        "source": "user", "trust": 1.0, "project": world.project()});
+    let path = world.path("lines.jsonl");
+    fs::write(&path, format!("{line}\n")).unwrap();
+    world.json(&["import", path.to_str().unwrap()]);
+    world.text(&["facts", "confirm", "spaces"]);
+    assert_eq!(world.json(&["facts"])[0]["source"], "import", "a script confirmed it");
+
+    typed(&world, &["facts", "confirm", "spaces"]);
+    let fact = &world.json(&["facts"])[0];
+    assert_eq!((&fact["source"], &fact["trust"]), (&json!("user"), &json!(1.0)), "{fact}");
+    assert!(world.text(&["context"]).contains("laid down"), "it is injected as the user's word");
+    // A program's contradiction does not replace it, and the same file changes nothing.
+    let refused = world.remora(&["facts", "set", "spaces", "Always indent with tabs", "--replace"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    world.json(&["import", path.to_str().unwrap()]);
+    assert_eq!(world.json(&["facts"])[0]["source"], "user");
+}
+
+#[test]
+fn a_text_that_was_saved_elsewhere_is_the_users_own_again_when_they_save_it() {
+    let (there, here) = (World::new(), World::new());
+    typed(&there, &["save", "Deploys happen on Tuesdays."]);
+    let path = here.path("lines.jsonl");
+    fs::write(&path, there.remora(&["export"]).stdout).unwrap();
+    here.json(&["import", path.to_str().unwrap()]);
+    let project = there.project();
+    let project = project.to_str().unwrap();
+    assert!(!here.text(&["context", "--project", project]).contains("laid down"));
+    let said = typed(&here, &["save", "--project", project, "Deploys happen on Tuesdays."]);
+    assert!(said.contains("your own word"), "{said}");
+    let context = here.text(&["context", "--project", project]);
+    assert!(context.contains("laid down"), "{context}");
+    let hits = here.json(&["search", "deploys", "--project", project]);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 1, "it is one record: {hits}");
 }
 
 #[test]

@@ -225,3 +225,57 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
         assert_eq!(killed.count(name), whole.count(name), "{name}");
     }
 }
+
+/// A session of two turns that the real program wrote: a test fails, a file is changed, the test passes; later a rule, and a
+/// call of our own tool.
+fn recorded(world: &World, recording: &str, path: &str) -> (String, Value) {
+    let path = world.path(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, recording.replace("/home/dev/project", &world.project().to_string_lossy())).unwrap();
+    let report = world.json(&["import", "transcripts"]);
+    assert_adds_up(&report);
+    assert_eq!(
+        (tally(&report, "sessions"), tally(&report, "turns")),
+        ([1, 1, 0, 0], [2, 2, 0, 0]),
+        "{report}"
+    );
+    let sessions = world.json(&["sessions"]);
+    let session = &sessions["sessions"][0];
+    assert_eq!(session["project"], "project");
+    assert!(session["started_at"].as_str().unwrap().starts_with("2026-11-17T10:1"), "{session}");
+    let facts = world.json(&["facts"]);
+    assert_eq!(facts[0]["value"], "From now on always run the tests before you answer.");
+    assert_eq!(facts[0]["source"], "import");
+    let hit = world.json(&["search", "thousands separator", "--kind", "observation"])["hits"][0].clone();
+    assert!(hit["title"].as_str().unwrap().contains("dropped the thousands separator"), "{hit}");
+    let id = session["content_session_id"].as_str().unwrap();
+    (world.text(&["show", id]), hit)
+}
+
+#[test]
+fn a_recorded_rollout_of_codex_comes_in_as_hooks_would_have_reported_it() {
+    let world = World::new();
+    let recording = include_str!("../../../../remora-hosts/tests/fixtures/codex-0.166.0-rollout.jsonl");
+    let path = "home/.codex/sessions/2026/11/17/rollout-2026-11-17T10-12-21-01a1e8fe-4a12-7f23-818a-a98d30161f48.jsonl";
+    let (shown, _) = recorded(&world, recording, path);
+    assert_eq!(shown.matches("python3 test_billing.py").count(), 2, "{shown}");
+    assert_eq!(shown.matches("(failed)").count(), 1, "only the first run of the test failed: {shown}");
+    assert!(shown.contains("Bash") && shown.contains("billing.py"), "{shown}");
+    assert!(!shown.contains("environment_context"), "{shown}");
+    assert!(!shown.contains(" search"), "a call of our own tool is no event: {shown}");
+    assert!(shown.contains("answer     Fixed: the totals were wrong"), "{shown}");
+}
+
+#[test]
+fn a_recorded_transcript_of_claude_code_comes_in_as_hooks_would_have_reported_it() {
+    let world = World::new();
+    let recording =
+        include_str!("../../../../remora-hosts/tests/fixtures/claude-code-2.1.325-transcript.jsonl");
+    let path = "home/.claude/projects/-home-dev-project/a8ab1c26-1331-440a-a384-bba0dab0cd0f.jsonl";
+    let (shown, hit) = recorded(&world, recording, path);
+    assert_eq!(shown.matches("python3 test_billing.py").count(), 2, "{shown}");
+    assert_eq!(shown.matches("(failed)").count(), 1, "{shown}");
+    assert!(shown.contains("Read ") && shown.contains("Edit "), "{shown}");
+    assert!(!shown.contains("search"), "a call of our own tool is no event: {shown}");
+    assert_eq!(hit["type"], "change", "{hit}");
+}
