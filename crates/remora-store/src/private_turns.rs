@@ -3,6 +3,8 @@
 //! A prompt that is entirely private makes its whole turn private, and the turn's later events come in other
 //! processes. They must know even when the database cannot be read, so this is a small file for each session
 //! that had a private turn: a line `private ID` or `public ID` for every prompt since. Most sessions have none.
+//! If everything was erased while a session was running, its file begins with a line `erased`: the rest of that turn tells of
+//! what was erased, so it is private as well.
 //!
 //! What cannot be noted counts as private: a full disk has no room for a line, but for an empty file, and an empty one or half
 //! a line means that the session is private until a public prompt could be noted.
@@ -22,7 +24,9 @@ use crate::data_dir::DataDir;
 use crate::hex::hex;
 
 /// A ledger nobody has written to for this long belongs to a session that is over.
-const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+pub(crate) const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+
+const ERASED: &str = "erased";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -60,6 +64,25 @@ pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -
     written.map_err(StoreError::file(&path))
 }
 
+/// Notes that everything was erased while these sessions were running: nothing of them is captured before their next prompt.
+pub(crate) fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
+    create_private_dir(&dir.private_turns())?;
+    let mut ledgers: Vec<PathBuf> = running.iter().map(|session| ledger(dir, session)).collect();
+    for entry in fs::read_dir(dir.private_turns())? {
+        ledgers.push(entry?.path());
+    }
+    for path in ledgers.into_iter().filter(|path| *path != spare(dir)) {
+        let mut file = private_file().create(true).write(true).truncate(true).open(path)?;
+        file.write_all(format!("{ERASED}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Whether everything was erased while the session was running, and nothing was asked since.
+pub fn is_erased(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
+    Ok(read(&ledger(dir, session))?.last().is_some_and(|line| line.is_erased))
+}
+
 /// Makes the file that becomes a ledger when a full disk takes no new one. For processes that have the time.
 pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
@@ -75,7 +98,9 @@ pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<
     let lines = read(&ledger(dir, session))?;
     let id = id(origin);
     let own = lines.iter().rev().find(|line| !id.is_empty() && line.id == id);
-    Ok(own.or(lines.last()).is_some_and(|line| line.is_private))
+    // A turn that is not listed began before everything was erased.
+    let is_older = !id.is_empty() && own.is_none() && lines.iter().any(|line| line.is_erased);
+    Ok(is_older || own.or(lines.last()).is_some_and(|line| line.is_private))
 }
 
 /// Whether the session had a private turn at all.
@@ -102,6 +127,7 @@ pub fn prune(dir: &DataDir) -> io::Result<()> {
 
 struct Line {
     is_private: bool,
+    is_erased: bool,
     id: String,
 }
 
@@ -112,12 +138,13 @@ fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
         Err(error) => return Err(StoreError::file(path)(error)),
     };
     if text.is_empty() {
-        return Ok(vec![Line { is_private: true, id: String::new() }]);
+        return Ok(vec![Line { is_private: true, is_erased: false, id: String::new() }]);
     }
     let parse = |line: &str| {
         let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
         // Half a line may have been cut from either.
-        Line { is_private: word != "public" || !line.ends_with('\n'), id: id.to_owned() }
+        let is_private = word != "public" || !line.ends_with('\n');
+        Line { is_private, is_erased: line.trim_end() == ERASED, id: id.to_owned() }
     };
     Ok(text.split_inclusive('\n').map(parse).collect())
 }
