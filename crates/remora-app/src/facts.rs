@@ -83,7 +83,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     let (key, value) = (typed_text(&request.key), typed_text(&request.value));
     if key.is_empty() || value.is_empty() {
         let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
-        return Err(if is_private { AppError::AllPrivate } else { AppError::NothingToSave });
+        return Err(if is_private { AppError::AllPrivate } else { AppError::EmptyFact });
     }
     if key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE {
         return Err(AppError::FactTooLong);

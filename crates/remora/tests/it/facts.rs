@@ -97,6 +97,8 @@ fn a_program_replaces_no_person_and_nobody_in_silence() {
     world.text(&["facts", "set", "key <private>hidden</private>", "of <private>hidden</private> worth"]);
     assert!(!world.json(&["facts"]).to_string().contains("hidden"));
     assert_eq!(world.remora(&["facts", "set", "x", "<private>all</private>"]).status.code(), Some(2));
+    let empty = world.remora(&["facts", "set", "", "x"]);
+    assert!(String::from_utf8_lossy(&empty.stderr).contains("remora facts set"), "{empty:?}");
 }
 
 #[test]
