@@ -50,6 +50,9 @@ pub enum AppError {
     UnknownFact(String),
     #[error("`{}` is `{}` already, as said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
     FactConflict(Box<FactRow>),
+    /// Neither an agent nor a program with the token speaks for the user.
+    #[error("only a person can {0}")]
+    NeedsPerson(&'static str),
     #[error("a fact needs a key and a value; one of them is empty")]
     EmptyFact,
     #[error("a fact is a short key with a value of at most 4,000 bytes")]

@@ -62,7 +62,8 @@ impl From<AppError> for Failure {
             AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
             AppError::AllPrivate => "leave what may be kept outside of <private> and </private>".to_owned(),
             AppError::Forgotten => "the user had it forgotten; leave it so".to_owned(),
-            AppError::UnknownFact(_)
+            AppError::NeedsPerson(_)
+            | AppError::UnknownFact(_)
             | AppError::FactConflict(_)
             | AppError::EmptyFact
             | AppError::FactTooLong => "ask the user to see `remora facts`".to_owned(),

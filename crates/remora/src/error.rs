@@ -128,6 +128,9 @@ impl From<AppError> for CliError {
                 Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
             }
             AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
+            AppError::NeedsPerson(_) => {
+                Self::usage(message).hint("type it at a terminal, or use the page Memory: `remora ui`")
+            }
             AppError::EmptyFact => {
                 Self::usage(message).hint("such as `remora facts set \"package manager\" pnpm`; to end one: `remora facts rm KEY`")
             }

@@ -203,6 +203,9 @@ impl From<AppError> for ApiError {
                 Self::invalid(message, "send a text outside of `<private>`")
             }
             AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
+            AppError::NeedsPerson(_) => {
+                Self::invalid(message, "ask the user: `remora facts`, at a terminal, or the page Memory")
+            }
             AppError::EmptyFact => Self::invalid(message, "send both; `DELETE` ends a fact"),
             AppError::FactConflict(_) => Self::Conflict(message),
             AppError::FactTooLong => Self::invalid(message, "save a text instead: `POST /api/v1/memories`"),

@@ -109,9 +109,9 @@ async fn change(
 ) -> Result<Json<Entry>, ApiError> {
     let Change { value, kind, confirm, project } = change;
     let whose = whose(project)?;
+    let by = visitor.speaks_as();
     match (value, confirm) {
         (Some(value), false) => {
-            let by = visitor.speaks_as();
             let work = move |store: &mut Store| {
                 // Only what there is can be changed, and what is not named stays.
                 let known = facts::history(store, &whose, &key)?;
@@ -121,7 +121,7 @@ async fn change(
             };
             write(&http, work).await
         }
-        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, Time::now())).await,
+        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }
@@ -135,11 +135,13 @@ struct Place {
 
 async fn remove(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Id(key): Id,
     Asked(Place { project }): Asked<Place>,
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
-    write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
+    let by = visitor.speaks_as();
+    write(&http, move |store| facts::remove(store, &whose, &key, by, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -153,9 +155,13 @@ impl Body for Taken {
     const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 }
 
-async fn undo(State(http): State<Arc<Http>>, Sent(taken): Sent<Taken>) -> Result<Json<Entry>, ApiError> {
-    let Taken { id } = taken;
-    write(&http, move |store| facts::undo(store, &id, Time::now())).await
+async fn undo(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+    Sent(Taken { id }): Sent<Taken>,
+) -> Result<Json<Entry>, ApiError> {
+    let by = visitor.speaks_as();
+    write(&http, move |store| facts::undo(store, &id, by, Time::now())).await
 }
 
 async fn write<T: Send + 'static>(

@@ -68,6 +68,7 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
     let mut store = app.open()?;
     let whose = app::whose(arguments.project.as_deref(), arguments.global)?;
     let now = Time::now();
+    let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => {
             let entries = app::if_known(&store, facts::list(&store, &whose))?;
@@ -78,7 +79,6 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
         }
         Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
         Action::Set { key, value, kind, replace } => {
-            let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
             let (key, value) = (key.clone(), value.join(" "));
             let request = SetRequest { whose: whose.clone(), key, value, kind: *kind, by, replace: *replace };
             let set = facts::set(&mut store, &request, now)?;
@@ -90,12 +90,12 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             Ok(())
         }
         Action::Rm { key } => {
-            let row = facts::remove(&mut store, &whose, key, now)?;
+            let row = facts::remove(&mut store, &whose, key, by, now)?;
             follow(&mut store, &whose);
             changed(app, &row, "No longer holds")
         }
         Action::Confirm { key } => {
-            let entry = facts::confirm(&mut store, &whose, key, now)?;
+            let entry = facts::confirm(&mut store, &whose, key, by, now)?;
             changed(app, &entry.row, "Confirmed")
         }
     }
