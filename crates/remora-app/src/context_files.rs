@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_context_files::Report;
+use remora_context_files::{Report, What};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_store::context_files::{FilesAt, Forms};
@@ -64,6 +64,20 @@ pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report
     let report = remora_context_files::disable(store, project, &root, forms)?;
     let stays = store.context_files(project)?.iter().any(|at| at.root == root);
     Ok((report, stays))
+}
+
+/// Takes every section out of every repository. Returns the files in which one is left.
+pub(crate) fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError> {
+    let forms = Forms { claude_md: true, folders: true, cursor: true };
+    let mut left = Vec::new();
+    for (project, places) in store.all_context_files()? {
+        for at in places {
+            let report = remora_context_files::disable(store, project, &at.root, forms)?;
+            let refused = report.files.iter().filter(|file| matches!(file.what, What::Refused(_)));
+            left.extend(refused.map(|file| Path::new(&report.root).join(&file.path)));
+        }
+    }
+    Ok(left)
 }
 
 pub fn list(store: &Store, whose: &Whose) -> Result<Kept, ContextFilesError> {

@@ -73,7 +73,7 @@ pub fn supersede(
 ) -> Result<ObservationRow, AppError> {
     let (old, new) = (observation(store, id)?, observation(store, by_which)?);
     if old.id == new.id {
-        return Err(AppError::SaysTheSame(new.id));
+        return Err(AppError::ReplacesItself(new.id));
     }
     store.replace_observations(new.id, &[old.id], None, by, now)?;
     observation(store, by_which)
@@ -110,7 +110,7 @@ pub fn merge(
         add(&mut merged.files_modified, files_modified);
     }
     if ids.is_empty() {
-        return Err(AppError::NothingToSave);
+        return Err(AppError::ReplacesItself(row.id));
     }
     store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
     observation(store, id)

@@ -46,14 +46,21 @@ pub enum AppError {
     AllPrivate,
     #[error("it was forgotten, and only a person can bring it back")]
     Forgotten,
-    #[error("no fact holds of `{0}` here")]
+    #[error("there is no fact `{0}` here")]
     UnknownFact(String),
-    #[error("of `{}` holds `{}`, said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
+    #[error("`{}` is `{}` already, as said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
     FactConflict(Box<FactRow>),
+    /// Neither an agent nor a program with the token speaks for the user.
+    #[error("only a person can {0}")]
+    NeedsPerson(&'static str),
+    #[error("a fact needs a key and a value; one of them is empty")]
+    EmptyFact,
     #[error("a fact is a short key with a value of at most 4,000 bytes")]
     FactTooLong,
     #[error("observation {0} says the same already")]
     SaysTheSame(ObservationId),
+    #[error("observation {0} cannot replace itself")]
+    ReplacesItself(ObservationId),
     #[error("observations {0} and {1} are of different projects")]
     OtherProjects(ObservationId, ObservationId),
     #[error("`{0}` was never changed by hand")]

@@ -83,7 +83,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     let (key, value) = (typed_text(&request.key), typed_text(&request.value));
     if key.is_empty() || value.is_empty() {
         let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
-        return Err(if is_private { AppError::AllPrivate } else { AppError::NothingToSave });
+        return Err(if is_private { AppError::AllPrivate } else { AppError::EmptyFact });
     }
     if key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE {
         return Err(AppError::FactTooLong);
@@ -109,7 +109,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     }
 }
 
-/// What holds is right: conflicts with it are settled, and if a person says so, it is their own word from now on.
+/// A person confirms the current value: it becomes their own word, and its conflicts are resolved.
 pub fn confirm(
     store: &mut Store,
     whose: &Whose,
@@ -117,25 +117,47 @@ pub fn confirm(
     by: SavedBy,
     now: Time,
 ) -> Result<Entry, AppError> {
+    if by == SavedBy::Program {
+        return Err(AppError::NeedsPerson("confirm a fact"));
+    }
     let project = scope(store, whose)?;
     let row = store.confirm_fact(project, key.trim(), by, now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 
 /// Ends what holds of a key. Its history stays.
-pub fn remove(store: &mut Store, whose: &Whose, key: &str, now: Time) -> Result<FactRow, AppError> {
+pub fn remove(
+    store: &mut Store,
+    whose: &Whose,
+    key: &str,
+    by: SavedBy,
+    now: Time,
+) -> Result<FactRow, AppError> {
     let project = scope(store, whose)?;
+    check_end(store, project, key.trim(), by)?;
     let row = store.remove_fact(project, key.trim(), now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
 }
 
 /// Takes back the last change of a fact: the statement `id`, which was ended or replaced, holds again as it was.
-pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<Entry, AppError> {
+pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry, AppError> {
     let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
         return Err(AppError::UnknownFact(id.to_owned()));
     };
+    if let Some(row) = store.fact(FactId(number))?.filter(|row| row.valid_to.is_some()) {
+        check_end(store, row.project_id, &row.fact.key, by)?;
+    }
     let row = store.restore_fact(FactId(number), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
+}
+
+/// Whether `by` may end what holds of a key: a program does not end what a person said, as it does not replace it.
+fn check_end(store: &Store, project: Option<ProjectId>, key: &str, by: SavedBy) -> Result<(), AppError> {
+    let holds = store.fact_history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
+    match (by, holds.map(|row| row.fact.source)) {
+        (SavedBy::Program, Some(FactSource::User)) => Err(AppError::NeedsPerson("end what a person said")),
+        _ => Ok(()),
+    }
 }
 
 fn scope(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {

@@ -180,6 +180,11 @@ fn by_ids(store: &Store, ids: &[String]) -> Result<(Doomed, Vec<String>), AppErr
     Ok((doomed, unknown))
 }
 
+/// How much a topic says. A sign of Chinese or Japanese says as much as several letters, and two of them are a word.
+fn letters(topic: &str) -> usize {
+    topic.chars().map(|sign| if sign.len_utf8() > 2 { 2 } else { 1 }).sum()
+}
+
 type ByConditions = (Doomed, Terms, BTreeMap<RecordId, f64>);
 
 fn by_conditions(
@@ -190,7 +195,7 @@ fn by_conditions(
 ) -> Result<ByConditions, AppError> {
     let Matching { whose, threshold, file, everything, .. } = matching;
     let topic = matching.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty());
-    if topic.is_some_and(|topic| topic.chars().count() < SHORTEST_TOPIC) {
+    if topic.is_some_and(|topic| letters(topic) < SHORTEST_TOPIC) {
         return Err(AppError::TopicTooShort);
     }
     let project = match whose {

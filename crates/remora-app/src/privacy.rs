@@ -10,7 +10,7 @@ use remora_store::{AuditRow, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::AppError;
+use crate::{AppError, context_files};
 
 /// The word to type before everything is erased.
 pub const ERASE_WORD: &str = "erase";
@@ -47,14 +47,17 @@ pub fn audit_log(store: &Store, most: u32) -> Result<Vec<AuditRow>, AppError> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ErasedEverything {
     pub files: Vec<PathBuf>,
+    /// Context files that could not be restored, so that memory is still in them.
+    pub left: Vec<PathBuf>,
 }
 
-/// Deletes all memory, and every backup and copy of it. Nothing is kept to undo it. `word` proves that it was meant.
+/// Deletes all memory, and every backup and copy of it, and takes it out of files of repositories. Nothing is kept to undo it. `word` proves that it was meant.
 pub fn erase_everything(store: &mut Store, word: &str) -> Result<ErasedEverything, AppError> {
     if word != ERASE_WORD {
         return Err(AppError::NotTheWord);
     }
-    Ok(ErasedEverything { files: store.erase_everything()? })
+    let left = context_files::disable_everywhere(store)?;
+    Ok(ErasedEverything { files: store.erase_everything()?, left })
 }
 
 #[cfg(test)]

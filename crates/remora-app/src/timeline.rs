@@ -87,7 +87,13 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
 fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<Moment, AppError> {
     let belongs =
         |moment: &Moment| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);
-    store.moment(record)?.filter(belongs).ok_or(AppError::NotInTime(record))
+    let found = store.moment(record)?.filter(belongs);
+    found.ok_or_else(|| match record.kind {
+        RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
+            AppError::UnknownRecord(record.to_string())
+        }
+        RecordKind::Fact | RecordKind::Note | RecordKind::Event => AppError::NotInTime(record),
+    })
 }
 
 /// How many observations each day has, where the user is.

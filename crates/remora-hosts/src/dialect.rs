@@ -27,7 +27,7 @@ pub(crate) struct Dialect {
 impl Dialect {
     pub(crate) fn read(&self, event: Option<&str>, document: Document) -> Reading {
         let Some(mut wire) = Wire::new(document) else {
-            return Reading::Malformed("the message is not a JSON object");
+            return Reading::malformed("the message is not a JSON object");
         };
         let name = event.map_or_else(|| wire.text("hook_event_name"), str::to_owned);
         (self.prepare)(&name, &mut wire);
@@ -42,7 +42,7 @@ impl Dialect {
             "PreToolUse" => return self.file_ahead(&mut wire, cwd),
             "PostToolUse" | "PostToolUseFailure" => match Raw::read(&mut wire) {
                 Some(raw) => Body::ToolUsed(self.tools.translate(raw)),
-                None => return Reading::Malformed("a tool call without the tool's name"),
+                None => return Reading::malformed("a tool call without the tool's name"),
             },
             "Stop" => Body::TurnEnded { message: wire.text("last_assistant_message"), error: None },
             "StopFailure" => Body::TurnEnded {
@@ -64,7 +64,7 @@ impl Dialect {
             _ => return Reading::Nothing,
         };
         let Some(session) = self.session(&wire) else {
-            return Reading::Malformed("an event without session_id");
+            return Reading::malformed("an event without session_id");
         };
         let agent = agent(&mut wire);
         let origin = self.origin(&wire);

@@ -1,71 +1,242 @@
 //! Remora's own format, for any program: what `POST /api/sessions/…` takes and `remora hook generic` reads.
 //! `docs/http.md` describes it for those who write it.
+//!
+//! The formats of hosts change without notice, so they are read member by member. This one is ours: it is read into types, a
+//! member of the wrong type is an error, and the OpenAPI document has the schemas of the same types.
 
 use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
-use serde_json::Value;
+use remora_core::text::prefix;
+use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value};
 
 use crate::Reading;
 use crate::claude_code;
 use crate::tools::{Does, Raw, Tools};
-use crate::wire::Wire;
+use crate::wire::{LONGEST_ID, Wire};
 
 /// Programs use Claude Code's names or their own; of their own tools, those with a `command` run it.
 const TOOLS: Tools = Tools { otherwise: Some(Does::Run), ..claude_code::TOOLS };
 
+/// One kind of message: the members that only it has.
+pub trait Message: DeserializeOwned + JsonSchema {
+    /// Its event, which is also the end of its path over HTTP.
+    const NAME: &'static str;
+
+    /// `private` names the members from which private text was removed.
+    fn body(self, private: &[String]) -> Body;
+}
+
+/// A whole message: its own members beside those that all have.
+#[derive(Debug, JsonSchema)]
+pub struct Whole<M> {
+    #[serde(flatten)]
+    common: Common,
+    #[serde(flatten)]
+    message: M,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Common {
+    /// The host's id of the session; `session_id` works too
+    #[serde(rename = "contentSessionId", deserialize_with = "not_empty")]
+    #[schemars(length(min = 1))]
+    session: String,
+    /// The directory the agent works in, absolute; optional once the session is known, and for chats
+    cwd: Option<String>,
+    /// The program it comes from; default `generic`
+    host: Option<Host>,
+    /// The turn: events with the same one belong together
+    prompt_id: Option<String>,
+    /// The call of a tool
+    tool_use_id: Option<String>,
+    /// When it happened
+    timestamp: Option<Timestamp>,
+    /// The subagent in which it happened
+    agent_id: Option<String>,
+    /// The kind of that subagent
+    agent_type: Option<String>,
+}
+
+/// It is compared and never calculated with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Timestamp {
+    Text(String),
+    Number(#[schemars(with = "f64")] Number),
+}
+
+/// A session began, or a turn did.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Init {
+    /// What the user asked: with it, a turn begins
+    prompt: Option<String>,
+    /// Why a session began: `startup` (the default), `resume`, `clear`
+    source: Option<String>,
+}
+
+impl Message for Init {
+    const NAME: &'static str = "init";
+
+    fn body(self, private: &[String]) -> Body {
+        let was_private = private.iter().any(|member| member == "prompt");
+        match self.prompt {
+            Some(text) if was_private && text.trim().is_empty() => Body::PromptWithheld,
+            Some(text) => Body::PromptSubmitted { text },
+            None => Body::SessionStarted { source: said(self.source, "startup") },
+        }
+    }
+}
+
+/// A tool was used.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Observations {
+    /// The tool; those of Claude Code are known by their names
+    #[serde(deserialize_with = "not_empty")]
+    #[schemars(length(min = 1))]
+    tool_name: String,
+    /// What it was called with
+    #[serde(default)]
+    tool_input: Value,
+    /// What it answered
+    #[serde(default)]
+    tool_response: Value,
+    /// What went wrong; for a command `Exit code 3` on the first line, then what it printed
+    error: Option<String>,
+    /// Whether the user stopped it
+    is_interrupt: Option<bool>,
+    /// How long it took
+    #[schemars(with = "Option<f64>")]
+    duration_ms: Option<Number>,
+}
+
+impl Message for Observations {
+    const NAME: &'static str = "observations";
+
+    fn body(self, private: &[String]) -> Body {
+        Body::ToolUsed(TOOLS.translate(Raw {
+            tool: self.tool_name,
+            interrupted: self.is_interrupt == Some(true) || self.tool_response["interrupted"] == true,
+            input: self.tool_input,
+            output: self.tool_response,
+            error: self.error.unwrap_or_default(),
+            private: private.iter().any(|member| ["tool_input", "tool_response"].contains(&member.as_str())),
+            duration_ms: self.duration_ms.and_then(|duration| duration.as_u64()),
+        }))
+    }
+}
+
+/// The turn ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Summarize {
+    /// The agent's closing message, the main source of observations
+    last_assistant_message: Option<String>,
+    /// What ended the turn early
+    error: Option<String>,
+}
+
+impl Message for Summarize {
+    const NAME: &'static str = "summarize";
+
+    fn body(self, _: &[String]) -> Body {
+        Body::TurnEnded {
+            message: self.last_assistant_message.unwrap_or_default(),
+            error: self.error.filter(|error| !error.is_empty()),
+        }
+    }
+}
+
+/// The session ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Complete {
+    /// Why; default `complete`
+    reason: Option<String>,
+}
+
+impl Message for Complete {
+    const NAME: &'static str = "complete";
+
+    fn body(self, _: &[String]) -> Body {
+        Body::SessionEnded { reason: said(self.reason, "complete") }
+    }
+}
+
 pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     let Some(mut wire) = Wire::new(document) else {
-        return Reading::Malformed("the message is not a JSON object");
+        return Reading::malformed("the message is not a JSON object");
     };
     let name = event.map_or_else(|| wire.text("event"), str::to_owned);
-    let body = match name.as_str() {
-        "init" if wire.has("prompt") => wire.prompt("prompt"),
-        "init" => Body::SessionStarted { source: wire.text_or("source", "startup") },
-        "observations" => match Raw::read(&mut wire) {
-            Some(raw) => Body::ToolUsed(TOOLS.translate(raw)),
-            None => return Reading::Malformed("tool_name is missing"),
-        },
-        "summarize" => {
-            let error = wire.text("error");
-            Body::TurnEnded {
-                message: wire.text("last_assistant_message"),
-                error: (!error.is_empty()).then_some(error),
-            }
-        }
-        "complete" => Body::SessionEnded { reason: wire.text_or("reason", "complete") },
-        "" => return Reading::Malformed("event is missing"),
+    let read = match name.as_str() {
+        Init::NAME => read_as::<Init>(wire),
+        Observations::NAME => read_as::<Observations>(wire),
+        Summarize::NAME => read_as::<Summarize>(wire),
+        Complete::NAME => read_as::<Complete>(wire),
+        "" => Err("event is missing".to_owned()),
         _ => return Reading::Nothing,
     };
-    let Some(host) = host(&mut wire) else {
-        return Reading::Malformed("host is not a short name, such as whatsapp");
-    };
-    let Some(id) = wire.id("contentSessionId").or_else(|| wire.id("session_id")) else {
-        return Reading::Malformed("contentSessionId is missing");
-    };
-    let agent = wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") });
-    let origin = Origin {
-        call: wire.id("tool_use_id"),
-        turn: wire.id("prompt_id"),
-        timestamp: timestamp(&mut wire),
-        transcript: None,
-    };
-    let session = SessionRef { host, id };
-    Reading::Event(Box::new(Event { session, cwd: wire.text("cwd"), origin, agent, body }))
-}
-
-/// The program the event comes from; one that does not say is nobody in particular.
-fn host(wire: &mut Wire) -> Option<Host> {
-    if !wire.has("host") {
-        return Some(Host::Generic);
+    match read {
+        Ok(event) => Reading::Event(Box::new(event)),
+        Err(reason) => Reading::malformed(reason),
     }
-    Host::named(&wire.text("host"))
 }
 
-/// A text or a number: it is compared and never calculated with.
-fn timestamp(wire: &mut Wire) -> Option<String> {
-    wire.id("timestamp").or_else(|| match wire.value("timestamp") {
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
+fn read_as<M: Message>(mut wire: Wire) -> Result<Event, String> {
+    if wire.id("contentSessionId").is_none() {
+        wire.rename("session_id", "contentSessionId");
+    }
+    let (members, private) = wire.into_parts();
+    let members = Value::Object(members);
+    let Whole { common, message }: Whole<M> = Whole { common: typed(&members)?, message: typed(members)? };
+    let session = prefix(&common.session, LONGEST_ID).to_owned();
+    let timestamp = match common.timestamp {
+        Some(Timestamp::Text(text)) => id(Some(text)),
+        Some(Timestamp::Number(number)) => Some(number.to_string()),
+        None => None,
+    };
+    let agent_type = common.agent_type.unwrap_or_default();
+    Ok(Event {
+        session: SessionRef { host: common.host.unwrap_or(Host::Generic), id: session },
+        cwd: common.cwd.unwrap_or_default(),
+        origin: Origin {
+            call: id(common.tool_use_id),
+            turn: id(common.prompt_id),
+            timestamp,
+            transcript: None,
+        },
+        agent: id(common.agent_id).map(|id| Agent { id, kind: agent_type }),
+        body: message.body(&private),
     })
+}
+
+/// Says which member is wrong, and never what it contains: the reason of a hook goes to the log.
+fn typed<'de, T: Deserialize<'de>>(members: impl Deserializer<'de>) -> Result<T, String> {
+    let read: Result<T, serde_path_to_error::Error<_>> = serde_path_to_error::deserialize(members);
+    read.map_err(|error| {
+        let (reason, path) = (error.inner().to_string(), error.path().to_string());
+        let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        match (missing, path.as_str()) {
+            (Some(name), _) => format!("{name} is missing"),
+            (None, name) if reason == EMPTY => format!("{name} is missing"),
+            (None, "host") => "host is not a short name, such as whatsapp".to_owned(),
+            (None, name) => format!("{name} has the wrong type"),
+        }
+    })
+}
+
+const EMPTY: &str = "empty";
+
+fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() { Err(D::Error::custom(EMPTY)) } else { Ok(text) }
+}
+
+fn id(given: Option<String>) -> Option<String> {
+    given.filter(|id| !id.is_empty()).map(|id| prefix(&id, LONGEST_ID).to_owned())
+}
+
+fn said(given: Option<String>, otherwise: &str) -> String {
+    given.filter(|text| !text.is_empty()).unwrap_or_else(|| otherwise.to_owned())
 }

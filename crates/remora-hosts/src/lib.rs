@@ -10,7 +10,7 @@ mod copilot;
 mod cursor;
 mod dialect;
 mod gemini;
-mod generic;
+pub mod generic;
 mod opencode;
 mod qwen;
 pub mod response;
@@ -18,6 +18,8 @@ mod tools;
 pub mod transcript;
 mod windsurf;
 mod wire;
+
+use std::borrow::Cow;
 
 use remora_core::event::{Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
@@ -37,7 +39,13 @@ pub enum Reading {
     /// Not for us.
     Nothing,
     /// An event we would want, without what it takes to keep it.
-    Malformed(&'static str),
+    Malformed(Cow<'static, str>),
+}
+
+impl Reading {
+    fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::Malformed(reason.into())
+    }
 }
 
 /// Reads one message. `event` names it where the host does not say it itself, and wins where it does.

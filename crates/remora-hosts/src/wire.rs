@@ -9,7 +9,7 @@ use remora_core::text::prefix;
 use serde_json::{Map, Value};
 
 /// No id of any host is longer; what is, is not worth keeping whole.
-const LONGEST_ID: usize = 256;
+pub(crate) const LONGEST_ID: usize = 256;
 /// No system opens a longer path.
 const LONGEST_PATH: usize = 4096;
 
@@ -26,17 +26,17 @@ impl Wire {
         }
     }
 
+    /// Its members, and the names of those from which private text was removed.
+    pub(crate) fn into_parts(self) -> (Map<String, Value>, Vec<String>) {
+        (self.members, self.private_in)
+    }
+
     /// Takes a text out; empty when there is none.
     pub(crate) fn text(&mut self, name: &str) -> String {
         match self.members.remove(name) {
             Some(Value::String(text)) => text,
             _ => String::new(),
         }
-    }
-
-    pub(crate) fn text_or(&mut self, name: &str, otherwise: &str) -> String {
-        let text = self.text(name);
-        if text.is_empty() { otherwise.to_owned() } else { text }
     }
 
     pub(crate) fn id(&self, name: &str) -> Option<String> {

@@ -62,12 +62,15 @@ impl From<AppError> for Failure {
             AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
             AppError::AllPrivate => "leave what may be kept outside of <private> and </private>".to_owned(),
             AppError::Forgotten => "the user had it forgotten; leave it so".to_owned(),
-            AppError::UnknownFact(_) | AppError::FactConflict(_) | AppError::FactTooLong => {
-                "ask the user to see `remora facts`".to_owned()
-            }
-            AppError::SaysTheSame(_) | AppError::OtherProjects(..) | AppError::NeverEdited(_) => {
-                "ask the user to see `remora edit --help`".to_owned()
-            }
+            AppError::NeedsPerson(_)
+            | AppError::UnknownFact(_)
+            | AppError::FactConflict(_)
+            | AppError::EmptyFact
+            | AppError::FactTooLong => "ask the user to see `remora facts`".to_owned(),
+            AppError::SaysTheSame(_)
+            | AppError::ReplacesItself(_)
+            | AppError::OtherProjects(..)
+            | AppError::NeverEdited(_) => "ask the user to see `remora edit --help`".to_owned(),
             AppError::NothingToForget => "pass either `ids` or `topic`".to_owned(),
             AppError::TopicTooShort => "pass more words as `topic`, or ids".to_owned(),
             AppError::NothingToUndo => "ask the user to see `remora forget list`".to_owned(),

@@ -140,6 +140,19 @@ pub struct Plan {
     pub no_vectors: Option<String>,
 }
 
+impl Plan {
+    /// How records were found, in words for a sentence: `words and meaning`.
+    pub fn way(&self) -> &'static str {
+        match self.mode {
+            _ if self.strict => "date",
+            Mode::Semantic => "meaning",
+            Mode::Text => "words",
+            Mode::Auto | Mode::Hybrid if self.no_vectors.is_some() => "words",
+            Mode::Auto | Mode::Hybrid => "words and meaning",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedWord {
     pub word: String,

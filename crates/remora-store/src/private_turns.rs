@@ -3,6 +3,8 @@
 //! A prompt that is entirely private makes its whole turn private, and the turn's later events come in other
 //! processes. They need to know it even if the database cannot be read. So each session that had a private turn has a
 //! small file with a line `private ID` or `public ID` for every prompt since. Most sessions have none.
+//! If everything was erased during a session, its file begins with the line `erased`: the rest of that turn may quote
+//! what was erased, so it is private as well.
 //!
 //! A prompt that cannot be recorded counts as private. A full disk has no room for a line, but for an empty file. An
 //! empty file or half a line means that the session is private until a public prompt could be recorded.
@@ -22,7 +24,9 @@ use crate::data_dir::DataDir;
 use crate::hex::hex;
 
 /// A file that was not written to for this long belongs to a session that is over.
-const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+pub(crate) const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+
+const ERASED: &str = "erased";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -60,6 +64,25 @@ pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -
     written.map_err(StoreError::file(&path))
 }
 
+/// Records that everything was erased during these sessions: nothing of them is captured before their next prompt.
+pub(crate) fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
+    create_private_dir(&dir.private_turns())?;
+    let mut ledgers: Vec<PathBuf> = running.iter().map(|session| ledger(dir, session)).collect();
+    for entry in fs::read_dir(dir.private_turns())? {
+        ledgers.push(entry?.path());
+    }
+    for path in ledgers.into_iter().filter(|path| *path != spare(dir)) {
+        let mut file = private_file().create(true).write(true).truncate(true).open(path)?;
+        file.write_all(format!("{ERASED}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Whether everything was erased during the session, and no prompt came since.
+pub fn is_erased(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
+    Ok(read(&ledger(dir, session))?.last().is_some_and(|line| line.is_erased))
+}
+
 /// Creates the spare file that is used if a full disk allows no new one. For processes that have the time.
 pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
@@ -75,7 +98,9 @@ pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<
     let lines = read(&ledger(dir, session))?;
     let id = id(origin);
     let own = lines.iter().rev().find(|line| !id.is_empty() && line.id == id);
-    Ok(own.or(lines.last()).is_some_and(|line| line.is_private))
+    // A turn that is not listed began before everything was erased.
+    let is_older = !id.is_empty() && own.is_none() && lines.iter().any(|line| line.is_erased);
+    Ok(is_older || own.or(lines.last()).is_some_and(|line| line.is_private))
 }
 
 /// Whether the session had any private turn.
@@ -102,6 +127,7 @@ pub fn prune(dir: &DataDir) -> io::Result<()> {
 
 struct Line {
     is_private: bool,
+    is_erased: bool,
     id: String,
 }
 
@@ -112,12 +138,13 @@ fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
         Err(error) => return Err(StoreError::file(path)(error)),
     };
     if text.is_empty() {
-        return Ok(vec![Line { is_private: true, id: String::new() }]);
+        return Ok(vec![Line { is_private: true, is_erased: false, id: String::new() }]);
     }
     let parse = |line: &str| {
         let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
         // A line that was cut off may have been either, so it counts as private.
-        Line { is_private: word != "public" || !line.ends_with('\n'), id: id.to_owned() }
+        let is_private = word != "public" || !line.ends_with('\n');
+        Line { is_private, is_erased: line.trim_end() == ERASED, id: id.to_owned() }
     };
     Ok(text.split_inclusive('\n').map(parse).collect())
 }

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::import::past;
-use crate::{Batch, Store, StoreError, writing};
+use crate::{Batch, Store, StoreError, private_turns, writing};
 
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Store {
             .db
             .prepare_cached(
                 "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
-                     s.private_turns > 0, p.root, ifnull(s.memory_session_id, '')
+                     s.private_turns > 0, p.root, ifnull(s.memory_session_id, ''), s.content_session_id
                  FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
                  WHERE s.id = ?1 AND s.transcript_path IS NOT NULL",
             )?
@@ -86,11 +87,16 @@ impl Store {
                     root: row.get(6)?,
                     is_past: past::last_turn(&row.get::<_, String>(7)?).is_some(),
                 };
-                Ok((host, transcript))
+                Ok((host, row.get(8)?, transcript))
             })
             .optional()?;
+        let Some((host, id, mut transcript)) = found else { return Ok(None) };
         // Skips hosts that only a newer Remora knows.
-        Ok(found.and_then(|(host, transcript)| Some(Transcript { host: Host::named(&host)?, ..transcript })))
+        let Some(host) = Host::named(&host) else { return Ok(None) };
+        transcript.host = host;
+        // A session that was running when everything was erased has a new row.
+        transcript.had_private |= private_turns::had_any(self.dir(), &SessionRef { host, id })?;
+        Ok(Some(transcript))
     }
 
     /// Stores the memory of text that a host wrote after its turn was observed. `false` if another process read it

@@ -128,6 +128,12 @@ impl From<AppError> for CliError {
                 Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
             }
             AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
+            AppError::NeedsPerson(_) => {
+                Self::usage(message).hint("type it at a terminal, or use the page Memory: `remora ui`")
+            }
+            AppError::EmptyFact => {
+                Self::usage(message).hint("such as `remora facts set \"package manager\" pnpm`; to end one: `remora facts rm KEY`")
+            }
             AppError::FactConflict(_) => Self::usage(message).hint(
                 "a person sets it at a terminal; a script replaces what a program said with `--replace`",
             ),
@@ -135,9 +141,11 @@ impl From<AppError> for CliError {
             AppError::SaysTheSame(other) => {
                 Self::usage(message).hint(format!("see it: `remora show {other}`; to merge two: `remora edit ID --merge ID`"))
             }
+            AppError::ReplacesItself(_) => Self::usage(message)
+                .hint("name another one: `remora edit 12 --superseded-by 20`, `remora edit 12 --merge 15`"),
             AppError::OtherProjects(..) => Self::usage(message).hint("merge observations of one project"),
-            AppError::NeverEdited(_) => {
-                Self::not_found(message).hint("see its history: `remora edit ID --history`")
+            AppError::NeverEdited(id) => {
+                Self::not_found(message).hint(format!("see what it says: `remora show {id}`"))
             }
             AppError::NothingToForget => Self::usage(message).hint(
                 "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",

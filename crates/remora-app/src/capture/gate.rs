@@ -128,8 +128,8 @@ fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
         Body::PromptSubmitted { .. } => {
             private_turns::begin(dir, session, origin, Turn::Public).map(|()| false)
         }
-        // They say nothing of what was said.
-        Body::SessionStarted { .. } | Body::SessionEnded { .. } => Ok(false),
+        // They say nothing of what was said. After everything was erased, not even the session is known before its next prompt.
+        Body::SessionStarted { .. } | Body::SessionEnded { .. } => private_turns::is_erased(dir, session),
         // A digest of the whole session includes its private turns.
         Body::Compacted { .. } => private_turns::had_any(dir, session),
         Body::ToolUsed(_) | Body::TurnEnded { .. } | Body::SubagentEnded { .. } => {

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use remora_core::portable::Line;
+use remora_store::Store;
 
 use super::pipeline::{Decides, Pipeline};
 use super::{ImportError, Imported, Progress, Report, Request};
@@ -43,6 +44,16 @@ pub fn import(
         )?;
         Ok(pipeline.finish()?)
     })
+}
+
+/// Imports lines that the program carries, into a memory of its own: nothing is there that a backup would have to keep.
+pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<Report, ImportError> {
+    let mut pipeline = Pipeline::new(store, request.rules(Decides::Line));
+    read(lines.as_bytes(), &mut pipeline, |_| {}).map_err(|error| match error {
+        Failed::Reading(source) => ImportError::Unreadable { path: PathBuf::new(), source },
+        Failed::Storing(error) => error.into(),
+    })?;
+    Ok(pipeline.finish()?)
 }
 
 enum Failed {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::AppError;
 
 pub use claude_mem::import as claude_mem;
-pub use file::import as file;
+pub use file::{carried, import as file};
 pub use report::{Observed, Recipient, Report, Skipped, Tally};
 pub use run::{Imported, Progress, Request};
 pub use transcripts::import as transcripts;

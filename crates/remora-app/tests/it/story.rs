@@ -20,28 +20,37 @@ use serde::Deserialize;
 use crate::curve::Measured;
 use crate::memory::World;
 
-/// Each session's line is followed by what was learned in it.
-const STORY: &str = include_str!("../golden/story.jsonl");
+/// The past that `remora demo --keep` imports. Each session's line is followed by what was learned in it.
+const STORY: &str = include_str!("../../../remora/src/demo/ferries.jsonl");
 const PROMPTS: &str = include_str!("../golden/prompts.jsonl");
 const PROJECT: &str = "ferries";
 /// What counts; the others are there to look at.
 const MEASURED: [&str; 2] = ["dev", "held"];
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 enum Line {
-    Session(Session),
-    Observation(Observation),
+    Message(Session),
+    Observation(Learned),
 }
 
 #[derive(Deserialize)]
 struct Session {
     #[serde(rename = "session")]
     name: String,
-    day: String,
-    host: String,
+    date: String,
+    channel: String,
+    #[serde(rename = "text")]
     prompt: String,
+    #[serde(rename = "answer")]
     closing: String,
+}
+
+#[derive(Deserialize)]
+struct Learned {
+    text: String,
+    #[serde(flatten)]
+    observation: Observation,
 }
 
 #[derive(Deserialize)]
@@ -78,18 +87,21 @@ fn live_through_the_story() -> World {
     let mut sessions: Vec<(Session, Memory)> = Vec::new();
     for line in lines(STORY) {
         match line {
-            Line::Session(session) => {
+            Line::Message(session) => {
                 sessions.push((session, Memory { provider: "test".into(), ..Memory::default() }));
             }
-            Line::Observation(observation) => sessions.last_mut().unwrap().1.observations.push(observation),
+            Line::Observation(Learned { text, observation }) => {
+                let observation = Observation { narrative: text, ..observation };
+                sessions.last_mut().unwrap().1.observations.push(observation);
+            }
         }
     }
     let count: usize = sessions.iter().map(|(_, memory)| memory.observations.len()).sum();
     assert_eq!(count, 300, "the story");
     let mut world = World::new();
     for (session, memory) in sessions {
-        let at = Time::from_iso(&format!("{}T10:00:00Z", session.day)).unwrap();
-        let host: Host = session.host.parse().unwrap();
+        let at = Time::from_iso(&session.date).unwrap();
+        let host: Host = session.channel.parse().unwrap();
         let asked = Body::PromptSubmitted { text: session.prompt };
         let ended = Body::TurnEnded { message: session.closing, error: None };
         world.hook_of(host, PROJECT, &session.name, asked, at);

@@ -60,7 +60,7 @@ fn unknown_events_and_changed_fields_are_no_errors() {
     assert_eq!(body(&odd), Body::TurnEnded { message: String::new(), error: None });
     assert_eq!(
         reading(&json!({"hook_event_name": "Stop"})),
-        Reading::Malformed("an event without session_id")
+        Reading::Malformed("an event without session_id".into())
     );
     assert!(matches!(reading(&json!([1])), Reading::Malformed(_)));
 }

@@ -68,8 +68,18 @@ fn what_is_missing_is_said() {
         told("init", json!({"session_id": "s", "host": "two words"})),
         "host is not a short name, such as whatsapp"
     );
+    assert_eq!(told("init", json!({"session_id": "s", "prompt": ["x"]})), "prompt has the wrong type");
+    assert_eq!(told("init", json!({"session_id": "s", "timestamp": {}})), "timestamp has the wrong type");
+    assert_eq!(told("init", json!({"contentSessionId": ""})), "contentSessionId is missing");
+    assert_eq!(told("observations", json!({"session_id": "s", "tool_name": ""})), "tool_name is missing");
     assert_eq!(told("init", json!([])), "the message is not a JSON object");
     assert_eq!(reading("party", &json!({"session_id": "s"})), Reading::Nothing);
+}
+
+#[test]
+fn members_that_are_null_or_unknown_change_nothing() {
+    let message = json!({"contentSessionId": 7, "session_id": "s", "prompt": null, "host": null, "duration_ms": 1.5, "more": [1]});
+    assert_eq!(event("init", &message)["body"]["kind"], "session_started");
 }
 
 #[test]

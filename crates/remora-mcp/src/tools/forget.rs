@@ -77,7 +77,7 @@ pub(super) async fn call<M: Memory>(
         Some(until) => format!(" Until {} `remora forget undo {id}` brings it back.", until.iso()),
         None => String::new(),
     };
-    let text = format!("Forgot {records} records.{way_back}");
+    let text = format!("Forgot {}.{way_back}", count(records, "record"));
     Ok(Answer::of_ours(
         text,
         json!({ "forgotten": records, "id": id, "undo_until": undo_until.map(Time::iso) }),
@@ -102,13 +102,20 @@ fn shown(plan: &Plan) -> Answer {
         .zip(&titles)
         .map(|(record, title)| json!({ "id": record.id, "kind": record.kind, "title": title, "score": record.score }))
         .collect();
+    let mut going = vec![count(plan.records.len(), "record")];
+    if plan.events > 0 {
+        going.push(count(plan.events, "queued event"));
+    }
     let heading = format!(
-        "Nothing is forgotten yet. {} records and {} queued events would go; the same call with `confirm: true` forgets \
-         them.",
-        plan.records.len(),
-        plan.events
+        "Nothing is forgotten yet. {} would go; the same call with `confirm: true` does it.",
+        going.join(" and ")
     );
     let structured =
         json!({ "dry_run": true, "records": data, "events": plan.events, "unknown": plan.unknown });
     Answer::of_memory(&heading, &body.join("\n"), structured)
+}
+
+fn count(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or_default();
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -51,7 +51,11 @@ pub(super) async fn call<M: Memory>(
             let shown = shown::session_summary(&found);
             Ok(Answer::of_memory("A session.", &shown.text(), shown.data()))
         }
-        Ok(None) | Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "session": null }))),
+        Ok(None) => Ok(Answer::of_ours(
+            "No session of this project has a summary yet. `search` finds what was saved.",
+            json!({ "session": null }),
+        )),
+        Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "session": null }))),
         Err(error) => Err(error.into()),
     }
 }

@@ -102,7 +102,7 @@ pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -
         hits.len(),
         found.total,
         if found.more { " or more" } else { "" },
-        way(&found)
+        found.plan.way()
     );
     Ok(Answer::of_memory(&heading, &lines(&hits), structured))
 }
@@ -132,16 +132,6 @@ fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, whose: &Whose) -> Line {
     .fitted()
 }
 
-fn way(found: &Results) -> &'static str {
-    match found.plan.mode {
-        _ if found.plan.strict => "date",
-        Mode::Semantic => "meaning",
-        Mode::Text => "words",
-        Mode::Auto | Mode::Hybrid if found.plan.no_vectors.is_some() => "words",
-        Mode::Auto | Mode::Hybrid => "words and meaning",
-    }
-}
-
 fn nothing(request: &SearchRequest, found: &Results) -> String {
     if found.total > 0 {
         return format!("Only {} found: nothing is left after offset {}.", found.total, request.offset);
@@ -153,5 +143,5 @@ fn nothing(request: &SearchRequest, found: &Results) -> String {
     if request.whose != Whose::All {
         next.push("project `all`");
     }
-    format!("Nothing found, searched by {}. Try {}.", way(found), next.join(", or "))
+    format!("Nothing found, searched by {}. Try {}.", found.plan.way(), next.join(", or "))
 }

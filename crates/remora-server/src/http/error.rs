@@ -187,6 +187,7 @@ impl From<AppError> for ApiError {
             AppError::NotAnObservation(_)
             | AppError::NotAnEvent(_)
             | AppError::SaysTheSame(_)
+            | AppError::ReplacesItself(_)
             | AppError::OtherProjects(..) => Self::invalid(message, "`GET /api/search` finds ids"),
             AppError::UnknownSetting { nearest, .. } => {
                 let hint = match nearest {
@@ -202,6 +203,10 @@ impl From<AppError> for ApiError {
                 Self::invalid(message, "send a text outside of `<private>`")
             }
             AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
+            AppError::NeedsPerson(_) => {
+                Self::invalid(message, "ask the user: `remora facts`, at a terminal, or the page Memory")
+            }
+            AppError::EmptyFact => Self::invalid(message, "send both; `DELETE` ends a fact"),
             AppError::FactConflict(_) => Self::Conflict(message),
             AppError::FactTooLong => Self::invalid(message, "save a text instead: `POST /api/v1/memories`"),
             AppError::NothingToForget => Self::invalid(

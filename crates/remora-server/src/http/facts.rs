@@ -134,11 +134,13 @@ struct Place {
 
 async fn remove(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Id(key): Id,
     Asked(Place { project }): Asked<Place>,
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
-    write(&http, move |store| facts::remove(store, &whose, &key, Time::now())).await
+    let by = visitor.speaks_as();
+    write(&http, move |store| facts::remove(store, &whose, &key, by, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -152,9 +154,13 @@ impl Body for Taken {
     const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 }
 
-async fn undo(State(http): State<Arc<Http>>, Sent(taken): Sent<Taken>) -> Result<Json<Entry>, ApiError> {
-    let Taken { id } = taken;
-    write(&http, move |store| facts::undo(store, &id, Time::now())).await
+async fn undo(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+    Sent(Taken { id }): Sent<Taken>,
+) -> Result<Json<Entry>, ApiError> {
+    let by = visitor.speaks_as();
+    write(&http, move |store| facts::undo(store, &id, by, Time::now())).await
 }
 
 async fn write<T: Send + 'static>(

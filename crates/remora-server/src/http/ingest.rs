@@ -1,11 +1,13 @@
 //! Takes events in. An answer with 200 means that the event is on the disk, or that it is not to be kept.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
@@ -16,6 +18,7 @@ use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
+use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
 use remora_store::{Enqueued, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,6 +26,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::ApiError;
 use super::guard::LARGEST_BODY;
+use super::operation::{Operation, Part, Schemas};
 use super::routes::Api;
 use super::{Http, PATIENCE};
 
@@ -34,28 +38,27 @@ const MOST_PORTIONS: u64 = 40;
 
 pub(super) fn router() -> Api {
     Api::default()
-        .post("/api/sessions/init", init)
-        .post("/api/sessions/observations", observations)
-        .post("/api/sessions/summarize", summarize)
-        .post("/api/sessions/complete", complete)
+        .post("/api/sessions/init", take_in::<Init>)
+        .post("/api/sessions/observations", take_in::<Observations>)
+        .post("/api/sessions/summarize", take_in::<Summarize>)
+        .post("/api/sessions/complete", take_in::<Complete>)
 }
 
-type Outcome = Result<Json<Acknowledged>, ApiError>;
+/// A message of the kind `M`. Its body is read bit by bit, as a hook reads its input.
+struct Coming<M>(Request, PhantomData<M>);
 
-async fn init(State(http): State<Arc<Http>>, request: Request) -> Outcome {
-    take_in(http, "init", request).await
+impl<S: Sync, M> FromRequest<S> for Coming<M> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request, PhantomData))
+    }
 }
 
-async fn observations(State(http): State<Arc<Http>>, request: Request) -> Outcome {
-    take_in(http, "observations", request).await
-}
-
-async fn summarize(State(http): State<Arc<Http>>, request: Request) -> Outcome {
-    take_in(http, "summarize", request).await
-}
-
-async fn complete(State(http): State<Arc<Http>>, request: Request) -> Outcome {
-    take_in(http, "complete", request).await
+impl<M: Message> Part for Coming<M> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.body = Some(schemas.asked::<Whole<M>>());
+    }
 }
 
 /// What became of an event.
@@ -78,11 +81,14 @@ enum Absence {
     LeftOut(Reason),
 }
 
-async fn take_in(http: Arc<Http>, kind: &'static str, request: Request) -> Outcome {
+async fn take_in<M: Message>(
+    State(http): State<Arc<Http>>,
+    Coming(request, _): Coming<M>,
+) -> Result<Json<Acknowledged>, ApiError> {
     let _room = reserve(&http, request.headers())?;
     let body = tokio::time::timeout(PATIENCE, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
-    let event = match remora_hosts::read(Host::Generic, Some(kind), document) {
+    let event = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
         Reading::Event(event) => placed(&http, *event).await?,
         Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
         Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {

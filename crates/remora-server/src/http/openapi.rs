@@ -91,8 +91,10 @@ fn described(route: Route, operation: Operation) -> Value {
         "responses": responses,
     });
     if let Some(schema) = body {
+        // An empty body counts as `{}`.
+        let is_required = schema.get("required").is_some();
         let content = json!({ "application/json": { "schema": schema } });
-        described["requestBody"] = json!({ "required": true, "content": content });
+        described["requestBody"] = json!({ "required": is_required, "content": content });
     }
     described
 }
@@ -142,6 +144,28 @@ mod tests {
             for operation in methods.as_object().unwrap().values() {
                 assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{path}");
                 assert!(!operation["summary"].as_str().unwrap().is_empty(), "{path}: no row in docs/http.md");
+            }
+        }
+    }
+
+    #[test]
+    fn every_body_and_answer_names_its_members() {
+        let document = document();
+        let resolve = |schema: &Value| match schema["$ref"].as_str().and_then(|at| at.strip_prefix('#')) {
+            Some(pointer) => document.pointer(pointer).unwrap().clone(),
+            None => schema.clone(),
+        };
+        let is_bare = |schema: &Value| schema["type"] == "object" && schema["properties"].is_null();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            // It describes itself.
+            if path == "/api/openapi.json" {
+                continue;
+            }
+            for (method, operation) in methods.as_object().unwrap() {
+                for of in ["/requestBody", "/responses/200"] {
+                    let schema = operation.pointer(&format!("{of}/content/application~1json/schema"));
+                    assert!(!schema.is_some_and(|schema| is_bare(&resolve(schema))), "{method} {path} {of}");
+                }
             }
         }
     }

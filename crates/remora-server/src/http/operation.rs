@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::handler::Handler;
 use axum::http::HeaderMap;
 use axum::response::sse::Sse;
@@ -50,7 +50,7 @@ impl Default for Schemas {
 }
 
 impl Schemas {
-    fn asked<T: JsonSchema>(&mut self) -> Schema {
+    pub(super) fn asked<T: JsonSchema>(&mut self) -> Schema {
         self.asked.root_schema_for::<T>()
     }
 
@@ -124,13 +124,6 @@ impl<P: JsonSchema> Part for Asked<P> {
 impl<B: JsonSchema> Part for Sent<B> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.body = Some(schemas.asked::<B>());
-    }
-}
-
-/// A body that its handler reads by itself: any object.
-impl Part for Request {
-    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        operation.body = Some(schemas.asked::<Map<String, Value>>());
     }
 }
 

@@ -1,15 +1,16 @@
 //! Settings as `remora config` shows and changes them; keys can be given and are never shown.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use remora_app::settings::{change as write, find, list as list_settings, parse as parse_text};
-use remora_core::settings::{self, Listed, Setting};
+use remora_core::settings::{self, Listed, Setting, Settings};
 use remora_store::config_file::ConfigError;
 use remora_store::{DataDir, StoreError};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -50,9 +51,20 @@ async fn show(State(http): State<Arc<Http>>) -> Result<Json<ShownSettings>, ApiE
 }
 
 /// New values by the names of settings.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct Changes(BTreeMap<String, Value>);
+
+impl JsonSchema for Changes {
+    fn schema_name() -> Cow<'static, str> {
+        "Changes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let settings = settings::all().iter().filter(|setting| !setting.names_a_program());
+        object_of(settings.map(|setting| (setting.name, taken(setting))))
+    }
+}
 
 impl Body for Changes {
     const HINT: &'static str = r#"send {"section.key": value}"#;
@@ -68,18 +80,38 @@ async fn change(
 }
 
 /// The settings of one section, by their keys, with nothing but their values.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
 struct Section(Map<String, Value>);
+
+impl JsonSchema for Section {
+    fn schema_name() -> Cow<'static, str> {
+        "Section".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        object_of(of_memory().map(|setting| (setting.key(), given(setting))))
+    }
+}
 
 async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Section>, ApiError> {
     Ok(Json(section(list(&http.shared.dir))))
 }
 
 /// New values by keys of the section.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct SectionChanges(BTreeMap<String, Value>);
+
+impl JsonSchema for SectionChanges {
+    fn schema_name() -> Cow<'static, str> {
+        "SectionChanges".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        object_of(of_memory().map(|setting| (setting.key(), taken(setting))))
+    }
+}
 
 impl Body for SectionChanges {
     const HINT: &'static str = r#"send {"key": value}, as `GET /api/memory/settings` answers"#;
@@ -95,6 +127,63 @@ async fn change_memory(
     };
     let wanted = wanted.into_iter().map(named).collect();
     Ok(Json(section(apply(&http, &wanted).await?)))
+}
+
+fn of_memory() -> impl Iterator<Item = &'static Setting> {
+    settings::all().iter().filter(|setting| setting.section() == MEMORY)
+}
+
+/// What is shown of a secret: whether there is one.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    set: bool,
+}
+
+/// An object with these members and no others.
+fn object_of(members: impl Iterator<Item = (&'static str, Value)>) -> Schema {
+    let members: Map<String, Value> = members.map(|(name, schema)| (name.to_owned(), schema)).collect();
+    json_schema!({ "type": "object", "properties": members, "additionalProperties": false })
+}
+
+/// The type of a setting, read off its default.
+fn kind(setting: &Setting) -> Value {
+    match setting.show(&Settings::default()) {
+        settings::Value::Boolean(_) => json!({ "type": "boolean" }),
+        settings::Value::Integer(_) => json!({ "type": "integer" }),
+        settings::Value::Float(_) => json!({ "type": "number" }),
+        settings::Value::Array(_) => json!({ "type": "array", "items": { "type": "string" } }),
+        _ if setting.choices.is_empty() => json!({ "type": "string" }),
+        _ => json!({ "type": "string", "enum": setting.choices }),
+    }
+}
+
+/// The schema of a value that is shown.
+fn given(setting: &Setting) -> Value {
+    let mut schema = if setting.secret { secret() } else { kind(setting) };
+    schema["description"] = json!(setting.meaning);
+    schema
+}
+
+fn secret() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "set": { "type": "boolean" } },
+        "required": ["set"],
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of a value that is taken: also as a text, as `remora config set` takes it; `null` is the default.
+fn taken(setting: &Setting) -> Value {
+    let mut choices = vec![kind(setting), json!({ "type": "null" })];
+    if setting.secret {
+        choices.push(secret());
+    }
+    if choices.iter().all(|choice| choice["type"] != "string") {
+        choices.push(json!({ "type": "string" }));
+    }
+    json!({ "description": setting.meaning, "anyOf": choices })
 }
 
 fn section(listed: Vec<Listed>) -> Section {
@@ -114,7 +203,7 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<List
                 hint,
             ));
         }
-        if setting.secret && value.get("set").is_some() {
+        if setting.secret && Stored::deserialize(value).is_ok() {
             continue;
         }
         changes.push((setting, parse(setting, value)?));
@@ -133,9 +222,19 @@ fn parse(setting: &'static Setting, value: &Value) -> Result<Option<settings::Va
         Value::Null => return Ok(None),
         Value::String(text) => text.clone(),
         // Lists of texts, numbers and truth values are written alike in JSON and TOML.
-        other => other.to_string(),
+        other if is_of(other, &kind(setting)) => other.to_string(),
+        _ => return Err(ApiError::invalid(format!("{} has another type", setting.name), setting.meaning)),
     };
     Ok(Some(parse_text(setting, &text)?))
+}
+
+fn is_of(value: &Value, kind: &Value) -> bool {
+    match value {
+        Value::Bool(_) => kind["type"] == "boolean",
+        Value::Number(_) => kind["type"] == "integer" || kind["type"] == "number",
+        Value::Array(items) => kind["type"] == "array" && items.iter().all(Value::is_string),
+        _ => false,
+    }
 }
 
 fn list(dir: &DataDir) -> Vec<Listed> {
@@ -145,7 +244,7 @@ fn list(dir: &DataDir) -> Vec<Listed> {
 fn shown(entry: Listed) -> Shown {
     let Listed { setting, value, default, source } = entry;
     let as_json = |value: &settings::Value| {
-        if setting.secret { json!({"set": value.as_str() == Some("set")}) } else { json!(value) }
+        if setting.secret { json!(Stored { set: value.as_str() == Some("set") }) } else { json!(value) }
     };
     Shown {
         name: setting.name,

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
+use remora_core::event::SessionRef;
+use remora_core::host::Host;
+use remora_core::time::Time;
 use remora_sys::file::is_absent;
 use remora_sys::lock;
 use rusqlite::TransactionBehavior;
 
 use super::erase::{beside, copies, remove_copy, remove_loose_logs};
-use crate::{Store, StoreError, retention, scratch};
+use crate::{Store, StoreError, private_turns, retention, scratch};
 
 /// Tables to empty. Those that refer to others come first.
 const TABLES: [&str; 21] = [
@@ -37,13 +40,15 @@ const TABLES: [&str; 21] = [
 
 impl Store {
     /// Deletes all memory from the database, and every file with any: backups, databases set aside, the spool, the
-    /// log. Settings, the token and the schema stay. Returns the files that were removed.
+    /// log. Settings, the token and the schema stay. A running session is captured again from its next prompt on.
+    /// Returns the files that were removed.
     pub fn erase_everything(&mut self) -> Result<Vec<PathBuf>, StoreError> {
         let dir = self.dir().clone();
         // Prevents a backup meanwhile, which would keep the data.
         let path = dir.backup_lock();
         let lock = lock::open(&path).map_err(StoreError::file(&path))?;
         lock.lock().map_err(StoreError::file(&path))?;
+        private_turns::erase(&dir, &self.running()?).map_err(StoreError::file(dir.path()))?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for table in TABLES {
             transaction.execute(&format!("DELETE FROM {table}"), [])?;
@@ -84,5 +89,15 @@ impl Store {
         self.rewrite_pages()?;
         self.empty_wal()?;
         Ok(removed)
+    }
+
+    /// Sessions that did not end, as far as is known.
+    fn running(&self) -> Result<Vec<SessionRef>, StoreError> {
+        let sql =
+            "SELECT host, content_session_id FROM sessions WHERE status = 'active' AND last_activity_at > ?1";
+        let since = Time::now().before(private_turns::STALE_AFTER);
+        let rows = self.rows(sql, &[&since.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let named = |(host, id): (String, String)| Some(SessionRef { host: Host::named(&host)?, id });
+        Ok(rows.into_iter().filter_map(named).collect())
     }
 }

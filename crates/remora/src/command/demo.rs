@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
+use remora_app::import::{self, Request};
 use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
@@ -17,7 +18,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::{Searcher, index_next};
 use remora_server::embedders;
-use remora_store::{DataDir, Enqueued, EventRow, SessionRow, Store};
+use remora_store::{Counts, DataDir, Enqueued, EventRow, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -32,10 +33,13 @@ use crate::output::{
 
 /// Two sessions of an agent at work, in Claude Code's wire format.
 const STORY: &str = include_str!("../demo/story.jsonl");
+/// Half a year of another invented project, as lines of `remora import`: enough to look around in.
+const PAST: &str = include_str!("../demo/ferries.jsonl");
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Keep the demo's data in this directory, to look around in it afterwards.
+    /// Keep the demo's data in this directory, to look around in it afterwards. It also gets half a
+    /// year of another invented project, so that there is something to search.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
@@ -95,8 +99,11 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             session.iter().try_for_each(|session| print_learned(&store, session))?;
         }
     }
+    let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
+    if let Temporary::Kept(_) = temporary {
+        bring_past(&dir, &mut store)?;
+    }
     if app.json {
-        let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
         return output::json(&json!({
             "messages": tally.messages,
             "stored": tally.stored,
@@ -105,7 +112,22 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             "sessions": sessions,
         }));
     }
-    print_tally(&store, &tally, &temporary)
+    print_tally(&store, &counts, &tally, &temporary)
+}
+
+/// Imports the past of another project.
+fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
+    let settings = Settings::default();
+    let request = Request {
+        dir,
+        settings: &settings,
+        home: None,
+        directories: HashMap::new(),
+        dry_run: false,
+        now: Time::now(),
+    };
+    import::carried(&request, store, PAST)?;
+    Ok(())
 }
 
 /// The story, session by session.
@@ -235,9 +257,8 @@ fn wrapped(text: &str, length: usize) -> Vec<String> {
     lines
 }
 
-fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
+fn print_tally(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary) -> Result<()> {
     let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
-    let counts = store.counts()?;
     say(&paint(BOLD, "In all"));
     prose(&format!(
         "  {} from the agent, {} stored, each in one transaction; {sound}.",
@@ -253,7 +274,16 @@ fn print_tally(store: &Store, tally: &Tally, place: &Temporary) -> Result<()> {
     ));
     match place {
         Temporary::Kept(path) => {
-            prose(&format!("  Look around: `REMORA_DATA_DIR={} remora sessions`", path.display()));
+            let all = store.counts()?;
+            prose(&format!(
+                "  Kept, with the past of a second project, `ferries`: {} and {} in all.",
+                count(all.sessions, "session"),
+                count(all.observations, "observation")
+            ));
+            let path = path.display();
+            prose(&format!(
+                "  Look around: `REMORA_DATA_DIR={path} remora ui`, or `… remora search WORDS --all`"
+            ));
         }
         Temporary::Removed(_) => prose("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
     }

@@ -65,6 +65,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     }
     let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     let now = Time::now();
+    let before = observation(&store, id)?;
     let row = if arguments.undo {
         edit::undo(&mut store, id, now)?
     } else if !merge.is_empty() {
@@ -75,8 +76,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         let facts = (!facts.is_empty()).then(|| facts.clone());
         let mut changes = Changes { title: title.clone(), narrative: narrative.clone(), kind: *kind, facts };
         if changes.is_empty() {
-            let row = observation(&store, id)?;
-            changes = in_editor(app, &row)?;
+            changes = in_editor(app, &before)?;
         }
         edit::edit(&mut store, id, &changes, by, now)?
     };
@@ -86,8 +86,11 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         return output::json(&row);
     }
     prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 120));
-    if !arguments.undo {
-        talk(&format!("To take it back: `remora edit {} --undo`", row.id));
+    if row == before {
+        talk("Nothing was changed.");
+    } else if !arguments.undo {
+        // Not as it was typed: in a shell, `#12` begins a comment.
+        talk(&format!("To take it back: `remora edit {} --undo`", before.id));
     }
     Ok(())
 }
@@ -133,7 +136,11 @@ pub(super) fn open_in_editor(path: &Path) -> Result<()> {
     // A variable may hold arguments, too, so a shell reads it.
     let ran =
         Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(path).status()?;
-    if ran.success() { Ok(()) } else { Err(CliError::usage("the editor failed; nothing was changed")) }
+    if ran.success() {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("the editor `{editor}` failed; nothing was changed"))
+        .hint("name another one for this shell: `export EDITOR=vi`"))
 }
 
 fn form(observation: &Observation) -> String {

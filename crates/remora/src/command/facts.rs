@@ -90,7 +90,7 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             Ok(())
         }
         Action::Rm { key } => {
-            let row = facts::remove(&mut store, &whose, key, now)?;
+            let row = facts::remove(&mut store, &whose, key, by, now)?;
             follow(&mut store, &whose);
             changed(app, &row, "No longer holds")
         }

@@ -170,7 +170,7 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
 pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
     Ok(match reading {
         Reading::Nothing => None,
-        Reading::Malformed(reason) => return Err(reason.to_owned()),
+        Reading::Malformed(reason) => return Err(reason.into_owned()),
         Reading::Synthetic { session, origin } => Some(Report::Synthetic { session, origin }),
         Reading::FileAhead(mut ahead) => {
             ahead.cwd = directory(ahead.cwd);

@@ -264,7 +264,7 @@ pub(super) fn why(hit: &Hit) -> String {
 fn how(page: &Results) -> String {
     match &page.plan.no_vectors {
         Some(reason) => format!("Searched by words alone: {reason}."),
-        None => format!("Searched by way of {}.", page.plan.mode.name()),
+        None => format!("Searched by {}.", page.plan.way()),
     }
 }
 
@@ -334,8 +334,8 @@ fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &S
     };
     next.push("other words");
     Ok(format!(
-        "Nothing found for `{text}` in {place}, searched by way of {}{by_meaning}; try {}.",
-        page.plan.mode.name(),
+        "Nothing found for `{text}` in {place}, searched by {}{by_meaning}; try {}.",
+        page.plan.way(),
         next.join(", ")
     ))
 }

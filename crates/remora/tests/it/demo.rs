@@ -17,14 +17,21 @@ fn the_demo_can_be_kept_and_holds_no_secret() {
     let world = World::new();
     let kept = world.path("kept");
     let kept_text = kept.to_string_lossy().into_owned();
-    world.text(&["demo", "--keep", &kept_text]);
+    let shown = world.text(&["demo", "--keep", &kept_text]);
+    assert!(shown.contains("80 sessions and 304 observations in all"), "{shown}");
     let bytes = world.all_bytes();
     for secret in ["harbour-lantern", "Jonas", "4150", "6.5 percent", "demo-7f3c9a51e2b84d06"] {
         assert!(!contains(&bytes, secret), "{secret}");
     }
     let output = world.command(&["status", "--json"]).env("REMORA_DATA_DIR", &kept).output().unwrap();
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(status["counts"]["sessions"], 2);
+    assert_eq!(status["counts"]["sessions"], 80);
+    let found = world
+        .command(&["search", "why magic links and not passwords", "--all"])
+        .env("REMORA_DATA_DIR", &kept)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&found.stdout).contains("Magic links instead of passwords"), "{found:?}");
     let again = world.remora(&["demo", "--keep", &kept_text]);
     assert_eq!(again.status.code(), Some(2));
 }

@@ -67,6 +67,24 @@ fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
 }
 
 #[test]
+fn an_edit_says_what_it_did_and_the_command_that_takes_it_back() {
+    let world = World::new();
+    observed(&world);
+    let said = |arguments: &[&str]| {
+        let output = world.command(arguments).env("EDITOR", "true").output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(said(&["edit", "1"]), "Nothing was changed.\n");
+    assert_eq!(said(&["edit", "#1", "--title", "A trap"]), "To take it back: `remora edit 1 --undo`\n");
+    for wrong in [["edit", "1", "--superseded-by", "1"], ["edit", "1", "--merge", "#1"]] {
+        assert!(said(&wrong).starts_with("error: observation 1 cannot replace itself\n"), "{wrong:?}");
+    }
+    let failed = world.command(&["edit", "1"]).env("EDITOR", "false").output().unwrap();
+    let failed = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(failed.contains("the editor `false` failed") && failed.contains("hint: "), "{failed}");
+}
+
+#[test]
 fn an_edit_in_the_editor_is_private_and_leaves_no_file() {
     let world = World::new();
     observed(&world);

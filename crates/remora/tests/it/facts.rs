@@ -89,6 +89,13 @@ fn a_program_replaces_no_person_and_nobody_in_silence() {
         (&fact(&world, "port")["value"], &fact(&world, "port")["source"]),
         (&json!("7070"), &json!("user"))
     );
+    for (action, about) in
+        [("rm", "only a person can end what a person said"), ("confirm", "only a person can confirm")]
+    {
+        let refused = world.remora(&["facts", action, "port"]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(about), "{refused:?}");
+    }
     world.text(&["facts", "--global", "set", "editor", "helix"]);
     assert_eq!(world.json(&["facts", "--global"]).as_array().unwrap().len(), 1);
     assert_eq!(world.json(&["facts"]).as_array().unwrap().len(), 2);
@@ -97,6 +104,8 @@ fn a_program_replaces_no_person_and_nobody_in_silence() {
     world.text(&["facts", "set", "key <private>hidden</private>", "of <private>hidden</private> worth"]);
     assert!(!world.json(&["facts"]).to_string().contains("hidden"));
     assert_eq!(world.remora(&["facts", "set", "x", "<private>all</private>"]).status.code(), Some(2));
+    let empty = world.remora(&["facts", "set", "", "x"]);
+    assert!(String::from_utf8_lossy(&empty.stderr).contains("remora facts set"), "{empty:?}");
 }
 
 #[test]
@@ -123,7 +132,19 @@ fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     let path = "/api/memory/facts/package%20manager";
     let changed = send("PATCH", path, &json!({"value": "yarn", "project": project}));
     assert_eq!((changed.status, &changed.json()["value"]), (200, &json!("yarn")));
-    assert_eq!(send("PATCH", path, &json!({"confirm": true, "project": project})).status, 200);
+    // Whoever has the token is a program, and speaks for no person.
+    assert_eq!(send("PATCH", path, &json!({"confirm": true, "project": project})).status, 422);
+    assert_eq!(send("DELETE", "/api/memory/facts/owner?project=project", &json!({})).status, 422);
+    let old =
+        client.list("/api/memory/facts?project=project&key=package%20manager")["facts"][1]["id"].clone();
+    typed(world, &["facts", "set", "package manager", "npm"]);
+    assert_eq!(send("POST", "/api/v1/facts/undo", &json!({"id": format!("f{old}")})).status, 422);
+    for said in ["source", "by"] {
+        let body = json!({"key": "shell", "value": "zsh", "project": project, said: "user"});
+        assert_eq!(post(&body).status, 422, "{said}");
+    }
+    typed(world, &["facts", "rm", "package manager"]);
+    assert_eq!(post(&json!({"key": "package manager", "value": "yarn", "project": project})).status, 200);
     assert_eq!(
         send("PATCH", "/api/memory/facts/none", &json!({"value": "x", "project": project})).status,
         404
@@ -136,7 +157,7 @@ fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     assert_eq!(list["facts"].as_array().unwrap().len(), 2, "{list}");
     assert_eq!(client.list("/api/memory/facts")["facts"], json!([]), "none holds everywhere");
     let history = client.list("/api/memory/facts?project=project&key=package%20manager");
-    assert_eq!(history["facts"].as_array().unwrap().len(), 2, "{history}");
+    assert_eq!(history["facts"].as_array().unwrap().len(), 4, "{history}");
     let ended = send("DELETE", &format!("{path}?project=project"), &json!({}));
     assert_eq!(ended.status, 200, "{ended:?}");
     assert_eq!(send("DELETE", &format!("{path}?project=project"), &json!({})).status, 404);

@@ -84,6 +84,37 @@ fn story(world: &World, phrases: &[String]) -> Vec<Value> {
     messages
 }
 
+/// Events that were not observed yet. They have a phrase each: two in what a tool printed, one in what a model answered, one in
+/// what the transcript said, and one in the spool.
+fn queued(world: &World, phrases: &[String]) -> Vec<Value> {
+    let database = || rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    let mut messages = Vec::new();
+    for (number, phrase) in phrases.iter().enumerate() {
+        let column = [None, None, Some("status = 'failed', last_error"), Some("heard"), None][number];
+        let printed = if column.is_none() { phrase } else { "nothing" };
+        let more = json!({"tool_name": "Bash", "tool_use_id": format!("q-{number}"),
+            "tool_input": {"command": "cat notes"},
+            "tool_response": {"stdout": format!("it says \"{printed}\"\n"), "stderr": "", "interrupted": false}});
+        let event = message(world, "queue", 1, "PostToolUse", &more);
+        if number == 4 {
+            let busy = database();
+            busy.execute_batch("BEGIN EXCLUSIVE").unwrap();
+            world.hook(&event);
+            busy.execute_batch("ROLLBACK").unwrap();
+        } else {
+            world.hook(&event);
+        }
+        if let Some(column) = column {
+            let last = "(SELECT max(id) FROM pending_messages)";
+            let sql = format!("UPDATE pending_messages SET {column} = ?1 WHERE id = {last}");
+            let text = json!({"said": [{"text": phrase, "at": null}], "closing": null, "digest": null, "running": null});
+            assert_eq!(database().execute(&sql, [text.to_string()]).unwrap(), 1);
+        }
+        messages.push(event);
+    }
+    messages
+}
+
 #[test]
 fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     let world = World::new();
@@ -94,9 +125,17 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
         world.hook(message);
     }
     world.text(&["queue", "drain", "--all"]);
+    let mut saved = String::new();
     for phrase in &rest[..5] {
-        world.text(&["save", &format!("Remember that the {phrase} must stay closed."), "--title", phrase]);
+        saved = world.text(&[
+            "save",
+            &format!("Remember that the {phrase} must stay closed."),
+            "--title",
+            phrase,
+        ]);
     }
+    // In an earlier version only.
+    world.text(&["edit", saved.trim(), "--title", "Something else", "--narrative", "It may be opened."]);
     world.text(&["context-files", "enable", "--claude-md"]);
     // Asked again: what is injected is logged.
     let asked = message(
@@ -111,26 +150,13 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     world.text(&["backup"]);
     // A database that was set aside.
     world.text(&["restore"]);
-    // In the queue only, one of them in a failed state.
-    for (number, phrase) in rest[5..].iter().enumerate() {
-        let queued = message(
-            &world,
-            "queue",
-            1,
-            "PostToolUse",
-            &json!({"tool_name": "Bash",
-            "tool_use_id": format!("q-{number}"), "tool_input": {"command": "cat notes"},
-            "tool_response": {"stdout": format!("it says \"{phrase}\"\n"), "stderr": "", "interrupted": false}}),
-        );
-        world.hook(&queued);
-        messages.push(queued);
-    }
+    messages.extend(queued(&world, &rest[5..]));
     for phrase in &phrases {
         let files = files_with(&world, phrase);
         assert!(!files.is_empty(), "{phrase} was never stored");
     }
     let places: Vec<String> = phrases.iter().flat_map(|phrase| files_with(&world, phrase)).collect();
-    for part in ["remora.db", "backups/", "remora.db.damaged-", "CLAUDE.md"] {
+    for part in ["remora.db", "backups/", "remora.db.damaged-", "CLAUDE.md", "spool"] {
         assert!(is_named(&places, part), "{part}: {places:?}");
     }
     for phrase in &phrases {
@@ -423,4 +449,74 @@ fn the_daemon_finishes_what_can_no_longer_be_undone() {
     world.hook(&world.prompt("p9", "Something else entirely"));
     background.wait_quietly("the end of it", || files_with(world, "bug 2").is_empty());
     assert_eq!(world.count("observations"), 2);
+}
+
+#[test]
+fn a_topic_of_two_signs_is_a_word_in_chinese() {
+    let world = World::new();
+    world.text(&["save", "支払いは整数で計算する。", "--title", "金額"]);
+    world.text(&["save", "The tests need a database."]);
+    let plan = world.json(&["forget", "--dry-run", "--topic", "整数", "--similar", "2"]);
+    assert_eq!(plan["plan"]["records"].as_array().unwrap().len(), 1, "{plan}");
+    for short in ["整", "ab"] {
+        assert_eq!(
+            world.remora(&["forget", "--dry-run", "--topic", short]).status.code(),
+            Some(2),
+            "{short}"
+        );
+    }
+}
+
+#[test]
+fn after_everything_was_erased_a_running_session_is_captured_from_its_next_prompt_on() {
+    let background = Background::new();
+    let world = &background.world;
+    turn(world, "one", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    world.text(&["save", "The quendrith opens in May."]);
+    world.text(&["context-files", "enable", "--claude-md"]);
+    world.text(&["backup"]);
+    let asked = json!({"prompt": "Please fix bug 2 of one"});
+    world.hook(&message(world, "one", 2, "UserPromptSubmit", &asked));
+    assert!(is_named(&files_with(world, "quendrith"), "CLAUDE.md"));
+    let client = client::start(&background);
+    assert_eq!(client.post("/api/v1/erase", &json!({"word": "yes"})).status, 422);
+    let erased = client.post("/api/v1/erase", &json!({"word": "erase"})).json();
+    assert_eq!(erased["left"], json!([]), "{erased}");
+    let nothing_is_left = |when: &str| {
+        for text in ["bug 1", "bug 2", "quendrith"] {
+            assert_eq!(files_with(world, text), [""; 0], "{text} {when}");
+        }
+    };
+    nothing_is_left("afterwards");
+    let rest_of_the_turn = || {
+        let run = json!({"tool_name": "Bash", "tool_use_id": "late", "tool_input": {"command": "make"},
+            "tool_response": {"stdout": "bug 2 is gone", "stderr": "", "interrupted": false}});
+        world.hook(&message(world, "one", 2, "PostToolUse", &run));
+        world.hook(&message(
+            world,
+            "one",
+            2,
+            "SubagentStop",
+            &json!({"agent_id": "a", "agent_type": "Explore",
+            "last_assistant_message": "bug 2 was in a.rs"}),
+        ));
+        let told = json!({"last_assistant_message": "Bug 2 of one is fixed."});
+        world.hook(&message(world, "one", 2, "Stop", &told));
+    };
+    rest_of_the_turn();
+    world.hook(&message(world, "one", 2, "SessionStart", &json!({"source": "compact"})));
+    world.text(&["queue", "drain", "--all"]);
+    let counts = world.json(&["status"])["counts"].clone();
+    assert_eq!(
+        (&counts["sessions"], &counts["prompts"], &counts["pending"]),
+        (&json!(0), &json!(0), &json!(0))
+    );
+    turn(world, "one", 3, |message| world.hook(message));
+    // What still comes of the old turn, from the background.
+    rest_of_the_turn();
+    world.text(&["queue", "drain", "--all"]);
+    background.wait("the new turn", || world.count("observations") == 1);
+    assert_eq!(world.json(&["status"])["counts"]["sessions"], 1);
+    nothing_is_left("after the rest of its turn");
 }

@@ -300,7 +300,8 @@ fn wrong_arguments_are_answered_with_the_way_to_put_them_right() {
         ("search", json!({ "since": "someday" }), "`since` takes a date"),
         ("search", json!({ "project": "nowhere" }), "no project is known as `nowhere`"),
         ("search", json!({ "query": { "text": "x" } }), "expected a text"),
-        ("timeline", json!({ "anchor": "4711" }), "4711"),
+        ("timeline", json!({ "anchor": "4711" }), "nothing is known as `4711`"),
+        ("timeline", json!({ "anchor": "f1" }), "has no place in time"),
         ("timeline", json!({ "anchor": "hello" }), "nothing is known as `hello`"),
         ("timeline", json!({ "query": "unheard-of zebra" }), "nothing found"),
         ("get_observations", json!({}), "missing field `ids`"),
@@ -381,6 +382,31 @@ fn an_agent_forgets_after_a_look_and_at_most_twenty_records() {
     host.end();
     world.text(&["forget", "undo"]);
     assert_eq!(world.json(&["show", &id])["id"].to_string(), id);
+}
+
+/// What a model reads of an answer: hosts show it the text or the data.
+fn cost((text, data): &(String, Value)) -> u64 {
+    tokens(text).max(tokens(&data.to_string()))
+}
+
+#[test]
+fn an_index_and_two_records_cost_a_tenth_of_everything_in_the_demo() {
+    let world = World::new();
+    let kept = world.path("kept");
+    world.text(&["demo", "--keep", kept.to_str().unwrap()]);
+    let mut host = Host::of("2025-11-25", world.command(&["mcp"]).env("REMORA_DATA_DIR", &kept));
+    let ids: Vec<u32> = (1..=304).collect();
+    let all: u64 =
+        ids.chunks(20).map(|ids| cost(&host.good("get_observations", json!({ "ids": ids })))).sum();
+    for question in ["why were prices of the islands stale", "the worker exits with 137 at night"] {
+        let index = host.good("search", json!({ "query": question, "project": "all" }));
+        let best: Vec<Value> =
+            index.1["hits"].as_array().unwrap().iter().take(2).map(|hit| hit["id"].clone()).collect();
+        assert_eq!(best.len(), 2, "{index:?}");
+        let layered = cost(&index) + cost(&host.good("get_observations", json!({ "ids": best })));
+        assert!(layered * 10 <= all, "{layered} of {all}: {question}");
+    }
+    host.end();
 }
 
 #[test]
