@@ -33,6 +33,13 @@ const turns = [
 const subjects = ["the berth map", "tide tables", "refund emails", "the waiting list", "crane bookings", "season passes", "the harbor log", "fuel invoices", "winter storage", "guest moorings"];
 const causes = ["kept a stale entry in its cache", "ran before the migration had finished", "compared local times with UTC", "ignored the second page of results", "held the lock across an await", "rounded cents to whole euros"];
 
+const facts = [
+  ["package manager", "pnpm, never npm", "convention"],
+  ["deploys", "Tuesdays only, never before a holiday", "convention"],
+  ["commit messages", "Imperative, one sentence, why before what", "preference", "--global"],
+  ["staging/database", "Port 5433, read-only user harbor_ro", "fact"],
+];
+
 export function fill(world) {
   let number = 0;
   const send = (session, project, event, more) => world.hook(event, { session_id: session, cwd: path.join(world.home, project), prompt_id: `p${number}`, ...more });
@@ -64,12 +71,15 @@ export function fill(world) {
     send(`year-${index}`, project, "SessionEnd", { reason: "exit" });
   }
   turns.forEach((turn, index) => work(`work-${turn[0]}-${Math.floor(index / 3)}`, turn));
+  for (const name of new Set(turns.map((turn, index) => `${turn[0]}-${Math.floor(index / 3)}`))) send(`work-${name}`, name.replace(/-\d+$/, ""), "SessionEnd", { reason: "exit" });
+  for (const [key, value, kind, ...where] of facts) world.remora("facts", "set", key, value, "--kind", kind, ...where);
   world.remora("queue", "drain", "--all");
   age(world.data);
+  world.remora("backup");
 }
 
-// Hooks store the time of the moment. So that the year is seen, older sessions are moved back: by Python, whose library has
-// SQLite, which not every Node has.
+// Hooks store the time of the moment. So that the year is seen, older sessions are moved back, and one project is another
+// program's; and a model was called in the last month. All by Python, whose library has SQLite, which not every Node has.
 const mover = `
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -82,9 +92,16 @@ for id, name in sessions:
     else:
         back = (len(sessions) - id) * 1.3 * day
     back = max(int(back), 0)
-    for table in ["observations", "session_summaries", "user_prompts", "event_traces", "documents"]:
+    for table in ["observations", "session_summaries", "user_prompts", "event_traces", "documents", "memory_retrievals"]:
         db.execute(f"UPDATE {table} SET created_at = created_at - ? WHERE session_id = ?", (back, id))
     db.execute("UPDATE sessions SET started_at = started_at - ?1, last_activity_at = last_activity_at - ?1 WHERE id = ?2", (back, id))
+db.execute("UPDATE sessions SET host = 'codex' WHERE project_id IN (SELECT id FROM projects WHERE name = 'ledger-web')")
+now = db.execute("SELECT max(last_activity_at) FROM sessions").fetchone()[0]
+for index in range(96):
+    calls = [("anthropic", "claude-haiku-4-5", 3100 + index * 37 % 900, 420 + index * 53 % 300, 0.0052), ("openrouter", "qwen3-coder", 2600 + index * 71 % 700, 380 + index * 29 % 200, 0.0009)]
+    provider, model, tokens, answer, usd = calls[1 if index % 5 == 0 else 0]
+    db.execute("INSERT INTO llm_usage (session_id, project_id, provider, model, kind, input_tokens, output_tokens, cached_tokens, cost_usd, estimated, outcome, created_at) VALUES (?, ?, ?, ?, 'observe', ?, ?, 0, ?, 0, 'answered', ?)",
+        (None, 1 + index % 3, provider, model, tokens, answer, usd, now - int((index * index % 29 + (index % 7) / 7) * day)))
 db.commit()
 `;
 function age(data) {

@@ -124,10 +124,44 @@ try {
     await page.locator("#search input[name=q]").pressSequentially("scheduler cache", { delay: 20 });
     await until("results", async () => /scheduler failed/.test(await page.locator("#results").innerText()));
     await until("the whole question", () => /q=scheduler\+cache/.test(page.url()));
-    await page.locator(".facets a").first().click();
-    await page.waitForURL(/type=|record=|concept=/);
+    // What is counted is what is shown.
+    const total = Number((await page.locator("#results .summary").innerText()).match(/^(\d+)/)[1]);
+    const facet = (name) => page.locator(".facets > div", { has: page.getByRole("heading", { name, exact: true }) });
+    const counts = await facet("Record").locator("small").allInnerTexts();
+    assert.equal(counts.reduce((sum, count) => sum + Number(count), 0), total);
+    const file = facet("File").locator("li", { hasText: "scheduler.rs" });
+    const known = Number(await file.locator("small").innerText());
+    await file.locator("a").click();
+    await page.waitForURL(/file=scheduler\.rs/);
+    // A summary that stood for another turn may stand alone now.
+    assert.ok((await page.locator(".hits .entry").count()) >= known, "as many as the facet said");
+    assert.equal(await facet("File").count(), 0, "a filter in force is no facet");
+    // More letters keep the filter; its chip removes it.
+    await page.locator("#search input[name=q]").press("End");
+    await page.locator("#search input[name=q]").pressSequentially(" stale", { delay: 20 });
+    await until("the filter with more letters", () => /q=scheduler\+cache\+stale/.test(page.url()) && /file=/.test(page.url()));
+    await page.locator(".chip", { hasText: "file: scheduler.rs" }).click();
+    await page.waitForURL((url) => !url.search.includes("file="));
+    assert.equal(await page.locator(".chip").count(), 0);
+    await page.goBack();
     await page.goBack();
     assert.match(page.url(), /q=scheduler\+cache$/);
+    assert.equal(await page.locator("#search input[name=q]").inputValue(), "scheduler cache");
+    await page.goto(`${origin}/search?q=cache&record=observation&type=bugfix`);
+    assert.equal(await page.locator(".chip").count(), 2);
+    await page.locator(".clear").click();
+    await page.waitForURL(/q=cache$/);
+    // An answer that comes late does not replace a later one.
+    let held;
+    await page.route(/q=parser&part=results/, (route) => { held = route; });
+    await page.locator("#search input[name=q]").fill("parser");
+    await until("a request that hangs", () => held !== undefined);
+    await page.locator("#search input[name=q]").fill("indexer");
+    await until("the later answer", async () => /indexer failed/.test(await page.locator("#results").innerText()));
+    await held.continue().catch(() => {});
+    await page.unroute(/q=parser&part=results/);
+    await page.waitForTimeout(200);
+    assert.match(await page.locator("#results .t").first().innerText(), /indexer/);
     await page.locator(".hits .t a").first().click();
     await page.waitForURL(/observations|sessions/);
   });
@@ -157,15 +191,27 @@ try {
   await setRight({ page, context, test, until, origin, link, browser, world, turn, axe });
   await failing.check({ browser, test, until });
 
-  const pages = ["/", "/search?q=cache", "/timeline?project=1", "/sessions", "/sessions/1", "/observations/1", "/files", "/queue", "/health", "/privacy", "/feed"];
+  await handleMemory({ test, page, origin, until, hook, turn, remora: (...words) => world.remora(...words), env: world.env, project, problems });
+
+  const pages = [
+    "/", "/feed", "/search", "/search?q=cache", "/search?q=cache&type=bugfix&since=7+days+ago", "/timeline", "/timeline?project=1", "/sessions", "/sessions/1", "/observations/1", "/files",
+    "/memory", "/memory?project=1", "/playground?prompt=Why+does+the+parser+fail%3F", "/costs", "/queue", "/health", "/privacy", "/settings",
+  ];
   for (const scheme of ["light", "dark"]) {
     await test(`axe finds nothing in ${scheme}, on any page and on a small screen`, async () => {
       const own = await browser.newContext({ colorScheme: scheme, storageState: await context.storageState(), bypassCSP: true });
       const look = await own.newPage();
+      look.on("console", (message) => message.type() === "error" && problems.push(`${look.url()}: ${message.text()}`));
+      look.on("request", (request) => new URL(request.url()).origin === origin || problems.push(`left the origin: ${request.url()}`));
       for (const width of [1280, 375]) {
         await look.setViewportSize({ width, height: 800 });
         for (const address of pages) {
           await look.goto(origin + address);
+          // Also what is folded away at first.
+          await look.evaluate(() => {
+            for (const part of document.querySelectorAll("main details")) part.open = true;
+            for (const edit of document.querySelectorAll("[data-act=edit]")) edit.click();
+          });
           await look.evaluate(axe);
           const { violations } = await look.evaluate(() => globalThis.axe.run());
           const found = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 300)}`);
@@ -177,8 +223,6 @@ try {
       await own.close();
     });
   }
-
-  await handleMemory({ test, page, context, browser, axe, origin, until, hook, turn, remora: (...words) => world.remora(...words), env: world.env, project, problems });
 
   assert.deepEqual(problems, []);
   console.log(`${tests} browser tests passed`);

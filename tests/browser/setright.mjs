@@ -1,6 +1,7 @@
 // Setting memory right in place, and the pages around it: sessions, files, timeline, privacy, queue.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
@@ -40,7 +41,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await until("the new title", async () => (await entry(id).innerText()).includes("Caches are emptied"));
     const { items: [stored] } = (await api(`/api/observations?ids=${id}`)).body;
     assert.deepEqual([stored.title, stored.type, stored.facts.length], ["Caches are emptied on every change", "decision", 2]);
-    assert.match(await entry(id).locator(".tag").first().innerText(), /decision/);
+    assert.match(await entry(id).locator(".kind").first().innerText(), /decision/);
     const { revisions } = (await api(`/api/v1/observations/${id}/revisions`)).body;
     assert.equal(revisions[0].source, "user", "a change on a page is a person's");
     await entry(id).locator('[data-panel="edit"]').click();
@@ -53,10 +54,10 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await page.goto(`${origin}/`);
     const id = await page.locator(".entry:has([data-judge])").nth(1).getAttribute("data-id");
     await entry(id).locator('[data-panel="forget"]').click();
-    await until("the plan", async () => /This would go: 1 record/.test(await entry(id).innerText()));
+    await until("the plan", async () => /This will be forgotten: 1 record/.test(await entry(id).innerText()));
     assert.ok(await title(id), "a plan changes nothing");
     await entry(id).locator(".panel .danger").click();
-    await until("the note", async () => /can be brought back until/.test(await entry(id).innerText()));
+    await until("the note", async () => /can undo this until/.test(await entry(id).innerText()));
     assert.equal(await title(id), undefined);
     await entry(id).locator(".note button").click();
     await until("the way back", async () => Boolean(await title(id)));
@@ -146,7 +147,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await page.goto(`${origin}/privacy`);
     await page.locator('#forget input[name="topic"]').fill("lexer");
     await page.locator("#forget .primary").click();
-    await until("the plan", async () => /This would go: .*record/.test(await page.locator("#plan").innerText()));
+    await until("the plan", async () => /This will be forgotten: .*record/.test(await page.locator("#plan").innerText()));
     assert.match(await page.locator("#plan").innerText(), /lexer/);
     await page.locator("#plan [data-close]").click();
     await page.locator('#forget input[name="topic"]').fill("zz");
@@ -179,6 +180,22 @@ export async function setRight({ page, context, test, until, origin, link, brows
     assert.match(await page.locator("table").innerText(), /edit|forget/);
   });
 
+  await test("memory is exported as a file that can be read back, and as Markdown", async () => {
+    await page.goto(`${origin}/privacy`);
+    const saved = async (name) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name }).click()]);
+      return [download.suggestedFilename(), fs.readFileSync(await download.path(), "utf8")];
+    };
+    const [name, lines] = await saved("Export JSON lines");
+    assert.equal(name, "remora-memory.jsonl");
+    const rows = lines.trim().split("\n").map((line) => JSON.parse(line));
+    assert.ok(rows.some((row) => JSON.stringify(row).includes("The toaster failed because")));
+    assert.equal(lines, execFileSync(process.env.REMORA, ["export"], { env: world.env, encoding: "utf8" }), "the same as at a terminal");
+    const [document, text] = await saved("Export Markdown");
+    assert.equal(document, "remora-memory.md");
+    assert.match(text, /The toaster failed because/);
+  });
+
   await test("stored HTML, scripts, Markdown, terminal codes, bidi and a megabyte are shown and never run", async () => {
     const large = `${"A long line with <b>tags</b> and \`code\`. ".repeat(24_000)}\u202e`;
     for (const [index, text] of [...hostile, large].entries()) {
@@ -191,7 +208,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     const sessions = (await api("/api/sessions?limit=100")).body.items;
     const story = sessions.find((session) => session.content_session_id === "hostile").id;
     const own = (await api("/api/observations?limit=5")).body.items;
-    const addresses = ["/", `/sessions/${story}`, "/sessions", "/search?q=hostile", "/files", "/timeline?project=1", "/queue", ...own.map((row) => `/observations/${row.id}`)];
+    const addresses = ["/", `/sessions/${story}`, "/sessions", "/search?q=hostile", "/files", "/timeline?project=1", "/queue", "/feed", "/memory?project=1", "/playground?project=1&prompt=what+was+decided+because+of+hostile+tags", "/costs", "/health", "/privacy", "/settings", ...own.map((row) => `/observations/${row.id}`)];
     for (const address of addresses) {
       await page.goto(origin + address);
       const edit = page.locator('[data-panel="edit"]:visible').first();
@@ -216,7 +233,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
   await test("a change needs the session and a page of ours; nothing is let in from elsewhere", async () => {
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
     const sign = await page.locator('meta[name="remora-page"]').getAttribute("content");
-    const own = { Cookie: cookie, "X-Remora-Page": sign, "Content-Type": "application/json" };
+    const own = { Cookie: cookie, "X-Remora-Page": sign, "Content-Type": "application/json", "Content-Length": 2 };
     const ask = (method, address, headers) => new Promise((resolve, reject) => {
       const request = http.request(origin + address, { method, headers }, (answer) => {
         answer.resume();
@@ -229,6 +246,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
       ["POST", "/api/observations/1/feedback"], ["PATCH", "/api/v1/observations/1"], ["POST", "/api/v1/observations/1/undo"], ["POST", "/api/v1/forget"],
       ["POST", "/api/v1/forget/undo"], ["POST", "/api/v1/pause"], ["POST", "/api/v1/resume"], ["POST", "/api/v1/redact"], ["POST", "/api/v1/erase"],
       ["POST", "/api/v1/queue/retry"], ["POST", "/api/v1/queue/drop"], ["POST", "/api/settings"],
+      ["POST", "/api/memory/facts"], ["PATCH", "/api/memory/facts/port"], ["DELETE", "/api/memory/facts/port"], ["POST", "/api/v1/facts/undo"], ["POST", "/api/v1/memories"],
     ];
     for (const [method, address] of routes) {
       const { Cookie, ...nobody } = own;
@@ -289,12 +307,15 @@ export async function setRight({ page, context, test, until, origin, link, brows
       await page.goto(origin + address);
       const seen = new Set();
       let largest = 0;
-      for (let still = 0; still < 40 && seen.size < most;) {
+      // A busy machine takes its time for the next portion; the link says whether there is one.
+      for (let still = 0, isEnd = false; still < (isEnd ? 40 : 600) && seen.size < most;) {
         const before = seen.size;
-        const { nodes, ids } = await page.evaluate((item) => ({
+        const { nodes, ids, more } = await page.evaluate((item) => ({
+          more: document.querySelectorAll("main a[data-more]").length,
           nodes: document.querySelectorAll("*").length,
           ids: [...document.querySelectorAll(item)].map((entry) => entry.dataset.record),
         }), item);
+        isEnd = more === 0;
         for (const id of ids) seen.add(id);
         largest = Math.max(largest, nodes);
         await page.mouse.wheel(0, 1_400);

@@ -16,7 +16,7 @@ const TIMES: usize = 20;
 const QUESTIONS: usize = 40;
 const WORDS: usize = 3;
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 19] = [
     "/",
     "/?project=1",
     "/feed",
@@ -27,8 +27,15 @@ const PAGES: [&str; 12] = [
     "/observations/77",
     "/files",
     "/files?q=file7",
+    "/memory",
+    "/memory?project=1",
+    "/playground",
+    "/playground?project=1&prompt=why%20does%20the%20parser%20fail",
+    "/costs",
+    "/queue",
     "/health",
     "/privacy",
+    "/settings",
 ];
 
 fn main() -> Result<()> {

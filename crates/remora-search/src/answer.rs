@@ -10,6 +10,7 @@ use remora_store::{Store, StoreError};
 
 use crate::closeness::Closeness;
 use crate::collapse::{self, Folded};
+use crate::facets::facets;
 use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
 use crate::language::Language;
@@ -61,10 +62,11 @@ const SPARE: usize = 10;
 pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
     let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
-    let mut folded = Folded::new();
-    let documents = if query.one_a_turn { fold_by_date(store, &documents, &mut folded)? } else { documents };
-    let total = documents.len();
-    let page: Vec<DocumentId> = documents.iter().skip(query.offset).take(query.limit).copied().collect();
+    let mut ranking = ranked_by_date(store, &documents)?;
+    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
+    let found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
+    let page: Vec<DocumentId> =
+        found.iter().skip(query.offset).take(query.limit).map(|outline| outline.id).collect();
     let mut hits: Vec<Hit> =
         store.documents(&page)?.iter().map(|row| hit(row, &[], &[], 0.0, Why::default())).collect();
     for hit in &mut hits {
@@ -78,25 +80,19 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
         lexical_weight: 0.0,
         no_vectors: None,
     };
-    let facets = facets(store, &documents)?;
+    let facets = facets(store, &found, &[], query.now)?;
     let terms = Terms::default();
-    Ok(Results { hits, total, more: every >= MOST_BY_DATE, facets, plan, terms })
+    Ok(Results { hits, total: found.len(), more: every >= MOST_BY_DATE, facets, plan, terms })
 }
 
-/// Reduces the documents to one for each turn, in the same order.
-fn fold_by_date(
-    store: &Store,
-    documents: &[DocumentId],
-    folded: &mut Folded,
-) -> Result<Vec<DocumentId>, StoreError> {
+/// The outlines of these documents, in the same order.
+fn ranked_by_date(store: &Store, documents: &[DocumentId]) -> Result<Vec<Ranked>, StoreError> {
     let outlines: HashMap<DocumentId, Outline> =
         store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
     let known = documents.iter().filter_map(|id| outlines.get(id));
-    let mut ranking: Vec<Ranked> = known
-        .map(|outline| Ranked { outline: *outline, candidate: Candidate::new(outline.id), recency: 0.0 })
-        .collect();
-    *folded = collapse::one_a_turn(&mut ranking);
-    Ok(ranking.iter().map(|ranked| ranked.outline.id).collect())
+    let ranked =
+        |outline: &Outline| Ranked { outline: *outline, candidate: Candidate::new(outline.id), recency: 0.0 };
+    Ok(known.map(ranked).collect())
 }
 
 /// Answers a query with text: the best records first, or the newest first if requested.
@@ -107,15 +103,13 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     candidates.retain(|candidate| candidate.lexical.is_some() || candidate.cosine.is_some_and(is_near));
     let mut ranking = one_a_record(query, candidates, &outlines);
     collapse::turns_below_observations(&mut ranking);
-    let mut facet_documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let wanted = query.offset + query.limit;
     if ranking.len() < wanted && query.filters.is_narrow() && plan.mode == Mode::Hybrid && !plan.syntax {
         top_up(store, query, &mut ranking, wanted)?;
-        facet_documents = ranking.iter().map(|ranked| ranked.outline.id).collect();
     }
     let every = ranking.clone();
     let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
-    let mut total = ranking.len();
+    let mut found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
     if query.sort == Sort::Date {
         ranking.truncate(BEST_BY_DATE.max(wanted));
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
@@ -125,17 +119,16 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     let mut hits = unfolded(&ranking, &every, &folded, |ranking| hits(store, asked, ranking))?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
-        total += waiting.len();
         waiting::insert(&mut hits, waiting, query.sort);
     }
-    total -= collapse::superseded(&mut hits);
-    total -= collapse::duplicates(&mut hits);
+    let mut gone = collapse::superseded(&mut hits);
+    gone.extend(collapse::duplicates(&mut hits));
+    found.retain(|outline| !gone.contains(&outline.record));
+    let waiting: Vec<&Hit> = hits.iter().filter(|shown| shown.why.waiting).map(|shown| &shown.hit).collect();
+    let total = found.len() + waiting.len();
     // Recall needs the hits only, so facets are not computed for it.
-    let mut facets = if query.is_prompt { Facets::default() } else { facets(store, &facet_documents)? };
-    for hit in hits.iter().filter(|hit| hit.why.waiting) {
-        count(&mut facets.kinds, hit.kind.name());
-        hit.project.iter().for_each(|project| count(&mut facets.projects, project));
-    }
+    let facets =
+        if query.is_prompt { Facets::default() } else { facets(store, &found, &waiting, query.now)? };
     let hits = hits.into_iter().map(|shown| shown.hit).skip(query.offset).take(query.limit).collect();
     let terms = Terms { weighed: weighed.to_vec(), pieces: question.pieces.clone() };
     Ok(Results { hits, total, more, facets, plan, terms })
@@ -310,23 +303,6 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, wh
         feedback: row.feedback,
         duplicates: Vec::new(),
     }
-}
-
-fn facets(store: &Store, documents: &[DocumentId]) -> Result<Facets, StoreError> {
-    let mut facets = Facets::default();
-    for record in store.counted(documents)? {
-        count(&mut facets.kinds, record.kind.name());
-        if let Some(observation_type) = record.observation_type {
-            count(&mut facets.types, observation_type.name());
-        }
-        record.project.iter().for_each(|project| count(&mut facets.projects, project));
-        record.concepts.iter().for_each(|concept| count(&mut facets.concepts, concept));
-    }
-    Ok(facets)
-}
-
-fn count(counts: &mut std::collections::BTreeMap<String, usize>, name: &str) {
-    *counts.entry(name.to_owned()).or_default() += 1;
 }
 
 /// Whether a record can stand for a turn of a session. An observation marked wrong cannot: it would reappear in the

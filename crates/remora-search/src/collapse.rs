@@ -81,10 +81,10 @@ fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
     (is_part && !outline.feedback.is_wrong()).then_some((outline.session?, outline.prompt_number?))
 }
 
-/// Folds duplicates into the best of them. Returns the number of hits removed.
-pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
-    let before = hits.len();
-    let mut kept: Vec<(Shown, Vec<u64>)> = Vec::with_capacity(before);
+/// Folds duplicates into the best of them. Returns the hits removed.
+pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
+    let mut gone = Vec::new();
+    let mut kept: Vec<(Shown, Vec<u64>)> = Vec::with_capacity(hits.len());
     for shown in hits.drain(..) {
         let own = words(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
@@ -93,24 +93,26 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> usize {
                 && are_same(others, &own)
         });
         match same {
-            Some((other, _)) => other.hit.duplicates.push(shown.hit.id),
+            Some((other, _)) => {
+                gone.push(shown.hit.id);
+                other.hit.duplicates.push(shown.hit.id);
+            }
             None => kept.push((shown, own)),
         }
     }
     hits.extend(kept.into_iter().map(|(shown, _)| shown));
-    before - hits.len()
+    gone
 }
 
-/// Removes observations whose replacement was found, too. Returns the number of hits removed.
-pub(crate) fn superseded(hits: &mut Vec<Shown>) -> usize {
-    let before = hits.len();
+/// Removes observations whose replacement was found, too. Returns the hits removed.
+pub(crate) fn superseded(hits: &mut Vec<Shown>) -> Vec<RecordId> {
     let found: Vec<i64> = hits
         .iter()
         .filter(|shown| shown.hit.kind == RecordKind::Observation)
         .map(|shown| shown.hit.id.number)
         .collect();
-    hits.retain(|shown| shown.hit.superseded_by.is_none_or(|by| !found.contains(&by.0)));
-    before - hits.len()
+    let is_replaced = |shown: &mut Shown| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
+    hits.extract_if(.., is_replaced).map(|shown| shown.hit.id).collect()
 }
 
 /// Hashes of the distinct words at the beginning of a text, sorted.

@@ -114,13 +114,19 @@ pub struct Why {
     pub waiting: bool,
 }
 
-/// Counts of the records found, by type, kind, project and concept.
+/// Counts of the hits, by type, kind, project, concept, file, host and date.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Facets {
     pub types: BTreeMap<String, usize>,
     pub kinds: BTreeMap<String, usize>,
     pub projects: BTreeMap<String, usize>,
     pub concepts: BTreeMap<String, usize>,
+    /// The most frequent files that hits read or changed.
+    pub files: BTreeMap<String, usize>,
+    pub hosts: BTreeMap<String, usize>,
+    /// Hits since `7 days ago`, `30 days ago` and `365 days ago`.
+    pub dates: BTreeMap<String, usize>,
 }
 
 /// How the query was understood.

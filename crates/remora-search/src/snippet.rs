@@ -8,6 +8,8 @@ use crate::words::{fold, spans};
 
 /// Length of an excerpt in bytes, about two lines of a terminal.
 const LENGTH: usize = 200;
+/// A shorter excerpt continues with the next line.
+const LEAST: usize = 60;
 /// Only this many bytes of a text are examined.
 const MOST_BYTES: usize = 64 << 10;
 
@@ -22,10 +24,12 @@ pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Sni
         shown.text.push('…');
     }
     let end = text.floor_char_boundary(start + LENGTH);
+    let line_end = last_line(text, start, end, &marks);
+    let (end, is_cut) = line_end.map_or((end, end < text.len()), |line_end| (line_end, false));
     let shift = shown.text.len();
     // Control characters become spaces of the same length, so that the marks stay valid.
     shown.text.extend(text[start..end].chars().map(|c| if c.is_ascii_control() { ' ' } else { c }));
-    if end < text.len() {
+    if is_cut {
         shown.text.push('…');
     }
     for mark in marks.iter().filter(|mark| mark.start >= start && mark.end <= end) {
@@ -34,6 +38,15 @@ pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Sni
     shown.highlights.sort_unstable();
     shown.highlights.dedup_by(|next, previous| next.0 < previous.1);
     shown
+}
+
+/// The end of the last line with a mark, if enough is left. The words that describe a record stand on lines behind its text;
+/// they help to find it, and say nothing to a reader.
+fn last_line(text: &str, start: usize, end: usize, marks: &[Mark]) -> Option<usize> {
+    let last = marks.iter().map(|mark| mark.end).filter(|mark| (start..=end).contains(mark)).max();
+    let from = last.unwrap_or(start).max(text.ceil_char_boundary(start + LEAST));
+    let line_end = from + text.get(from..end)?.find('\n')?;
+    Some(line_end)
 }
 
 struct Mark {

@@ -1,17 +1,8 @@
 // Small refinements. Every page works without them.
 
 export const $ = (selector, root = document) => root.querySelector(selector);
-const page = $('meta[name="remora-page"]')?.content ?? "";
-
-export async function send(path, body, method = "POST") {
-  const answer = await fetch(path, {
-    method,
-    headers: { "Content-Type": "application/json", "X-Remora-Page": page },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error((await answer.json().catch(() => null))?.error?.message ?? answer.statusText);
-  return answer.json();
-}
+// On a small screen the pages are a row that scrolls.
+$('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // Times: `3 minutes ago`, kept true.
 const units = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
@@ -67,16 +58,29 @@ const search = $("#search");
 const results = $("#results");
 if (search && results) {
   let waiting;
-  let latest = 0;
+  let asking = new AbortController();
   const ask = async () => {
-    const address = new URL("/search", location);
-    for (const [name, value] of new FormData(search)) if (value && value !== "auto") address.searchParams.set(name, value);
-    const number = ++latest;
+    // Filters in force are in the address, and stay.
+    const address = new URL(location.href);
+    address.searchParams.delete("offset");
+    for (const [name, value] of new FormData(search)) {
+      if (value && value !== "auto") address.searchParams.set(name, value);
+      else address.searchParams.delete(name);
+    }
+    // An answer to fewer letters is of no use any more, and the server need not look for it.
+    asking.abort();
+    asking = new AbortController();
     const part = new URL(address);
     part.searchParams.set("part", "results");
-    const answer = await fetch(part, { headers: { Accept: "text/html" } });
-    if (!answer.ok || number !== latest) return;
-    results.innerHTML = await answer.text();
+    let text;
+    try {
+      const answer = await fetch(part, { headers: { Accept: "text/html" }, signal: asking.signal });
+      if (!answer.ok) return;
+      text = await answer.text();
+    } catch {
+      return;
+    }
+    results.innerHTML = text;
     tell(results);
     document.dispatchEvent(new CustomEvent("renewed"));
     history.replaceState(null, "", address);
@@ -109,7 +113,7 @@ document.addEventListener("keydown", (event) => {
     location.href = { h: "/", t: "/timeline", s: "/sessions" }[event.key] + scope;
   } else if (event.key === "/") {
     event.preventDefault();
-    ($("#search input") ?? $(".find input")).focus();
+    ($("#search input") ?? $(".find input")).select();
   } else if (event.key === "?") keys.showModal();
   else if (event.key === "j") move(at + 1);
   else if (event.key === "k") move(at - 1);

@@ -1,6 +1,7 @@
 // What can be said of a record where it stands: verdicts, edit, forget, why. Each has a way back.
 
-import { $, send, tell } from "./app.js";
+import { $, tell } from "./app.js";
+import { send } from "./request.js";
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -59,7 +60,7 @@ async function open(judge, button) {
       await plan(panel, { ids: [id] }, (note) => vanish(id, note));
     } else {
       const answer = await fetch(`/observations/${encodeURIComponent(id)}/${kind}`, { headers: { Accept: "text/html" } });
-      if (!answer.ok) throw new Error("It is not there any more.");
+      if (!answer.ok) throw new Error("This record no longer exists.");
       panel.innerHTML = await answer.text();
     }
     judge.after(panel);
@@ -80,7 +81,7 @@ async function renew(id) {
   const answer = await fetch(`/feed/${encodeURIComponent(id)}`, { headers: { Accept: "text/html" } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const [title, tag, prose] = ["h3 a", ".tag", ".prose"].map((selector) => page.querySelector(selector));
+  const [title, tag, prose] = ["h3 a", ".kind", ".prose"].map((selector) => page.querySelector(selector));
   for (const judge of judges(id)) {
     close(judge);
     const holder = holderOf(judge);
@@ -92,7 +93,7 @@ async function renew(id) {
     };
     put(".t a, h3 a, .says a", title);
     put(".prose", prose);
-    const own = put(".tag", tag);
+    const own = put(".kind", tag);
     if (own && tag) own.className = tag.className;
     holder.classList.add("fresh");
   }
@@ -109,7 +110,7 @@ async function save(form) {
   }
   if ("facts" in change) change.facts = change.facts.split("\n").map((line) => line.trim()).filter(Boolean);
   if (Object.keys(change).length === 0) {
-    said.textContent = "Nothing was changed.";
+    said.textContent = "Nothing to save.";
     return;
   }
   try {
@@ -137,9 +138,9 @@ export async function plan(holder, request, done) {
     [found.records.length, "record"], [found.events, "queued event"], [found.traces, "trace"], [found.log_entries, "entry of the log"],
   ].filter(([number]) => number > 0).map(([number, thing]) => (thing.startsWith("entry") ? `${number} of the log of injections` : many(number, thing)));
   const files = (found.files ?? []).map((file) => file.split("/").at(-1));
-  const close = make("button", { type: "button", "data-close": "" }, "Keep it");
+  const close = make("button", { type: "button", "data-close": "" }, "Cancel");
   if (counts.length === 0 && files.length === 0) {
-    holder.replaceChildren(make("p", {}, "Nothing was found that would go."), make("p", { class: "actions" }, close));
+    holder.replaceChildren(make("p", {}, "Nothing matches."), make("p", { class: "actions" }, close));
     return;
   }
   const reasons = { named: "", literal: "has these words", file: "about the file", similar: "similar", version: "an earlier version" };
@@ -160,7 +161,7 @@ export async function plan(holder, request, done) {
     }
   });
   holder.replaceChildren(
-    make("p", {}, make("strong", {}, "This would go: "), `${counts.join(", ")}${files.length > 0 ? `; and it is in the bytes of ${files.join(", ")}` : ""}.`),
+    make("p", {}, make("strong", {}, "This will be forgotten: "), `${counts.join(", ")}${files.length > 0 ? `; also in the files ${files.join(", ")}` : ""}.`),
     make("ul", { class: "doomed" }, ...shown),
     make("p", { class: "actions" }, act, close, said),
   );
@@ -175,7 +176,7 @@ function note(forgotten) {
   }
   const until = new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(new Date(forgotten.undo_until));
   const button = make("button", { type: "button" }, "Undo");
-  line.append(`Forgotten. It can be brought back until ${until}. `, button);
+  line.append(`Forgotten. You can undo this until ${until}. `, button);
   button.addEventListener("click", async () => {
     try {
       await send("/api/v1/forget/undo", { id: forgotten.id });

@@ -38,13 +38,13 @@ const named = (project) => (project ? { project } : {});
 
 async function change(fact, value, kind) {
   const { key, project, fact: id } = fact.dataset;
-  const set = await send("PATCH", path(fact), { value, ...(kind ? { kind } : {}), ...named(project) });
+  const set = await send(path(fact), { value, ...(kind ? { kind } : {}), ...named(project) }, "PATCH");
   await show(`fact-f${set.id}`);
   offer(`“${key}” is changed.`, `f${set.id}` === id ? null : id);
 }
 
 $("#undo-do").addEventListener("click", () => act(async () => {
-  const back = await send("POST", "/api/v1/facts/undo", { id: takeBack });
+  const back = await send("/api/v1/facts/undo", { id: takeBack });
   await show(`fact-f${back.id}`);
   offer("Taken back.", null);
 }));
@@ -66,14 +66,14 @@ facts.addEventListener("click", (event) => {
     cancel: () => { form.reset(); open(false); },
     use: () => act(() => change(fact, button.dataset.value)),
     confirm: () => act(async () => {
-      await send("PATCH", path(fact), { confirm: true, ...named(project) });
+      await send(path(fact), { confirm: true, ...named(project) }, "PATCH");
       await show(`fact-${id}`);
       offer(`“${key}” is confirmed.`, null);
     }),
     remove: () => act(async () => {
       const query = project ? `?project=${encodeURIComponent(project)}` : "";
       const next = (fact.nextElementSibling ?? fact.previousElementSibling)?.id;
-      await send("DELETE", path(fact) + query);
+      await send(path(fact) + query, {}, "DELETE");
       await show(null, next);
       offer(`“${key}” is removed.`, id);
       if (!next) $("#undo-do").focus();
@@ -88,7 +88,7 @@ facts.addEventListener("submit", (event) => {
   if (form.id === "add-fact") {
     act(async () => {
       const { project, ...said } = given;
-      const set = await send("POST", "/api/memory/facts", { ...said, ...named(project) });
+      const set = await send("/api/memory/facts", { ...said, ...named(project) });
       await show(`fact-f${set.fact.id}`);
       offer(set.before ? `“${said.key}” is changed.` : `“${said.key}” is added.`, set.before ? `f${set.before.id}` : null);
     });
@@ -146,9 +146,9 @@ document.addEventListener("remora:setting", ({ detail }) => {
     const holder = document.createElement("template");
     holder.innerHTML = await part(notes.dataset.address);
     // The forms stay: somebody may be typing in one.
-    const forms = $(".fields", notes);
+    const forms = $(".setting-list", notes);
     const focused = document.activeElement;
-    holder.content.querySelector(".fields").replaceWith(forms);
+    holder.content.querySelector(".setting-list").replaceWith(forms);
     notes.replaceChildren(holder.content);
     fresh();
     if (notes.contains(focused)) focused.focus();

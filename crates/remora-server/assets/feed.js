@@ -86,7 +86,7 @@ function arrive(id) {
 function go(on) {
   paused = !on;
   pause.setAttribute("aria-pressed", String(paused));
-  pause.textContent = paused ? "Go on" : "Pause";
+  pause.textContent = paused ? "Resume" : "Pause";
   work();
 }
 fresh?.addEventListener("click", () => go(true));

@@ -1,6 +1,7 @@
 // Parts of single pages: privacy, the queue, filters, and what follows its page. What changed is shown by the server.
 
-import { $, send } from "./app.js";
+import { $ } from "./app.js";
+import { send } from "./request.js";
 import { make, plan } from "./edit.js";
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -32,7 +33,7 @@ exclusions?.addEventListener("submit", async (event) => {
   try {
     if (Object.keys(change).length > 0) await send("/api/settings", change);
     for (const field of exclusions.querySelectorAll("textarea")) field.defaultValue = field.value;
-    said.textContent = "Saved. It holds from the next event on.";
+    said.textContent = "Saved. Applies from the next event.";
   } catch (error) {
     said.textContent = error.message;
   }
@@ -45,7 +46,7 @@ redact?.addEventListener("submit", async (event) => {
   try {
     const { text, found, private: hidden } = await send("/api/v1/redact", { text: redact.elements.text.value });
     const kinds = Object.entries(found).map(([kind, number]) => (number > 1 ? `${kind} (${number})` : kind));
-    const says = [kinds.length > 0 ? `Redacted: ${kinds.join(", ")}.` : "No secret was found.", hidden ? "A private part was left out." : ""];
+    const says = [kinds.length > 0 ? `Redacted: ${kinds.join(", ")}.` : "No secrets found.", hidden ? "Private text was removed." : ""];
     holder.replaceChildren(make("p", {}, says.join(" ")), make("pre", { tabindex: "0" }, make("code", {}, text || "Nothing would be stored.")));
   } catch (error) {
     holder.replaceChildren(make("p", { class: "bad" }, error.message));
@@ -118,11 +119,11 @@ for (const year of document.querySelectorAll(".year .scroll")) year.scrollLeft =
 
 // Parts that take a while follow the page.
 for (const part of document.querySelectorAll("[data-load]")) {
-  part.replaceChildren(make("p", { class: "hint" }, "Looking…"));
+  part.replaceChildren(make("p", { class: "hint" }, "Loading…"));
   fetch(part.dataset.load, { headers: { Accept: "text/html" } })
     .then(async (answer) => {
       if (!answer.ok) throw new Error(answer.statusText);
       part.innerHTML = await answer.text();
     })
-    .catch(() => part.replaceChildren(make("p", { class: "bad" }, "This part did not come.")));
+    .catch(() => part.replaceChildren(make("p", { class: "bad" }, "This part could not be loaded.")));
 }

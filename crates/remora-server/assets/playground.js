@@ -58,7 +58,7 @@ save.disabled = reset.disabled = isSaved();
 
 save.addEventListener("click", async () => {
   try {
-    await send("POST", "/api/settings", {
+    await send("/api/settings", {
       "memory.auto_retrieve_max_results": most.value,
       "memory.auto_retrieve_min_score": score.value,
     });
@@ -83,7 +83,7 @@ const auto = document.querySelector("#auto");
 auto?.addEventListener("change", async () => {
   const done = document.querySelector("#auto-done");
   try {
-    await send("POST", "/api/settings", { "memory.auto_retrieve_enabled": auto.checked });
+    await send("/api/settings", { "memory.auto_retrieve_enabled": auto.checked });
     tell(done, auto.checked ? "On" : "Off");
     if (form.elements.prompt.value.trim()) ask();
   } catch (refused) {

@@ -2,7 +2,7 @@
 
 const page = document.querySelector('meta[name="remora-page"]')?.content ?? "";
 
-export async function send(method, path, body) {
+export async function send(path, body, method = "POST") {
   let answer;
   try {
     answer = await fetch(path, {
@@ -11,7 +11,7 @@ export async function send(method, path, body) {
       body: JSON.stringify(body ?? {}),
     });
   } catch {
-    throw new Error("The daemon does not answer. Start it: remora daemon start");
+    throw new Error("The daemon does not answer. Start it with: remora daemon start");
   }
   const said = await answer.json().catch(() => null);
   if (!answer.ok) throw new Error(said?.error?.message ?? answer.statusText);

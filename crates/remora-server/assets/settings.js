@@ -28,7 +28,7 @@ async function change(form, value) {
   error.textContent = "";
   control(form)?.removeAttribute("aria-invalid");
   try {
-    await send("POST", "/api/settings", { [name]: value });
+    await send("/api/settings", { [name]: value });
   } catch (refused) {
     error.textContent = refused.message;
     control(form)?.setAttribute("aria-invalid", "true");

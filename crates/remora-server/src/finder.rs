@@ -120,7 +120,7 @@ impl Finder {
             self.note_use(Some(Instant::now()));
         }
         let state = Arc::clone(&self.state);
-        let found = self.thread.call(move |store| {
+        let found = self.thread.ask(move |store| {
             if needs_memory && state.searcher.resident_bytes() == 0 {
                 store.widen_cache()?;
             }

@@ -49,6 +49,21 @@ impl StoreThread {
         waiting.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Like [`StoreThread::call`], for work that nobody but its caller needs: once the caller has gone, it is skipped.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, waiting) = oneshot::channel();
+        let job = Job::Call(Box::new(move |store| {
+            if !answer.is_closed() {
+                let _ = answer.send(store.get().and_then(work));
+            }
+        }));
+        self.jobs.send(job).map_err(|_| StoreError::Closed)?;
+        waiting.await.map_err(|_| StoreError::Closed)?
+    }
+
     /// Stores an event together with others that come at the same time; it is on the disk when this returns.
     pub async fn store(&self, record: Record) -> Result<Enqueued, StoreError> {
         let (answer, waiting) = oneshot::channel();
@@ -150,5 +165,36 @@ mod tests {
         let failed = thread.call(|_| -> Result<(), StoreError> { panic!("a bug, on purpose") }).await;
         assert!(matches!(failed, Err(StoreError::Closed)));
         assert_eq!(counts().await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_question_whose_caller_has_gone_is_skipped() {
+        let temp = tempfile::tempdir().unwrap();
+        let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
+        let (go, gate) = mpsc::channel::<()>();
+        let (done, answered) = mpsc::channel();
+        // The thread is held while two questions wait, and one of the callers goes.
+        let held = thread.ask(move |_| Ok(gate.recv().is_ok()));
+        let gone = thread.ask({
+            let done = done.clone();
+            move |_| Ok(done.send("gone").is_ok())
+        });
+        let stays = thread.ask(move |_| Ok(done.send("stays").is_ok()));
+        let (mut held, mut gone, mut stays) = (Box::pin(held), Box::pin(gone), Box::pin(stays));
+        for question in [&mut held as &mut (dyn Future<Output = _> + Unpin), &mut gone, &mut stays] {
+            assert!(waits(question).await);
+        }
+        drop(gone);
+        go.send(()).unwrap();
+        assert!(held.await.unwrap() && stays.await.unwrap());
+        assert_eq!(answered.try_iter().collect::<Vec<_>>(), ["stays"]);
+    }
+
+    /// Polls a future once, and says whether it waits.
+    async fn waits<F: Future + Unpin + ?Sized>(future: &mut F) -> bool {
+        std::future::poll_fn(|context| {
+            std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending())
+        })
+        .await
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use remora_core::event::Body;
 use remora_core::memory::{Memory, ObservationType};
 use remora_core::time::Time;
-use remora_search::{Edge, Mode, ProjectScope, RecordKind, SearchQuery, Sort, parse_date};
+use remora_search::{Edge, Facets, Mode, ProjectScope, RecordKind, SPANS, SearchQuery, Sort, parse_date};
 
 use crate::support::{World, observation, summary};
 
@@ -118,6 +118,70 @@ fn without_text_the_newest_come_first_in_pages_with_counts() {
     (query.sort, query.limit) = (Sort::Date, 2);
     query.filters.kinds = vec![RecordKind::Observation];
     assert_eq!(world.titles(&query), ["Finding 6", "Finding 5"]);
+}
+
+#[test]
+fn the_counts_of_a_facet_add_up_to_the_hits() {
+    let mut world = World::new();
+    let now = Time::now();
+    for (number, days) in (0..).zip([1, 20, 200, 600]) {
+        let mut found = observation(
+            &format!("Zebra {number} took a lock"),
+            &format!("Cause {number} of the zebra lock."),
+        );
+        found.files_modified = vec![format!("src/zebra{}.rs", number % 2)];
+        found.files_read = found.files_modified.clone();
+        let memory = Memory {
+            observations: vec![found],
+            summary: Some(summary(&format!("Find the lock of zebra {number}"), "Locks are taken early")),
+            ..Memory::default()
+        };
+        let at = now.before(Duration::from_hours(24 * days));
+        world.turn("app", &format!("Why does zebra {number} lock?"), "It locks.", &memory, at);
+    }
+    world.index();
+    for text in ["zebra lock", ""] {
+        for mode in Mode::ALL {
+            let mut query = world.query("app", text);
+            (query.mode, query.one_a_turn) = (mode, true);
+            let results = world.search(&query);
+            let Facets { kinds, projects, hosts, dates, files, types, .. } = &results.facets;
+            let hits: Vec<_> = results.hits.iter().map(|hit| hit.id.to_string()).collect();
+            assert_eq!(results.total, hits.len(), "{text} {mode:?} {hits:?}");
+            for counts in [kinds, projects, hosts] {
+                assert_eq!(counts.values().sum::<usize>(), hits.len(), "{text} {mode:?} {counts:?} {hits:?}");
+            }
+            let observations = results.hits.iter().filter(|hit| hit.kind == RecordKind::Observation).count();
+            assert_eq!(types.values().sum::<usize>(), observations);
+            // A file that was read and changed counts once.
+            assert_eq!((files["src/zebra0.rs"], files["src/zebra1.rs"]), (2, 2), "{text} {mode:?}");
+            for (span, days) in SPANS.into_iter().zip([8, 31, 366]) {
+                let since = now.before(Duration::from_hours(24 * days));
+                let newer = results.hits.iter().filter(|hit| hit.created_at >= since).count();
+                assert_eq!(dates[span], newer, "{text} {mode:?} {span}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_excerpt_ends_before_the_words_that_only_describe_a_record() {
+    let mut world = World::new();
+    let mut found = observation(
+        "Deliveries are idempotent",
+        "The outbox table gives the same guarantee without another service, so deliveries are retried.",
+    );
+    found.concepts = vec!["what-changed".into()];
+    found.files_modified = vec!["src/payments/webhook.rs".into()];
+    world.observe("app", found);
+    let mut excerpt = |text: &str| {
+        let mut query = world.query("app", text);
+        (query.mode, query.filters.kinds) = (Mode::Text, vec![RecordKind::Observation]);
+        world.search(&query).hits[0].snippet.text.clone()
+    };
+    let text = excerpt("outbox guarantee");
+    assert!(text.ends_with("are retried."), "{text}");
+    assert!(excerpt("outbox webhook").contains("webhook.rs"), "a match is shown wherever it stands");
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub struct Counted {
     pub observation_type: Option<ObservationType>,
     pub project: Option<String>,
     pub concepts: Vec<String>,
+    /// Files it read or changed, each once.
+    pub files: Vec<String>,
 }
 
 /// All texts of a record, by document.
@@ -89,8 +91,8 @@ impl DocumentRow {
 }
 
 /// Ids as a JSON list for `json_each`.
-pub(super) fn ids(documents: &[DocumentId]) -> String {
-    let numbers: Vec<String> = documents.iter().map(ToString::to_string).collect();
+pub(super) fn ids(ids: &[impl ToString]) -> String {
+    let numbers: Vec<String> = ids.iter().map(ToString::to_string).collect();
     format!("[{}]", numbers.join(","))
 }
 
@@ -154,7 +156,14 @@ impl Store {
         let sql = concat!(
             "SELECT d.kind, o.type, p.name, ",
             concepts!(),
-            " FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+            ", CASE d.kind
+                 WHEN 'observation' THEN (SELECT json_group_array(DISTINCT path) FROM observation_files
+                                          WHERE observation_id = d.record_id)
+                 WHEN 'summary' THEN (SELECT json_group_array(value) FROM (
+                     SELECT value FROM session_summaries AS s, json_each(s.files_read) WHERE s.id = d.record_id
+                     UNION SELECT value FROM session_summaries AS s, json_each(s.files_edited) WHERE s.id = d.record_id))
+                 ELSE '[]' END
+             FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
              LEFT JOIN projects AS p ON p.id = d.project_id
              LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id"
         );
@@ -165,8 +174,17 @@ impl Store {
                 observation_type: row.get::<_, Option<String>>(1)?.map(ObservationType::from),
                 project: row.get(2)?,
                 concepts: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
+                files: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
             })
         })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The host of each of these sessions.
+    pub fn hosts_of(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, String)>, StoreError> {
+        let sql = "SELECT s.id, s.host FROM json_each(?1) AS wanted CROSS JOIN sessions AS s ON s.id = wanted.value";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(sessions)], |row| Ok((SessionId(row.get(0)?), row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

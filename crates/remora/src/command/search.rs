@@ -269,12 +269,13 @@ fn how(page: &Results) -> String {
 }
 
 fn facets(page: &Results) -> String {
-    let Facets { types, kinds, projects, concepts } = &page.facets;
+    let Facets { types, kinds, projects, concepts, hosts, .. } = &page.facets;
     let more = if page.more { " or more" } else { "" };
     let mut parts = vec![format!("{}{more} found", page.total)];
     parts.extend(counted("kinds", kinds, usize::MAX));
     parts.extend(counted("types", types, usize::MAX));
     parts.extend(counted("projects", projects, MOST_CONCEPTS).filter(|_| projects.len() > 1));
+    parts.extend(counted("hosts", hosts, MOST_CONCEPTS).filter(|_| hosts.len() > 1));
     parts.extend(counted("concepts", concepts, MOST_CONCEPTS));
     parts.join(" · ")
 }

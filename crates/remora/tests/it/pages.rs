@@ -5,15 +5,17 @@ use serde_json::json;
 use crate::client::{Answer, Client, header, start};
 use crate::daemon::{Background, turn};
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 14] = [
     "/",
     "/search?q=index",
     "/timeline?project=1",
     "/sessions",
     "/sessions/1",
     "/observations/1",
+    "/files",
     "/queue",
     "/health",
+    "/privacy",
     "/memory",
     "/playground?prompt=Why+is+the+index+slow",
     "/costs",
@@ -52,11 +54,15 @@ fn memory() -> Background {
 fn a_browser_without_a_link_sees_the_way_in_and_nothing_else() {
     let background = memory();
     let client = start(&background);
-    for path in PAGES {
-        let answer = browse(&client, path, "");
-        assert_eq!(answer.status, 401, "{path}: {answer:?}");
-        assert!(answer.body.contains("remora ui"), "{path}: {answer:?}");
-        assert!(!answer.body.contains("index") && answer.body.len() < 1500, "{path}: {answer:?}");
+    for path in PAGES.into_iter().chain(["/privacy/export"]) {
+        for host in ["127.0.0.1", "localhost"] {
+            let head =
+                format!("Host: {host}:{}\r\nAccept: text/html\r\nSec-Fetch-Site: none\r\n", client.port);
+            let answer = client.send("GET", path, &head, b"");
+            assert_eq!(answer.status, 401, "{path}: {answer:?}");
+            assert!(answer.body.contains("remora ui"), "{path}: {answer:?}");
+            assert!(!answer.body.contains("index") && answer.body.len() < 1500, "{path}: {answer:?}");
+        }
     }
     for cookie in ["remora_session=", "remora_session=a.9999999999999.b", "remora_session=x"] {
         assert_eq!(browse(&client, "/", &format!("Cookie: {cookie}\r\n")).status, 401, "{cookie}");
@@ -86,6 +92,33 @@ fn every_page_is_there_for_its_owner_and_takes_nothing_from_elsewhere() {
         client.port
     );
     assert_eq!(client.send("GET", "/", &head, b"").status, 403);
+}
+
+#[test]
+fn a_printed_link_leads_to_its_record_and_works_once() {
+    let background = memory();
+    let client = start(&background);
+    let ui = |words: &[&str]| background.command(words).output().unwrap();
+    for (words, place) in [(&["ui", "--print"][..], "/"), (&["ui", "1", "--print"], "/observations/1")] {
+        let output = ui(words);
+        let link = String::from_utf8(output.stdout).unwrap();
+        let origin = format!("http://127.0.0.1:{}", client.port);
+        let path = link.trim().strip_prefix(&origin).unwrap_or_else(|| panic!("{link}"));
+        let answer = browse(&client, path, "");
+        assert_eq!((answer.status, header(&answer.head, "location")), (303, Some(place)), "{answer:?}");
+        assert_eq!(browse(&client, path, "").status, 401, "{link} works once");
+    }
+    assert_eq!(ui(&["ui", "999", "--print"]).status.code(), Some(1));
+}
+
+#[test]
+fn health_is_data_for_a_program_and_a_page_for_a_person() {
+    let background = memory();
+    let client = start(&background);
+    let (page, api) = (client.get("/health").json(), client.get("/api/health").json());
+    let names = |health: &serde_json::Value| health.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!((names(&page), &page["status"]), (names(&api), &api["status"]));
+    assert!(browse(&client, "/health", &let_in(&client)).body.contains("<h1>Health</h1>"));
 }
 
 #[test]

@@ -105,19 +105,6 @@ fn tidy(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
 
-/// `1,234,567`
-pub(super) fn whole(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// `1.2k`, `3M`: for a scale.
 pub(super) fn short(number: f64) -> String {
     let (value, unit) = match number {
@@ -127,16 +114,6 @@ pub(super) fn short(number: f64) -> String {
         _ => (number, ""),
     };
     format!("{}{unit}", (value * 10.0).round() / 10.0)
-}
-
-/// `$12.30`, and below a dollar as many digits as say something: `$0.0042`.
-pub(super) fn money(amount: f64) -> String {
-    match amount {
-        0.0 => "$0".to_owned(),
-        ..0.000_1 => "less than $0.0001".to_owned(),
-        ..1.0 => format!("${amount:.4}"),
-        _ => format!("${amount:.2}"),
-    }
 }
 
 #[cfg(test)]
@@ -161,9 +138,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(whole), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0.0, 50.0, 1_500.0, 2e6].map(short), ["0", "50", "1.5k", "2M"]);
-        assert_eq!([0.0, 0.004_2, 12.3].map(money), ["$0", "$0.0042", "$12.30"]);
-        assert_eq!(money(0.000_01), "less than $0.0001");
     }
 }

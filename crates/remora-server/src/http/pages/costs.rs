@@ -5,11 +5,11 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use remora_app::costs::{self, Budget, Costs, CostsRequest, Day, MOST_DAYS, Share};
 use remora_core::time::Time;
-use remora_store::retrievals::Moment;
 use serde::Deserialize;
 
-use super::chart::{Chart, Column, money, short, whole};
-use super::look::{count, line};
+use super::chart::{Chart, Column, short};
+use super::judged::moment;
+use super::look::{count, dollars, line, thousands};
 use super::settings::{Field, fields};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
@@ -140,16 +140,16 @@ async fn page(
         moments: overhead
             .moments
             .iter()
-            .map(|(moment, sum)| MomentRow {
-                name: moment_name(*moment),
-                times: whole(sum.times),
-                tokens: whole(sum.tokens),
-                each: whole(sum.tokens / sum.times.max(1)),
-                ms: whole(sum.ms / sum.times.max(1)),
-                usd: overhead.usd(sum.tokens).map(money),
+            .map(|(at, sum)| MomentRow {
+                name: moment(*at),
+                times: thousands(sum.times),
+                tokens: thousands(sum.tokens),
+                each: thousands(sum.tokens / sum.times.max(1)),
+                ms: thousands(sum.ms / sum.times.max(1)),
+                usd: overhead.usd(sum.tokens).map(dollars),
             })
             .collect(),
-        overhead_usd: overhead.usd(overhead.total.tokens).map(money),
+        overhead_usd: overhead.usd(overhead.total.tokens).map(dollars),
         limits: limits(&costs.budget),
         at_the_end: if costs.budget.waits {
             "At the end of a budget, a turn keeps its built-in memory and is read by the model once the budget allows it."
@@ -169,32 +169,28 @@ fn numbers(costs: &Costs) -> Vec<(&'static str, String, String)> {
     let paid = match (total.calls, total.unpriced) {
         (0, _) => ("$0".to_owned(), "no model was called".to_owned()),
         (calls, unpriced) if calls == unpriced => ("unknown".to_owned(), "set the price below".to_owned()),
-        (_, 0) => (money(total.usd), String::new()),
-        (_, unpriced) => (money(total.usd), format!("{} without a price", whole(unpriced))),
+        (_, 0) => (dollars(total.usd), String::new()),
+        (_, unpriced) => (dollars(total.usd), format!("{} without a price", thousands(unpriced))),
     };
     let estimated = match total.estimated {
         0 => String::new(),
-        some => format!("{} estimated", whole(some)),
+        some => format!("{} estimated", thousands(some)),
     };
     let overhead = &costs.overhead;
     vec![
-        ("Paid to models", paid.0, paid.1),
-        ("Tokens of models", whole(total.tokens()), estimated),
+        ("Spent on models", paid.0, paid.1),
+        ("Model tokens", thousands(total.tokens()), estimated),
         (
-            "Calls",
-            whole(total.calls),
-            if total.failed > 0 {
-                format!("{} without a good answer", whole(total.failed))
-            } else {
-                String::new()
-            },
+            "Model calls",
+            thousands(total.calls),
+            if total.failed > 0 { format!("{} failed", thousands(total.failed)) } else { String::new() },
         ),
         (
             "Injected tokens",
-            whole(overhead.total.tokens),
+            thousands(overhead.total.tokens),
             overhead
                 .usd(overhead.total.tokens)
-                .map_or_else(String::new, |usd| format!("{} at your price", money(usd))),
+                .map_or_else(String::new, |usd| format!("{} at your price", dollars(usd))),
         ),
     ]
 }
@@ -210,13 +206,13 @@ fn tokens(days: &[Day]) -> Chart {
             let (input, output) = (day.spent.input_tokens, day.spent.output_tokens);
             Column {
                 day: day_name(day),
-                says: format!("{}: {} in, {} out", day_name(day), whole(input), whole(output)),
+                says: format!("{}: {} in, {} out", day_name(day), thousands(input), thousands(output)),
                 values: vec![as_number(input), as_number(output)],
             }
         })
         .collect();
     let legend = vec![("c1", "Input"), ("c2", "Output")];
-    Chart::new("Tokens of models for each day".to_owned(), legend, &columns, short)
+    Chart::new("Model tokens by day".to_owned(), legend, &columns, short)
 }
 
 fn spent(days: &[Day]) -> Chart {
@@ -224,15 +220,15 @@ fn spent(days: &[Day]) -> Chart {
         .iter()
         .map(|day| Column {
             day: day_name(day),
-            says: format!("{}: {}", day_name(day), money(day.spent.usd)),
+            says: format!("{}: {}", day_name(day), dollars(day.spent.usd)),
             values: vec![day.spent.usd],
         })
         .collect();
-    Chart::new("Money for each day".to_owned(), vec![("c3", "US dollars")], &columns, dollars)
+    Chart::new("Dollars by day".to_owned(), vec![("c3", "US dollars")], &columns, on_scale)
 }
 
 /// For a scale: no zeros at the end.
-fn dollars(amount: f64) -> String {
+fn on_scale(amount: f64) -> String {
     format!("${}", (amount * 1e6).round() / 1e6)
 }
 
@@ -243,12 +239,17 @@ fn injected(days: &[Day]) -> Chart {
             let (tokens, times) = (day.injected.tokens, day.injected.times);
             Column {
                 day: day_name(day),
-                says: format!("{}: {} tokens in {} injections", day_name(day), whole(tokens), whole(times)),
+                says: format!(
+                    "{}: {} tokens in {} injections",
+                    day_name(day),
+                    thousands(tokens),
+                    thousands(times)
+                ),
                 values: vec![as_number(tokens)],
             }
         })
         .collect();
-    Chart::new("Injected tokens for each day".to_owned(), vec![("c1", "Tokens")], &columns, short)
+    Chart::new("Injected tokens by day".to_owned(), vec![("c1", "Tokens")], &columns, short)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the height of a bar")]
@@ -259,19 +260,19 @@ fn as_number(tokens: u64) -> f64 {
 fn day_row(day: &Day) -> DayRow {
     DayRow {
         day: day.start.format("%a %-d %b %Y"),
-        calls: whole(day.spent.calls),
-        input: whole(day.spent.input_tokens),
-        output: whole(day.spent.output_tokens),
+        calls: thousands(day.spent.calls),
+        input: thousands(day.spent.input_tokens),
+        output: thousands(day.spent.output_tokens),
         usd: price(day.spent.usd, day.spent.unpriced),
-        injected: whole(day.injected.tokens),
+        injected: thousands(day.injected.tokens),
     }
 }
 
 fn price(usd: f64, unpriced: u64) -> String {
     match (usd > 0.0, unpriced) {
         (false, 1..) => "unknown".to_owned(),
-        (true, 1..) => format!("{} and more", money(usd)),
-        _ => money(usd),
+        (true, 1..) => format!("{} and more", dollars(usd)),
+        _ => dollars(usd),
     }
 }
 
@@ -279,21 +280,13 @@ fn share_rows(shares: &[Share]) -> Vec<ShareRow> {
     let all: u64 = shares.iter().map(|share| share.spent.tokens()).sum();
     let rows = shares.iter().map(|Share { name, spent }| ShareRow {
         name: line(name, 120),
-        calls: whole(spent.calls),
-        failed: (spent.failed > 0).then(|| whole(spent.failed)),
-        tokens: whole(spent.tokens()),
+        calls: thousands(spent.calls),
+        failed: (spent.failed > 0).then(|| thousands(spent.failed)),
+        tokens: thousands(spent.tokens()),
         usd: price(spent.usd, spent.unpriced),
         share: (as_number(spent.tokens()) / as_number(all.max(1)) * 1000.0).round() / 10.0,
     });
     rows.collect()
-}
-
-fn moment_name(moment: Moment) -> &'static str {
-    match moment {
-        Moment::Start => "At the start of a session",
-        Moment::Prompt => "With a prompt",
-        Moment::File => "Before a file",
-    }
 }
 
 fn limits(budget: &Budget) -> Vec<Limit> {
@@ -308,8 +301,8 @@ fn limits(budget: &Budget) -> Vec<Limit> {
             as_number(spent.tokens),
             as_number(budget.daily_tokens),
             match budget.daily_tokens {
-                0 => format!("{}, no limit", whole(spent.tokens)),
-                most => format!("{} of {}", whole(spent.tokens), whole(most)),
+                0 => format!("{}, no limit", thousands(spent.tokens)),
+                most => format!("{} of {}", thousands(spent.tokens), thousands(most)),
             },
         ),
         limit(
@@ -317,9 +310,9 @@ fn limits(budget: &Budget) -> Vec<Limit> {
             spent.usd,
             budget.daily_usd,
             if budget.daily_usd > 0.0 {
-                format!("{} of {}", money(spent.usd), money(budget.daily_usd))
+                format!("{} of {}", dollars(spent.usd), dollars(budget.daily_usd))
             } else {
-                format!("{}, no limit", money(spent.usd))
+                format!("{}, no limit", dollars(spent.usd))
             },
         ),
     ]

@@ -174,8 +174,8 @@ fn checks_of(report: &Report) -> Checks {
     let all = report.checks.len();
     Checks {
         verdict: match wrong {
-            0 => format!("All {all} checks are fine."),
-            _ => format!("{wrong} of {all} checks found something wrong."),
+            0 => format!("All {all} checks passed."),
+            _ => format!("{wrong} of {all} checks found a problem."),
         },
         problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
         groups,
@@ -190,7 +190,7 @@ fn standing_of(standing: &Standing) -> Part {
         says,
         hint: hint.to_owned(),
     };
-    let made = |backup: &Backup| format!("the newest is of {}", backup.made_at.format("%-d %b %Y, %H:%M"));
+    let made = |backup: &Backup| format!("newest from {}", backup.made_at.format("%-d %b %Y, %H:%M"));
     match standing {
         Standing::NotYet => part(false, "none yet; the first comes within a day".to_owned(), "remora backup"),
         Standing::Off => part(false, "switched off".to_owned(), "remora config set backup.enabled true"),
@@ -198,7 +198,7 @@ fn standing_of(standing: &Standing) -> Part {
         Standing::Stale(Some(backup)) => {
             part(true, format!("none lately; {}", made(backup)), "remora backup")
         }
-        Standing::Stale(None) => part(true, "there is none".to_owned(), "remora backup"),
+        Standing::Stale(None) => part(true, "none".to_owned(), "remora backup"),
     }
 }
 
@@ -222,10 +222,10 @@ fn providers(status: &Status) -> Vec<Provider> {
         name: name.to_owned(),
         model: model.map(|model| line(model, 80)).unwrap_or_default(),
         state: match (name, trouble) {
-            (_, Some(_)) => "The breaker is open: it is not asked until the next try",
-            ("builtin", None) => "Part of Remora: no network, no cost",
+            (_, Some(_)) => "Circuit breaker open: no requests until the next try",
+            ("builtin", None) => "Built in: no network, no cost",
             ("off", None) => "Switched off",
-            (_, None) => "The breaker is closed: it is asked normally",
+            (_, None) => "Circuit breaker closed: requests are sent",
         },
         trouble: trouble.map(|trouble| {
             let reason = line(&trouble.reason, 200);
@@ -243,12 +243,12 @@ fn sizes(status: &Status) -> Vec<(&'static str, String)> {
     let bytes = &status.bytes;
     vec![
         ("Database", size(bytes.database)),
-        ("of it, events that wait", size(bytes.queue)),
-        ("of it, events that failed", size(bytes.failed)),
+        ("of which queued events", size(bytes.queue)),
+        ("of which failed events", size(bytes.failed)),
         ("Backups", size(bytes.backups)),
         ("Log", size(bytes.log)),
         ("Spool", size(bytes.spool)),
-        ("In all", size(bytes.total)),
+        ("Total", size(bytes.total)),
     ]
 }
 
@@ -260,9 +260,9 @@ impl Coverage {
             percent: (with * 100).checked_div(all).unwrap_or(100),
             says: match (all, missing) {
                 (0, _) => "Nothing is indexed yet.".to_owned(),
-                (_, 0) => format!("All {all} documents that get a vector have one."),
+                (_, 0) => format!("All {all} documents are embedded."),
                 _ => format!(
-                    "{with} of {all} documents have a vector; the rest follows when the daemon is idle."
+                    "{with} of {all} documents are embedded; the rest follows while the daemon is idle."
                 ),
             },
         }

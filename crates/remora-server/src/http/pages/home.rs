@@ -222,7 +222,7 @@ fn state(status: &status::Status) -> State {
     let mut lines = Vec::new();
     let mut say = |is_bad: bool, text: String| lines.push((is_bad, text));
     if !status.capture.on {
-        say(true, "Capture is paused; `remora resume` starts it again".to_owned());
+        say(true, "Capture is paused. Resume it: `remora resume`".to_owned());
     }
     if let Some(error) = &status.database.error {
         say(true, error.clone());
@@ -241,9 +241,9 @@ fn state(status: &status::Status) -> State {
     lines.push((
         false,
         if waiting > 0 {
-            format!("{} on the way", count(waiting, "event"))
+            format!("{} waiting to be observed", count(waiting, "event"))
         } else {
-            "Nothing is waiting".to_owned()
+            "The queue is empty".to_owned()
         },
     ));
     lines.push((

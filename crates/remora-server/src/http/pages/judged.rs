@@ -12,7 +12,7 @@ use remora_app::why::{self, Why, WhyRequest};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::{Feedback, Verdict};
 use remora_core::memory::ObservationType;
-use remora_store::retrievals::{Item, Moment};
+use remora_store::retrievals::{Item, Moment, Retrieval};
 use remora_store::{ObservationRow, Revision, Store};
 
 use super::look::{When, excerpt, line, title};
@@ -187,7 +187,7 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
             id: said.item.id.clone(),
             says: title(said.says.as_deref().unwrap_or_default(), 200),
             reason: match said.item.score {
-                Some(score) => format!("{reason} Score {score:.2}."),
+                Some(score) => format!("{reason} · score {score:.2}"),
                 None => reason,
             },
             judge: judge_of(store, said.judged_by)?,
@@ -195,7 +195,7 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
     }
     Ok(Injection {
         moment: moment(retrieval.moment),
-        prompt: line(&retrieval.prompt, 120),
+        prompt: prompt(retrieval, 120),
         tokens: retrieval.tokens,
         when: When::new(retrieval.at),
         more: known.len().saturating_sub(most),
@@ -211,13 +211,18 @@ pub(super) fn given(found: &[Why], record: RecordId) -> Vec<Given> {
         let item = retrieval.items.iter().find(|item| item.id == own)?;
         Some(Given {
             moment: moment(retrieval.moment),
-            prompt: line(&retrieval.prompt, 160),
+            prompt: prompt(retrieval, 160),
             reason: reason(retrieval.moment, item),
             score: item.score.map(|score| format!("{score:.2}")).unwrap_or_default(),
             when: When::new(retrieval.at),
         })
     };
     found.iter().filter_map(one).collect()
+}
+
+/// The prompt or the file of an injection. At the start of a session the log has only the reason it started.
+fn prompt(retrieval: &Retrieval, most: usize) -> String {
+    if retrieval.moment == Moment::Start { String::new() } else { line(&retrieval.prompt, most) }
 }
 
 pub(super) fn moment(moment: Moment) -> &'static str {
@@ -232,10 +237,10 @@ pub(super) fn moment(moment: Moment) -> &'static str {
 pub(super) fn reason(moment: Moment, item: &Item) -> String {
     let mut words = item.why.split_whitespace();
     match (moment, item.why.as_str()) {
-        (_, "timeline") => "It was among the latest of its project.".to_owned(),
-        (_, "laid down") => "You laid it down, or pinned it.".to_owned(),
-        (_, "note") => "It is one of your notes for every session.".to_owned(),
-        (Moment::File, _) => "It is about this file.".to_owned(),
+        (_, "timeline") => "Among the latest of its project".to_owned(),
+        (_, "laid down") => "Set or pinned by you".to_owned(),
+        (_, "note") => "One of your notes for every session".to_owned(),
+        (Moment::File, _) => "About this file".to_owned(),
         (_, "") => String::new(),
         (Moment::Prompt, _) => {
             let part = part(words.next().unwrap_or_default());
@@ -243,9 +248,9 @@ pub(super) fn reason(moment: Moment, item: &Item) -> String {
             let by = if matched.is_empty() {
                 "by meaning".to_owned()
             } else {
-                format!("by the word{} {}", if matched.len() == 1 { "" } else { "s" }, matched.join(", "))
+                format!("by {}", matched.join(", "))
             };
-            format!("{part} answers the prompt, {by}.")
+            format!("{part} matches the prompt {by}")
         }
         (_, other) => other.to_owned(),
     }
@@ -254,9 +259,8 @@ pub(super) fn reason(moment: Moment, item: &Item) -> String {
 /// A part of a record, in words.
 fn part(name: &str) -> String {
     match name {
-        "narrative" | "title" => "Its text".to_owned(),
-        "turn" => "What was said in this turn".to_owned(),
-        "text" | "note" => "It".to_owned(),
+        "narrative" | "title" | "text" | "note" => "Its text".to_owned(),
+        "turn" => "The turn".to_owned(),
         "request" | "investigated" | "learned" | "completed" | "next_steps" | "notes" => {
             "The summary of its session".to_owned()
         }

@@ -86,20 +86,24 @@ fn is_web(url: &CowStr<'_>) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
-/// A text with stretches of it marked.
+/// A text with stretches of it marked. Backticks are left out: an excerpt may end between two of them.
 pub(super) fn marked(text: &str, stretches: &[(usize, usize)]) -> Safe<String> {
     let mut out = String::new();
     let mut at = 0;
     for &(start, end) in stretches {
         let (Some(before), Some(inside)) = (text.get(at..start), text.get(start..end)) else { continue };
-        escape(before, &mut out);
+        escape(&without_backticks(before), &mut out);
         out.push_str("<mark>");
-        escape(inside, &mut out);
+        escape(&without_backticks(inside), &mut out);
         out.push_str("</mark>");
         at = end;
     }
-    escape(text.get(at..).unwrap_or_default(), &mut out);
+    escape(&without_backticks(text.get(at..).unwrap_or_default()), &mut out);
     Safe(out)
+}
+
+fn without_backticks(text: &str) -> String {
+    text.replace('`', "")
 }
 
 fn escape(text: &str, out: &mut String) {
@@ -137,9 +141,14 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// Money, with as many digits as say something.
+/// `$12.30`, and below a dollar as many digits as say something: `$0.0042`.
 pub(super) fn dollars(usd: f64) -> String {
-    if usd >= 1.0 { format!("${usd:.2}") } else { format!("${usd:.4}") }
+    match usd {
+        0.0 => "$0".to_owned(),
+        ..0.000_1 => "less than $0.0001".to_owned(),
+        ..1.0 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
 }
 
 /// `1 event`, `2 events`.
@@ -185,13 +194,16 @@ mod tests {
             (size(12), size(2_048), size(3 << 20)),
             ("12 bytes".into(), "2 KiB".into(), "3.0 MiB".into())
         );
-        assert_eq!((dollars(1.5), dollars(0.0123)), ("$1.50".into(), "$0.0123".into()));
+        assert_eq!(
+            [0.0, 0.000_01, 0.004_2, 12.3].map(dollars),
+            ["$0", "less than $0.0001", "$0.0042", "$12.30"]
+        );
         assert_eq!((excerpt("ééé", 3), excerpt("abc", 3)), ("é…".into(), "abc".into()));
     }
 
     #[test]
     fn marks_stand_where_the_words_are() {
-        assert_eq!(marked("a <b> c", &[(2, 5)]).0, "a <mark>&lt;b&gt;</mark> c");
+        assert_eq!(marked("a <b> `c", &[(2, 5)]).0, "a <mark>&lt;b&gt;</mark> c");
         assert_eq!(marked("é", &[(1, 2)]).0, "é", "a stretch inside a character marks nothing");
     }
 }

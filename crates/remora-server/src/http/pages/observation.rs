@@ -11,11 +11,12 @@ use remora_app::timeline::{Around, TimelineRequest};
 use remora_app::why::{self, WhyRequest};
 use remora_app::{AppError, Whose, edit, timeline};
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
 
 use super::home::Scope;
 use super::judged::{self, Given, Judge};
-use super::look::{When, excerpt, line, markdown, thousands, title};
+use super::look::{When, count, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
@@ -60,10 +61,9 @@ struct Page {
     is_pinned: bool,
     judge: Judge,
     tokens: String,
-    versions: usize,
+    versions: String,
     given: Vec<Given>,
-    injected: u32,
-    used: u32,
+    used: String,
     useful: u32,
     wrong: u32,
     around: Vec<(String, String, Safe<String>, bool)>,
@@ -109,17 +109,20 @@ async fn page(
         turn: row.prompt_number,
         when: When::new(row.created_at),
         made_by: if row.model.is_empty() {
-            row.provider.clone()
+            if row.provider == "builtin" { "the built-in observer".to_owned() } else { row.provider.clone() }
         } else {
             format!("{} ({})", row.provider, row.model)
         },
         is_pinned: row.pinned_at.is_some(),
         judge: Judge::of(&row),
         tokens: thousands(o.discovery_tokens),
-        versions,
+        versions: match versions {
+            0 => String::new(),
+            1 => "edited once".to_owned(),
+            many => format!("edited {many} times"),
+        },
         given,
-        injected: feedback.injected,
-        used: feedback.fetched + feedback.cited,
+        used: used(feedback),
         useful: feedback.useful,
         wrong: feedback.wrong,
         around: around
@@ -132,6 +135,18 @@ async fn page(
             })
             .collect(),
     })
+}
+
+/// How often it was injected, and how often somebody asked for it or cited it.
+fn used(feedback: &Feedback) -> String {
+    let injected = match feedback.injected {
+        0 => return "not injected with a prompt or a file yet".to_owned(),
+        times => format!("injected {} with prompts or files", count(i64::from(times), "time")),
+    };
+    match feedback.fetched + feedback.cited {
+        0 => injected,
+        times => format!("{injected}, opened or cited {}", count(i64::from(times), "time")),
+    }
 }
 
 #[derive(Template)]

@@ -229,7 +229,7 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
     vec![
         Step {
             is_passed: gate.has_own,
-            what: "It asks about something this memory knows",
+            what: "The prompt asks about something in memory",
             figures: format!(
                 "rare words {:.1}, needs {:.1}; or nearness {:.2}, needs {:.2}",
                 evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
@@ -237,12 +237,12 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
         },
         Step {
             is_passed: gate.fits,
-            what: "The best record fits",
+            what: "The best record matches",
             figures: format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score),
         },
         Step {
             is_passed: gate.has_passage,
-            what: "A sentence answers",
+            what: "At least one sentence answers it",
             figures: format!("{sentences} found, at most {}", memory.auto_retrieve_max_results),
         },
     ]

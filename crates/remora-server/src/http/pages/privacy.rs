@@ -1,13 +1,22 @@
-//! One's own data: forget, exclude, pause, test the redaction, see what was changed, erase everything.
+//! One's own data: forget, exclude, pause, test the redaction, see what was changed, export and erase everything.
+
+use std::io::{self, BufWriter, Write};
 
 use askama::Template;
+use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::unfold;
+use remora_app::Whose;
+use remora_app::export::{self, Format};
 use remora_app::forget;
 use remora_app::pause;
 use remora_app::privacy::{self, ERASE_WORD};
 use remora_core::time::Time;
-use remora_store::AuditRow;
+use remora_store::{AuditRow, Store};
+use serde::Deserialize;
+use tokio::sync::mpsc::{Sender, channel};
 
 use super::home::Scope;
 use super::look::{When, count, line};
@@ -17,9 +26,12 @@ use crate::http::routes::Routes;
 
 /// Entries of the audit log that are shown.
 const AUDIT: u32 = 40;
+/// Bytes of an export that are sent at once, and portions that may wait for the browser.
+const PORTION: usize = 64 << 10;
+const PORTIONS: usize = 4;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/privacy", page)
+    Routes::default().get("/privacy", page).get("/privacy/export", export)
 }
 
 #[derive(Template)]
@@ -103,6 +115,64 @@ async fn page(
         word: ERASE_WORD,
         frame,
     })
+}
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    project: Option<i64>,
+    /// `markdown`, or anything else for JSON lines.
+    #[serde(default)]
+    format: String,
+}
+
+/// The memory as a file: of all projects, or of one.
+async fn export(
+    (State(http), _): Seen,
+    Query(Wanted { project, format }): Query<Wanted>,
+) -> Result<Response, ApiError> {
+    let whose = project.map_or(Whose::All, |project| Whose::Project(project.to_string()));
+    if whose != Whose::All {
+        // Once the file has begun, it is too late to say that there is no such project.
+        let whose = whose.clone();
+        http.read(move |store| remora_app::project(store, &whose)).await?;
+    }
+    let (format, kind, name) = match format.as_str() {
+        "markdown" => (Format::Markdown, "text/markdown; charset=utf-8", "remora-memory.md"),
+        _ => (Format::Lines, "application/x-ndjson", "remora-memory.jsonl"),
+    };
+    let dir = http.shared.dir.clone();
+    let (portions, written) = channel(PORTIONS);
+    // Not on a store thread: those answer hooks and pages meanwhile.
+    tokio::task::spawn_blocking(move || {
+        let mut out = BufWriter::with_capacity(PORTION, Portions(portions.clone()));
+        let done = Store::open(&dir).map_err(export::ExportError::from);
+        let done = done.and_then(|store| export::write(&store, &whose, format, &mut out));
+        if let Err(error) = done {
+            // The download fails, so that nobody takes a part for the whole.
+            let _ = portions.blocking_send(Err(io::Error::other(error.to_string())));
+        }
+    });
+    let body = Body::from_stream(unfold(written, async |mut written| {
+        let portion = written.recv().await?;
+        Some((portion, written))
+    }));
+    let head =
+        [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))];
+    Ok((head, body).into_response())
+}
+
+/// Writes to a browser that reads as fast as it can.
+struct Portions(Sender<Result<Bytes, io::Error>>);
+
+impl Write for Portions {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
+        sent.map(|()| bytes.len()).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn entry(row: &AuditRow) -> Entry {

@@ -54,10 +54,10 @@ async fn page(
     let (failed, waiting): (Vec<_>, Vec<_>) = queue.events.iter().partition(|event| event.status == "failed");
     show(&Page {
         counts: vec![
-            ("pending", queue.pending),
-            ("processing", queue.processing),
-            ("waiting for a model", queue.awaiting_model),
-            ("failed", queue.failed),
+            ("Pending", queue.pending),
+            ("Processing", queue.processing),
+            ("Waiting for a model", queue.awaiting_model),
+            ("Failed", queue.failed),
         ],
         failed: failed.into_iter().map(event).collect(),
         waiting: waiting.into_iter().map(event).collect(),

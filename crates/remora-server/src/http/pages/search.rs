@@ -1,5 +1,8 @@
 //! Search as you type. The script asks for the part with the results alone.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Query, State};
@@ -8,17 +11,19 @@ use remora_app::search::SearchRequest;
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
-use remora_search::{Hit, Mode, Results, Sort};
+use remora_search::{Facets, Hit, Mode, Results, SPANS, Sort};
 use remora_store::ProjectRow;
 use serde::Deserialize;
 
 use super::judged::Judge;
-use super::look::{When, marked, title};
+use super::look::{When, line, marked, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 const EACH: usize = 20;
+/// Limit for the values of one facet.
+const MOST_VALUES: usize = 8;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/search", search)
@@ -59,7 +64,8 @@ struct Asked {
 struct Page {
     frame: Frame,
     found: Found,
-    modes: Vec<(&'static str, bool)>,
+    /// Name in the address, name on the page, and whether it is chosen.
+    modes: Vec<(&'static str, &'static str, bool)>,
 }
 
 #[derive(Template)]
@@ -75,6 +81,8 @@ struct Found {
     facets: Vec<Facet>,
     /// Filters in force, each with the address without it.
     filters: Vec<(String, String)>,
+    /// The address without any filter, if several are in force.
+    unfiltered: Option<String>,
     older: Option<String>,
     newer: Option<String>,
     is_asked: bool,
@@ -96,8 +104,15 @@ struct Shown {
 
 struct Facet {
     name: &'static str,
-    /// Name, how many, address.
-    values: Vec<(String, Option<usize>, String)>,
+    values: Vec<Value>,
+}
+
+struct Value {
+    name: String,
+    /// Shown on hover: the whole path of a file.
+    title: String,
+    count: usize,
+    link: String,
 }
 
 async fn search(
@@ -122,7 +137,9 @@ async fn search(
     if asked.part == "results" {
         return show(&Part { found });
     }
-    let modes = ["auto", "hybrid", "semantic", "text"].map(|name| (name, name == or(&asked.mode, "auto")));
+    let modes = [("auto", "words and meaning"), ("semantic", "meaning"), ("text", "words")];
+    let is_chosen = |name: &str| name == or(&asked.mode, "auto");
+    let modes = modes.map(|(name, says)| (name, says, is_chosen(name)));
     show(&Page { frame, found, modes: modes.to_vec() })
 }
 
@@ -135,72 +152,116 @@ fn filled(text: &str) -> Vec<String> {
 }
 
 fn found(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Found {
-    let facets = [
-        ("type", &results.facets.types, "type", &asked.kind),
-        ("record", &results.facets.kinds, "record", &asked.record),
-        ("concept", &results.facets.concepts, "concept", &asked.concept),
-    ];
-    let facets = facets.into_iter().filter(|(_, values, _, chosen)| !values.is_empty() && chosen.is_empty());
-    let facets = facets.map(|(name, values, key, _)| {
-        let mut values: Vec<(String, Option<usize>, String)> = values
-            .iter()
-            .map(|(value, count)| {
-                (value.clone(), Some(*count), address(asked, &[(key, value), ("offset", "")]))
-            })
-            .collect();
-        values.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
-        values.truncate(8);
-        Facet { name, values }
-    });
-    let filters = [
-        ("type", &asked.kind),
-        ("record", &asked.record),
-        ("concept", &asked.concept),
-        ("file", &asked.file),
-        ("since", &asked.since),
-        ("host", &asked.host),
-    ];
-    let filters = filters.into_iter().filter(|(_, value)| !value.is_empty());
     let more = results.total > asked.offset + EACH;
     let at = |offset: usize| address(asked, &[("offset", &offset.to_string())]);
-    let many = if results.more { "more than " } else { "" };
+    let many = if results.more { "+" } else { "" };
+    let filters = filters(asked, projects);
     Found {
         hits: results.hits.iter().map(shown).collect(),
         summary: match results.total {
             0 => "Nothing found".to_owned(),
             1 => "1 result".to_owned(),
-            total => format!("{many}{total} results"),
+            total => format!("{total}{many} results"),
         },
-        facets: facets.chain(projects_of(results, asked, projects)).chain(dates(asked)).collect(),
-        filters: filters
-            .map(|(name, value)| (format!("{name}: {value}"), address(asked, &[(name, "")])))
-            .collect(),
+        facets: facets(results, asked, projects),
+        unfiltered: (filters.len() > 1).then(|| {
+            let none: Vec<_> = FILTERS.iter().chain(&["offset"]).map(|name| (*name, "")).collect();
+            address(asked, &none)
+        }),
+        filters,
         older: more.then(|| at(asked.offset + EACH)),
         newer: (asked.offset > 0).then(|| at(asked.offset.saturating_sub(EACH))),
         is_asked: !asked.q.trim().is_empty(),
     }
 }
 
-/// Projects to narrow down to, where all are searched. The address has their ids.
-fn projects_of(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Option<Facet> {
-    let counts = &results.facets.projects;
-    if asked.project.is_some() || counts.len() < 2 {
-        return None;
-    }
-    let value = |project: &ProjectRow| {
-        let count = counts.get(&project.name)?;
-        let link = address(asked, &[("project", &project.id.to_string()), ("offset", "")]);
-        Some((project.name.clone(), Some(*count), link))
+/// What narrows a search down, by its name in the address.
+const FILTERS: [&str; 7] = ["type", "record", "project", "host", "file", "concept", "since"];
+
+/// Filters in force, each with the address without it.
+fn filters(asked: &Asked, projects: &[ProjectRow]) -> Vec<(String, String)> {
+    let filter = |name: &'static str| {
+        let says = match name {
+            "project" => {
+                let project = projects.iter().find(|project| Some(project.id.0) == asked.project)?;
+                format!("project: {}", line(&project.name, 60))
+            }
+            "since" if !asked.since.is_empty() => within(&asked.since),
+            name => Some(value(asked, name))
+                .filter(|value| !value.is_empty())
+                .map(|value| format!("{name}: {}", line(value, 60)))?,
+        };
+        Some((says, address(asked, &[(name, ""), ("offset", "")])))
     };
-    Some(Facet { name: "project", values: projects.iter().filter_map(value).take(8).collect() })
+    FILTERS.into_iter().filter_map(filter).collect()
 }
 
-/// Times to narrow down to. Nobody counts them: a record is in several.
-fn dates(asked: &Asked) -> Option<Facet> {
-    let spans = [("7 days", "7 days ago"), ("30 days", "30 days ago"), ("a year", "365 days ago")];
-    let values = spans
-        .map(|(name, since)| (name.to_owned(), None, address(asked, &[("since", since), ("offset", "")])));
-    asked.since.is_empty().then(|| Facet { name: "within", values: values.to_vec() })
+/// Ways to narrow a search down, with counts. A value that every hit has would change nothing, so it is left out; so is a
+/// facet whose filter is in force.
+fn facets(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Vec<Facet> {
+    let Facets { types, kinds, projects: by_project, concepts, files, hosts, dates } = &results.facets;
+    let narrows = |count: usize| count > 0 && count < results.total;
+    let counted = |name: &'static str, key: &'static str, counts: &BTreeMap<String, usize>| {
+        let one = |(value, count): (&String, &usize)| Value {
+            name: if key == "file" { file_name(value) } else { line(value, 60) },
+            title: line(value, 300),
+            count: *count,
+            link: address(asked, &[(key, value), ("offset", "")]),
+        };
+        let mut values: Vec<Value> = counts.iter().filter(|(_, count)| narrows(**count)).map(one).collect();
+        values.sort_by_key(|value| Reverse(value.count));
+        values.truncate(MOST_VALUES);
+        Facet { name, values: if value(asked, key).is_empty() { values } else { Vec::new() } }
+    };
+    // The address has a project's id, and the scope of every page is one of them.
+    let mut of_projects: Vec<Value> = projects
+        .iter()
+        .filter(|_| asked.project.is_none())
+        .filter_map(|project| {
+            let count = by_project.get(&project.name).copied().filter(|count| narrows(*count))?;
+            let link = address(asked, &[("project", &project.id.to_string()), ("offset", "")]);
+            let name = line(&project.name, 60);
+            Some(Value { title: name.clone(), name, count, link })
+        })
+        .collect();
+    of_projects.sort_by_key(|value| Reverse(value.count));
+    of_projects.truncate(MOST_VALUES);
+    let spans = SPANS.into_iter().filter(|_| asked.since.is_empty()).filter_map(|span| {
+        let count = dates.get(span).copied().filter(|count| narrows(*count))?;
+        let name = within(span);
+        let link = address(asked, &[("since", span), ("offset", "")]);
+        Some(Value { title: name.clone(), name, count, link })
+    });
+    let mut facets = vec![
+        counted("Type", "type", types),
+        counted("Record", "record", kinds),
+        Facet { name: "Project", values: of_projects },
+        counted("Host", "host", hosts),
+        Facet { name: "Date", values: spans.collect() },
+        counted("File", "file", files),
+        counted("Concept", "concept", concepts),
+    ];
+    facets.retain(|facet| !facet.values.is_empty());
+    facets
+}
+
+/// The end of a path: a file in its directory.
+fn file_name(path: &str) -> String {
+    let parts: Vec<&str> = path.rsplitn(3, '/').collect();
+    match parts.as_slice() {
+        [file, directory, _] => format!("…/{}/{}", line(directory, 40), line(file, 60)),
+        _ => line(path, 80),
+    }
+}
+
+/// A first date in words.
+fn within(since: &str) -> String {
+    match since {
+        "7 days ago" => "last 7 days".to_owned(),
+        "30 days ago" => "last 30 days".to_owned(),
+        "365 days ago" => "last year".to_owned(),
+        other => format!("since {}", line(other, 40)),
+    }
 }
 
 fn shown(hit: &Hit) -> Shown {
@@ -237,24 +298,33 @@ pub(super) fn record_link(id: &str, session: Option<i64>) -> String {
     }
 }
 
+/// A part of the address that is a text.
+fn value<'a>(asked: &'a Asked, name: &str) -> &'a str {
+    match name {
+        "q" => &asked.q,
+        "mode" => &asked.mode,
+        "type" => &asked.kind,
+        "record" => &asked.record,
+        "host" => &asked.host,
+        "file" => &asked.file,
+        "concept" => &asked.concept,
+        "since" => &asked.since,
+        "sort" => &asked.sort,
+        _ => "",
+    }
+}
+
 /// The address of this search with some of it changed; what is empty is left out.
 fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
     let project = asked.project.map(|id| id.to_string()).unwrap_or_default();
     let offset = if asked.offset == 0 { String::new() } else { asked.offset.to_string() };
-    let now = [
-        ("q", asked.q.as_str()),
-        ("mode", &asked.mode),
-        ("type", &asked.kind),
-        ("record", &asked.record),
-        ("concept", &asked.concept),
-        ("file", &asked.file),
-        ("since", &asked.since),
-        ("host", &asked.host),
-        ("sort", &asked.sort),
-        ("project", &project),
-        ("offset", &offset),
-    ];
-    let pairs = now.into_iter().filter_map(|(name, value)| {
+    let names = ["q", "mode", "sort"].into_iter().chain(FILTERS).chain(["offset"]);
+    let pairs = names.filter_map(|name| {
+        let value = match name {
+            "project" => &project,
+            "offset" => &offset,
+            name => value(asked, name),
+        };
         let value = changes.iter().find(|(changed, _)| *changed == name).map_or(value, |(_, value)| value);
         (!(value.is_empty() || name == "offset" && value == "0"))
             .then(|| format!("{name}={}", encoded(value)))

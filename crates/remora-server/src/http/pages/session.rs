@@ -228,7 +228,7 @@ fn costs(story: &story::Story) -> String {
     match story.injections {
         0 => format!("{observed}. Nothing was injected."),
         times => format!(
-            "{observed}. Memory was injected {}, {} tokens in all.",
+            "{observed}. Memory was injected {} ({} tokens).",
             count(i64::try_from(times).unwrap_or(i64::MAX), "time"),
             thousands(story.injected_tokens)
         ),
@@ -248,8 +248,8 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
         more_steps: one.steps.len().saturating_sub(MOST_STEPS),
         failed: one.steps.iter().filter(is_bad).take(MOST_FAILED).map(step).collect(),
         broke_off: match one.broke_off {
-            Some("failed") => "This turn broke off with an error.",
-            Some(_) => "This turn was interrupted: it has no end.",
+            Some("failed") => "This turn ended with an error.",
+            Some(_) => "This turn was interrupted.",
             None => "",
         },
         learned: one

@@ -19,9 +19,9 @@ use crate::http::routes::Routes;
 
 /// What each section is about.
 const SECTIONS: &[(&str, &str, &str)] = &[
-    ("observer", "Observer", "Who turns what happened into observations."),
+    ("observer", "Observer", "What turns captured events into observations."),
     ("budget", "Budget", "What a model may use. The built-in observer is free."),
-    ("costs", "Costs", "Prices that the page Costs reckons with."),
+    ("costs", "Costs", "Prices used on the Costs page."),
     ("anthropic", "Anthropic", "Access for `observer.provider` anthropic."),
     ("gemini", "Gemini", "Access for `observer.provider` gemini."),
     ("openrouter", "OpenRouter", "Access for `observer.provider` openrouter."),
@@ -31,7 +31,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
         "Access for `observer.provider` openai, or to a server of your own that speaks like it.",
     ),
     ("claude_cli", "Claude CLI", "The program that `observer.provider` claude-cli runs."),
-    ("capture", "Capture", "What is recorded, and what never is."),
+    ("capture", "Capture", "What is captured, and what never is."),
     ("context", "Start of a session", "What a new session gets."),
     ("memory", "Memory", "What is injected with prompts, before files, and from your notes."),
     ("search", "Search", "How memory is found."),
@@ -200,9 +200,9 @@ impl Field {
 fn label(setting: &Setting) -> String {
     let given = match setting.name {
         "memory.auto_retrieve_enabled" => "Inject with prompts",
-        "memory.auto_retrieve_max_results" => "Most passages with a prompt",
+        "memory.auto_retrieve_max_results" => "Max passages with a prompt",
         "memory.auto_retrieve_ms" => "Time for recall, in milliseconds",
-        "memory.auto_retrieve_min_score" => "Least score with a prompt",
+        "memory.auto_retrieve_min_score" => "Min score with a prompt",
         "memory.file_context_enabled" => "Inject before a file is opened",
         "memory.obsidian_context_enabled" => "Use notes",
         "memory.obsidian_context_notes" => "Fixed notes",
@@ -272,10 +272,12 @@ fn plain(value: &Value) -> String {
 
 fn agent(report: HostReport) -> Agent {
     let (state, is_bad, detail) = match report.hooks {
-        None => ("sends events itself", false, String::new()),
+        None => ("installed by other means", false, String::new()),
         Some(Hooks::Installed) => ("installed", false, String::new()),
         Some(Hooks::Missing) => ("not installed", true, "remora install".to_owned()),
-        Some(Hooks::Untrusted) => ("waits for you", true, "confirm the hooks in the agent itself".to_owned()),
+        Some(Hooks::Untrusted) => {
+            ("needs your confirmation", true, "confirm the hooks in the agent itself".to_owned())
+        }
         Some(Hooks::Outdated { reason }) => ("outdated", true, line(&reason, 200)),
         Some(Hooks::Unreadable { reason }) => ("cannot be read", true, line(&reason, 200)),
     };

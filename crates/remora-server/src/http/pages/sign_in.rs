@@ -34,8 +34,8 @@ pub(super) fn router() -> Routes {
 pub(in crate::http) fn sign_in() -> Response {
     let text = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Remora</title><style>{STYLE}</style><main><h1>This page is yours alone</h1>\
-         <p>Open it with a link that works once:</p><p><code>remora ui</code></p></main></html>"
+         <title>Remora</title><style>{STYLE}</style><main><h1>These pages are private</h1>\
+         <p>Open them with a link that works once. In a terminal:</p><p><code>remora ui</code></p></main></html>"
     );
     html(StatusCode::UNAUTHORIZED, text, POLICY)
 }
