@@ -107,7 +107,9 @@ impl ApiError {
             Self::Forbidden(why) => {
                 ("forbidden", why, "send it from this machine, to the address and port of the daemon itself")
             }
-            Self::NotFound(what) => ("not_found", what, "`GET /api/search` finds ids; docs/http.md lists the routes"),
+            Self::NotFound(what) => {
+                ("not_found", what, "`GET /api/search` finds ids; docs/http.md lists the routes")
+            }
             Self::MethodNotAllowed => {
                 ("method_not_allowed", "this address takes another method", "see the header `Allow`")
             }
