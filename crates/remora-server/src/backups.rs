@@ -37,7 +37,10 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             _ = stop.changed() => return,
         };
         if !opened.are_those_of(&shared.dir) {
-            rescue(&shared, opened).await;
+            // A data directory that the user deleted stays deleted.
+            if shared.dir.path().exists() {
+                rescue(&shared, opened).await;
+            }
             shared.damage.notify_one();
             return;
         }

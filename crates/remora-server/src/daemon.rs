@@ -32,6 +32,8 @@ pub enum End {
     Idle,
     /// The database is damaged, or another file is in its place. The next start restores it or opens the other.
     Damaged,
+    /// The data directory was deleted.
+    Deleted,
 }
 
 impl End {
@@ -43,6 +45,7 @@ impl End {
             Self::HandedOver => "ended: a newer version takes over",
             Self::Idle => "ended: idle; the next hook starts it again",
             Self::Damaged => "ended: the database was damaged or replaced; it starts anew",
+            Self::Deleted => "ended: the data directory was deleted",
         }
     }
 }
@@ -102,19 +105,20 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
                 problems::report(Some(dir), "daemon: a part of it hit a bug");
             }
         }
-        let is_damaged = matches!(end, Ok(End::Damaged));
-        if !is_damaged {
+        let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
+        if has_database {
             shared.writer.call(|store| store.empty_wal()).await?;
         }
         drop(shared);
-        if let Ok(end) = &end {
-            log::info(dir, "daemon", end.reason());
+        match &end {
+            Ok(End::Deleted) | Err(_) => {}
+            Ok(end) => log::info(dir, "daemon", end.reason()),
         }
         for thread in [writing, reading, searching] {
             let _ = thread.join();
         }
         // Connections that are closed at the same moment each leave the write-ahead log to the others.
-        if !is_damaged && let Err(error) = Store::open(dir) {
+        if has_database && let Err(error) = Store::open(dir) {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         end
@@ -158,7 +162,9 @@ async fn live(
             Ok(()) = observer.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             Ok(()) = embedder.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
-            () = shared.damage.notified() => return Ok(End::Damaged),
+            () = shared.damage.notified() => {
+                return Ok(if shared.dir.path().exists() { End::Damaged } else { End::Deleted });
+            }
             () = idle => return Ok(End::Idle),
         }
     }

@@ -253,6 +253,19 @@ fn a_daemon_with_nothing_to_do_ends_by_itself() {
 }
 
 #[test]
+fn a_daemon_whose_data_directory_is_deleted_ends_and_brings_nothing_back() {
+    let background = Background::new();
+    let world = &background.world;
+    let mut daemon = background.run_daemon();
+    background.wait("its start", || world.data().join("daemon.sock").exists());
+    turn(world, "one", 1, |message| world.hook(message));
+    background.wait("an observation", || world.count("observations") == 1);
+    std::fs::remove_dir_all(world.data()).unwrap();
+    assert!(daemon.wait().unwrap().success());
+    assert!(!world.data().exists());
+}
+
+#[test]
 fn a_daemon_makes_room_for_a_newer_version_and_for_nobody_else() {
     let background = Background::new();
     assert!(background.command(&["daemon", "start"]).output().unwrap().status.success());
