@@ -121,7 +121,7 @@ pub fn confirm(
         return Err(AppError::NeedsPerson("confirm a fact"));
     }
     let project = scope(store, whose)?;
-    let row = store.confirm_fact(project, key.trim(), by, now)?;
+    let row = store.confirm_fact(project, key.trim(), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
 use crate::search::documents;
-use crate::{SavedBy, Store, StoreError, forget, retention};
+use crate::{Store, StoreError, forget, retention};
 
 /// Condition for a row that never held.
 pub(super) const CONTENDER: &str = "f.valid_to = f.valid_from";
@@ -129,26 +129,23 @@ impl Store {
         Ok(SetFact::Holds { row: Box::new(row), before })
     }
 
-    /// Confirms the current value, which resolves its conflicts. If a person confirms it, it becomes their own word, as if
-    /// they had set it. `None` if there is no current value.
+    /// A person confirms the current value: it becomes their own word, as if they had set it, and its conflicts are
+    /// resolved. `None` if there is no current value.
     pub fn confirm_fact(
         &mut self,
         project: Option<ProjectId>,
         key: &str,
-        by: SavedBy,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
         transaction
             .execute("UPDATE facts SET confirmed_at = ?2, updated_at = ?2 WHERE id = ?1", [known.id, at.0])?;
-        if by == SavedBy::Person {
-            transaction.execute(
-                "UPDATE facts SET source = 'user', trust = 1.0, session_id = NULL, prompt_number = NULL
-                 WHERE id = ?1 AND source <> 'user'",
-                [known.id],
-            )?;
-        }
+        transaction.execute(
+            "UPDATE facts SET source = 'user', trust = 1.0, session_id = NULL, prompt_number = NULL
+             WHERE id = ?1 AND source <> 'user'",
+            [known.id],
+        )?;
         settle(&transaction, project, key, at)?;
         retention::audit(&transaction, "facts confirm", &format!("f{}", known.id))?;
         let row = row(&transaction, known.id)?;

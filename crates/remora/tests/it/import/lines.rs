@@ -86,15 +86,16 @@ fn nothing_imported_is_the_users_own_word() {
 }
 
 #[test]
-fn what_a_person_confirms_is_their_own_word_and_what_a_program_confirms_is_not() {
+fn a_fact_that_a_person_confirms_becomes_their_own_word_and_no_program_can_confirm_one() {
     let world = World::new();
     let line = json!({"kind": "fact", "type": "convention", "key": "spaces", "value": "Always indent with spaces",
         "source": "user", "trust": 1.0, "project": world.project()});
     let path = world.path("lines.jsonl");
     fs::write(&path, format!("{line}\n")).unwrap();
     world.json(&["import", path.to_str().unwrap()]);
-    world.text(&["facts", "confirm", "spaces"]);
-    assert_eq!(world.json(&["facts"])[0]["source"], "import", "a script confirmed it");
+    let refused = world.remora(&["facts", "confirm", "spaces"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(world.json(&["facts"])[0]["source"], "import");
 
     typed(&world, &["facts", "confirm", "spaces"]);
     let fact = &world.json(&["facts"])[0];
