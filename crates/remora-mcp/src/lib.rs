@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] reads a request, calls a use case of `remora-app`, and returns the result as text for the model and as
 //! structured content for programs. It accesses memory through the [`Memory`] trait: the daemon's threads implement it,
-//! and so does a separate process that opens the database on the first request. [`stdio::serve`] serves one host over
+//! and so does a separate process that opens the database for each request. [`stdio::serve`] serves one host over
 //! lines; [`Endpoint`] answers single requests of any number of hosts.
 //!
 //! This crate knows neither SQL nor the hooks of hosts nor which process has the database open. No other crate knows
