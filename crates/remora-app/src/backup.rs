@@ -1,4 +1,4 @@
-//! Backups of the database, and the way back from one.
+//! Backups of the database, and restoring from one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::AppError;
 
-/// A backup is due this long after the newest one. A little less than a day, so that it does not come later every day.
+/// A backup is due this long after the newest one. A little less than a day, so that the daily backup does not drift.
 const INTERVAL: Duration = Duration::from_hours(23);
-/// Without a backup this young, something keeps the daemon from making one.
+/// If no backup is younger than this, something prevents the daemon from making one.
 const WORRYING_AGE: Duration = Duration::from_hours(3 * 24);
 
 /// Backups in the data directory, the newest first.
@@ -26,23 +26,23 @@ pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
     backup::last_check(dir)
 }
 
-/// A new backup, and what had to go for it.
+/// A new backup, and the old ones removed by the rotation.
 #[derive(Debug, Serialize)]
 pub struct Made {
     pub backup: Backup,
     pub removed: Vec<Backup>,
 }
 
-/// Makes a backup in the data directory and removes those that are past the rotation.
+/// Makes a backup in the data directory and removes those that exceed the rotation.
 pub fn make(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<Made, StoreError> {
     let backup = backup::make(dir, now)?;
     let removed = backup::rotate(dir, settings.most_mb)?;
     Ok(Made { backup, removed })
 }
 
-/// Whether it is time for the next backup of the day.
+/// Whether the daily backup is due.
 pub fn is_due(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
-    // A backup from the future says nothing: a clock was wrong.
+    // A backup dated in the future does not count: a clock was wrong.
     let counts = |backup: &Backup| !backup.before_migration && backup.made_at <= now.after(INTERVAL);
     let newest = backup::list(dir)?.into_iter().find(counts);
     Ok(newest.is_none_or(|newest| now.since(newest.made_at) >= INTERVAL))
@@ -65,14 +65,14 @@ pub struct Recovery {
     pub contents: Option<Contents>,
     /// Newer backups that are damaged, too.
     pub skipped: Vec<Backup>,
-    /// Events that were waiting in the spool and are stored now.
+    /// Events from the spool that are now stored.
     pub taken_in: usize,
-    /// Whether the database that was set aside is sound: restoring it undoes this.
+    /// Whether the database that was set aside is sound. If so, restoring it undoes this restore.
     pub can_go_back: bool,
 }
 
-/// Puts a backup in the database's place: the given one, or the newest that is sound. Then takes in the spool. The caller
-/// holds the daemon's lock.
+/// Replaces the database with a backup: the given one, or the newest sound one. Then stores the events in the spool.
+/// The caller holds the daemon's lock.
 pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery, AppError> {
     let (from, skipped) = if let Some(path) = from {
         (path.to_owned(), Vec::new())
@@ -83,7 +83,7 @@ pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery
     finish(dir, backup::restore(dir, &from, now)?, skipped, now)
 }
 
-/// Takes in the spool and notes what happened.
+/// Stores the events in the spool and records the result.
 fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) -> Result<Recovery, AppError> {
     let is_sound = |path: &PathBuf| backup::verify(path).is_ok_and(|verified| verified.is_sound());
     let can_go_back = restored.set_aside.as_ref().is_some_and(is_sound);
@@ -97,8 +97,8 @@ fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) ->
     Ok(Recovery { restored, contents: verified.contents, skipped, taken_in, can_go_back })
 }
 
-/// For the daemon before it opens the database: restores one that is lost or damaged, if there is a sound backup. Also
-/// returns what was wrong with it. Pages are read only if the last check found damage: hooks wait for the daemon.
+/// Called by the daemon before it opens the database: restores a lost or damaged one if there is a sound backup. Also
+/// returns what was wrong. All pages are read only if the last check found damage, because hooks wait for the daemon.
 pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
     if !dir.database().exists() && backup::list(dir)?.is_empty() {
         return Ok(None);
@@ -122,13 +122,13 @@ pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, A
     }
 }
 
-/// Whether a backup would take the place of the database if the daemon started now, and there is one that can.
+/// Whether the daemon would repair or replace the database if it started now.
 pub fn is_recoverable(dir: &DataDir) -> Result<bool, StoreError> {
     let verified = backup::verify(&dir.database())?;
     Ok(verified.is_index_alone() || verified.is_lost() && backup::newest_sound(dir)?.0.is_some())
 }
 
-/// What `remora doctor` says of backups.
+/// State of the backups, for `remora doctor`.
 #[derive(Debug)]
 pub enum Standing {
     /// The database is young, and there is no backup yet.
@@ -136,11 +136,11 @@ pub enum Standing {
     /// The user has switched them off.
     Off,
     Fresh(Backup),
-    /// None is young enough; the newest one, if there is any.
+    /// No backup is young enough; contains the newest one, if any.
     Stale(Option<Backup>),
 }
 
-/// How old the newest sound backup is, beside the age of the database.
+/// Compares the age of the newest sound backup with the age of the database.
 pub fn standing(
     dir: &DataDir,
     store: Option<&Store>,

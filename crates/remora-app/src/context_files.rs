@@ -1,5 +1,5 @@
-//! Memory in files of a repository, for hosts that read files: which project, which directory, and how they follow
-//! what is learned. What the files hold is `remora-context-files`.
+//! Context files: memory in files of a repository, for hosts that read files. This module selects project and directory
+//! and keeps the files up to date; `remora-context-files` writes their content.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ impl From<StoreError> for ContextFilesError {
     }
 }
 
-/// A directory with the context files that are kept there.
+/// A directory with the context files kept in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     pub root: PathBuf,
@@ -57,7 +57,7 @@ pub fn enable(
     Ok(remora_context_files::enable(store, project, text, forms)?)
 }
 
-/// Takes the sections out again. The second part says whether other forms stay.
+/// Removes the sections. The second part says whether other forms remain.
 pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report, bool), ContextFilesError> {
     let (project, root) = enabled(store, whose)?;
     let root = root.to_string_lossy();
@@ -66,7 +66,7 @@ pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report
     Ok((report, stays))
 }
 
-/// Takes every section out of every repository. Returns the files in which one is left.
+/// Removes every section from every repository. Returns the files that still contain one.
 pub(crate) fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError> {
     let forms = Forms { claude_md: true, folders: true, cursor: true };
     let mut left = Vec::new();
@@ -89,25 +89,25 @@ pub fn list(store: &Store, whose: &Whose) -> Result<Kept, ContextFilesError> {
     Ok(Kept { root, files })
 }
 
-/// Brings the files of one project up to date now.
+/// Updates the files of one project now.
 pub fn refresh(store: &mut Store, whose: &Whose) -> Result<Vec<Report>, ContextFilesError> {
     let (project, root) = enabled(store, whose)?;
     if store.context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
         return Ok(remora_context_files::refresh(store, project)?);
     }
-    // The working tree was moved here: what it had before goes on.
+    // The working tree was moved here. The new path gets the forms of the old one.
     let moved = remora_context_files::enable(store, project, &root.to_string_lossy(), Forms::default())?;
     Ok(vec![moved])
 }
 
-/// What could not be written while files followed. No reason to fail what was asked for.
+/// Problems while files were updated. They do not fail the request that caused the update.
 #[derive(Debug, Default)]
 pub struct Followed {
     pub problems: Vec<String>,
     pub error: Option<StoreError>,
 }
 
-/// Brings files up to date after something was learned: those of one project, or of all that have some.
+/// Updates context files after memory has changed: those of one project, or of all projects that have some.
 pub fn follow(store: &mut Store, only: Option<ProjectId>) -> Followed {
     let mut problems = Vec::new();
     let error = try_follow(store, only, &mut problems).err();
@@ -131,7 +131,7 @@ fn try_follow(
     Ok(())
 }
 
-/// The directory the files are below: the working tree of a directory, or the root of the project somebody names.
+/// The root of the context files: the working tree of a directory, or the root of a named project.
 fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
     let directory = match whose {
         Whose::All => return Err(AppError::NeedsOneProject.into()),
@@ -146,12 +146,12 @@ fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>, StoreError> {
     Ok(store.project_at(&locate(root))?.map(|project| project.id))
 }
 
-/// The project of a place that has context files, and its directory.
+/// The project and root of a place that has context files.
 fn enabled(store: &Store, whose: &Whose) -> Result<(ProjectId, PathBuf), ContextFilesError> {
     let root = root(store, whose)?;
     if let Some(project) = known(store, &root)? {
         let all = store.context_files(project)?;
-        // One that is gone was perhaps moved here.
+        // A directory that no longer exists may have been moved here.
         let is_here = |at: &FilesAt| Path::new(&at.root) == root || !Path::new(&at.root).exists();
         if all.iter().any(is_here) {
             return Ok((project, root));

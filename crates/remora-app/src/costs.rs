@@ -1,4 +1,4 @@
-//! What memory costs: the calls of the observer's model, and the tokens that injections take in the agents' context.
+//! Costs of memory: the calls of the observer's model, and the tokens that injections take in the agents' context.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use serde::Serialize;
 
 use crate::{AppError, Whose, project};
 
-/// The longest stretch somebody can ask for, in days.
+/// Longest period, in days.
 pub const MOST_DAYS: u16 = 365;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostsRequest {
     pub whose: Whose,
-    /// Days up to today, at least one.
+    /// Number of days up to today, at least one.
     pub days: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Costs {
-    /// Every day, the first one first, also those without a call.
+    /// Every day, oldest first, including days without a call.
     pub days: Vec<Day>,
     pub total: Sum,
-    /// The dearest first; so are the others.
+    /// Most expensive first, as in the other lists.
     pub providers: Vec<Share>,
     pub models: Vec<Share>,
     pub projects: Vec<Share>,
@@ -33,17 +33,17 @@ pub struct Costs {
     pub budget: Budget,
 }
 
-/// What several calls came to.
+/// Totals of several calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Sum {
     pub calls: u64,
     pub failed: u64,
-    /// Those from a cache included.
+    /// Including cached tokens.
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
     pub usd: f64,
-    /// Calls that cost something nobody knows.
+    /// Calls whose price is unknown.
     pub unpriced: u64,
     /// Calls whose tokens are estimated.
     pub estimated: u64,
@@ -66,7 +66,7 @@ impl Sum {
     }
 }
 
-/// A day where the user is.
+/// A day in the user's time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Day {
     pub start: Time,
@@ -74,19 +74,19 @@ pub struct Day {
     pub injected: Injections,
 }
 
-/// What one provider, model or project came to.
+/// Totals of one provider, model or project.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Share {
     pub name: String,
     pub spent: Sum,
 }
 
-/// How often something was injected, and how much.
+/// Number and size of injections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Injections {
     pub times: u64,
     pub tokens: u64,
-    /// All of them together.
+    /// Total time of all of them.
     pub ms: u64,
 }
 
@@ -103,19 +103,20 @@ impl Injections {
 pub struct Overhead {
     pub total: Injections,
     pub moments: Vec<(Moment, Injections)>,
-    /// US dollars for a million tokens, as the user set it; 0 is unknown.
+    /// US dollars per million tokens, as set by the user; 0 if unknown.
     pub price: f64,
 }
 
 impl Overhead {
-    /// What so many tokens cost, if the user has said a price.
+    /// Price of these tokens, if the user has set one.
     #[expect(clippy::cast_precision_loss, reason = "a sum of money, not a count")]
     pub fn usd(&self, tokens: u64) -> Option<f64> {
         (self.price > 0.0).then(|| tokens as f64 * self.price / 1e6)
     }
 }
 
-/// The limits, how much of them is left today, and what happens at their end. They hold for all projects together.
+/// The limits, how much of them is used today, and what happens when they are reached. They apply to all projects
+/// together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Budget {
     pub provider: &'static str,
@@ -124,7 +125,7 @@ pub struct Budget {
     pub daily_usd: f64,
     pub session_tokens: u64,
     pub session_usd: f64,
-    /// Whether turns wait for the next day; otherwise their built-in memory stays as it is.
+    /// Whether turns wait for the next day. Otherwise the result of the built-in observer stays as it is.
     pub waits: bool,
     pub waiting: Option<Backlog>,
 }

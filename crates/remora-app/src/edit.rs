@@ -1,4 +1,4 @@
-//! Putting an observation right: edit it, merge others into it, replace it; with history and undo.
+//! Correcting an observation: edit it, merge others into it, replace it; with history and undo.
 
 use remora_core::document::RecordId;
 use remora_core::memory::{Observation, ObservationType};
@@ -9,7 +9,7 @@ use remora_store::{ObservationRow, Revision, SavedBy, Store};
 use crate::AppError;
 use crate::judge::observation;
 
-/// What is changed; the rest stays.
+/// The fields to change; `None` keeps a field.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Edit {
     pub title: Option<String>,
@@ -24,7 +24,7 @@ impl Edit {
     }
 }
 
-/// Changes what an observation says. Context files of its project follow; see [`crate::context_files`].
+/// Changes the text of an observation. The caller then updates context files; see [`crate::context_files`].
 pub fn edit(
     store: &mut Store,
     id: &str,
@@ -34,7 +34,7 @@ pub fn edit(
 ) -> Result<ObservationRow, AppError> {
     let row = observation(store, id)?;
     let old = &row.observation;
-    // Some have nothing but a title.
+    // Some observations have only a title.
     let kept = if old.narrative.trim().is_empty() { &old.title } else { &old.narrative };
     let draft = Draft {
         text: edit.narrative.clone().unwrap_or_else(|| kept.clone()),
@@ -47,7 +47,7 @@ pub fn edit(
     let Observation { kind, title, narrative, facts, .. } = cleaned.observation().clone();
     let new = Observation {
         kind,
-        // What is not edited stays as it is, also where it is longer than what is typed may be.
+        // Fields that are not edited stay as they are, even if they exceed the limits for typed text.
         title: if edit.title.is_some() { title } else { old.title.clone() },
         narrative: if edit.narrative.is_some() { narrative } else { old.narrative.clone() },
         facts: if edit.facts.is_some() { facts } else { old.facts.clone() },
@@ -63,7 +63,7 @@ pub fn edit(
     }
 }
 
-/// Says that another observation replaces this one. Search and recall then prefer the other.
+/// Marks an observation as replaced by another. Search and recall then prefer the other.
 pub fn supersede(
     store: &mut Store,
     id: &str,
@@ -101,7 +101,7 @@ pub fn merge(
         ids.push(other.id);
         let Observation { title, narrative, facts, concepts, files_read, files_modified, .. } =
             other.observation;
-        // What it said stays findable in the one that replaces it.
+        // Its text stays searchable in the observation that replaces it.
         let gist = if narrative.is_empty() { title } else { narrative };
         add(&mut merged.facts, [gist]);
         add(&mut merged.facts, facts);
@@ -124,13 +124,13 @@ fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Earlier versions, the latest first.
+/// Earlier versions, latest first.
 pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
     let row = observation(store, id)?;
     Ok(store.revisions(row.id)?)
 }
 
-/// Takes the latest change back.
+/// Undoes the latest change.
 pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<ObservationRow, AppError> {
     let row = observation(store, id)?;
     if !store.undo_edit(row.id, now)? {

@@ -1,4 +1,4 @@
-//! How a use case fails. Doors add the next step in their own terms: a command or a request.
+//! Errors of use cases. Doors add the next step in their own terms: a command or a request.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum AppError {
     NotShared(PathBuf),
     #[error("`{name}` has a directory: {root}")]
     HasDirectory { name: String, root: String },
-    /// A use case that is about one project was asked for all of them.
+    /// A use case for one project was called for all of them.
     #[error("this needs one project")]
     NeedsOneProject,
     #[error("there is no sound backup in {}", .0.display())]
@@ -50,7 +50,7 @@ pub enum AppError {
     UnknownFact(String),
     #[error("`{}` is `{}` already, as said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
     FactConflict(Box<FactRow>),
-    /// Neither an agent nor a program with the token speaks for the user.
+    /// Neither an agent nor a program with the token can act for the user.
     #[error("only a person can {0}")]
     NeedsPerson(&'static str),
     #[error("a fact needs a key and a value; one of them is empty")]

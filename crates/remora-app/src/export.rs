@@ -1,4 +1,4 @@
-//! Memory as a file that people and other programs can read, and that `remora import` brings back.
+//! Exports memory to a file that people and other programs can read, and that `remora import` can import.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use remora_store::{DataDir, Store, StoreError};
 
 use crate::{AppError, Whose, backup, project};
 
-/// How memory is written.
+/// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// One JSON object a line, complete.
+    /// One JSON object per line, complete.
     #[default]
     Lines,
-    /// For people: what holds and what was learned.
+    /// For people: current facts and observations.
     Markdown,
 }
 
@@ -39,7 +39,8 @@ impl From<serde_json::Error> for ExportError {
     }
 }
 
-/// Writes the memory of all projects or of one. Returns the number of records. What holds everywhere belongs to no project.
+/// Writes the memory of all projects or of one, and returns the number of records. Facts that hold everywhere belong to
+/// no project.
 pub fn write(store: &Store, whose: &Whose, format: Format, out: &mut dyn Write) -> Result<u64, ExportError> {
     let project = match whose {
         Whose::All => None,
@@ -64,8 +65,8 @@ pub fn write(store: &Store, whose: &Whose, format: Format, out: &mut dyn Write) 
     Ok(count)
 }
 
-/// An export changes nothing, but it is often the last step before a memory is moved or removed. So there is a backup of the
-/// day when it is made.
+/// Makes the daily backup if it is due. An export changes nothing, but it is often the last step before a memory is
+/// moved or removed.
 pub fn back_up(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<(), AppError> {
     if dir.database().exists() && backup::is_due(dir, now)? {
         backup::make(dir, settings, now)?;

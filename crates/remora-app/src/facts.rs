@@ -1,4 +1,4 @@
-//! What holds, as people handle it: every key has one value, and everybody's word is kept with who said it and where.
+//! Facts: each key has one current value, and every statement is kept with its source and session.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKind, FactSource};
@@ -12,38 +12,38 @@ use serde::Serialize;
 use crate::records::record_id;
 use crate::{AppError, Whose, project};
 
-/// Longer keys and values are no facts but texts: `remora save` takes those.
+/// Longer keys and values are refused, in bytes. Such a text belongs in `remora save`.
 const LONGEST_KEY: usize = 200;
 const LONGEST_VALUE: usize = 4000;
-/// What somebody sets on purpose is certain for a person, and more than an extraction for a program.
+/// Trust in a fact that was set explicitly. A person's is certain; a program's ranks above an extracted one.
 const TRUST_OF_PERSON: f64 = 1.0;
 const TRUST_OF_PROGRAM: f64 = 0.7;
 
-/// A fact with where it was said, and what contradicts it.
+/// A fact with its session and the statements that contradict it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     #[serde(flatten)]
     pub row: FactRow,
-    /// The session it was said in, by its host's name.
+    /// Session in which it was stated, by its host's id.
     pub session: Option<String>,
-    /// Statements that nobody has settled yet, the latest first.
+    /// Contradicting statements that are not resolved yet, latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<FactRow>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetRequest {
-    /// `All`: it holds everywhere.
+    /// `All` sets a fact for every project.
     pub whose: Whose,
     pub key: String,
     pub value: String,
     pub kind: FactKind,
     pub by: SavedBy,
-    /// Whether a program may replace what another program said.
+    /// Whether a program's value may replace that of another program.
     pub replace: bool,
 }
 
-/// What was set, and what it replaces.
+/// A fact that was set, and the one it replaces.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Set {
     pub fact: Entry,
@@ -51,7 +51,7 @@ pub struct Set {
     pub before: Option<FactRow>,
 }
 
-/// The facts that hold: those of a project with those that hold everywhere, or with `All` only the latter.
+/// Current facts: those of a project with those that hold everywhere, or with `All` only the latter.
 pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
     let of = match scope(store, whose)? {
         None => FactsOf::Everywhere,
@@ -60,12 +60,12 @@ pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
     store.facts(of)?.into_iter().map(|row| entry(store, row)).collect()
 }
 
-/// The facts that hold anywhere: first those that hold everywhere, then those of each project.
+/// Current facts of all projects: first those that hold everywhere, then those of each project.
 pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
     store.facts(FactsOf::All)?.into_iter().map(|row| entry(store, row)).collect()
 }
 
-/// Everything that was ever said of a key, the latest first.
+/// Every statement about a key, latest first.
 pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, AppError> {
     let rows = store.fact_history(scope(store, whose)?, key.trim())?;
     if rows.is_empty() {
@@ -78,7 +78,7 @@ pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, Ap
     rows.into_iter().map(bare).collect()
 }
 
-/// Sets the value of a key. A person's word always holds; a program's value that contradicts another is refused.
+/// Sets the value of a key. A person's value always wins; a program's value that contradicts another is refused.
 pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
     let (key, value) = (typed_text(&request.key), typed_text(&request.value));
     if key.is_empty() || value.is_empty() {
@@ -90,7 +90,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     }
     let project = match &request.whose {
         Whose::All => None,
-        // A directory may be new: its project begins with what is set.
+        // The directory may be new. Its project then starts with this fact.
         Whose::Directory(directory) => Some(store.adopt_project(&locate(directory), now)?),
         named @ Whose::Project(_) => Some(project(store, named)?),
     };
@@ -109,7 +109,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     }
 }
 
-/// A person confirms the current value: it becomes their own word, and its conflicts are resolved.
+/// Confirms the current value as a person: it becomes their own statement, and its conflicts are resolved.
 pub fn confirm(
     store: &mut Store,
     whose: &Whose,
@@ -125,7 +125,7 @@ pub fn confirm(
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 
-/// Ends what holds of a key. Its history stays.
+/// Ends the current value of a key. Its history stays.
 pub fn remove(
     store: &mut Store,
     whose: &Whose,
@@ -139,7 +139,7 @@ pub fn remove(
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
 }
 
-/// Takes back the last change of a fact: the statement `id`, which was ended or replaced, holds again as it was.
+/// Undoes the last change of a fact: the statement `id`, which was ended or replaced, becomes current again.
 pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry, AppError> {
     let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
         return Err(AppError::UnknownFact(id.to_owned()));
@@ -151,7 +151,7 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
     entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
 }
 
-/// Whether `by` may end what holds of a key: a program does not end what a person said, as it does not replace it.
+/// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.
 fn check_end(store: &Store, project: Option<ProjectId>, key: &str, by: SavedBy) -> Result<(), AppError> {
     let holds = store.fact_history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {

@@ -1,4 +1,4 @@
-//! Everything as it comes, backwards page by page, and the turns that are under way.
+//! The feed: all records, newest first, page by page, and the running turns.
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
@@ -6,9 +6,9 @@ use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, Summar
 
 use crate::{AppError, files};
 
-/// Tool calls of a running turn that are shown before more come.
+/// Tool calls shown for each running turn.
 const EVENTS: u32 = 6;
-/// Turns under way that are shown.
+/// Running turns shown.
 const TURNS: u32 = 4;
 
 /// One entry of the feed.
@@ -20,7 +20,7 @@ pub enum FeedRow {
 }
 
 impl FeedRow {
-    /// Time, then rank: what was made together is read backwards, the summary first.
+    /// Sort key: time, then kind. In reverse order, a turn's summary comes before its observations and its prompt.
     fn place(&self) -> (Time, u8, i64) {
         match self {
             Self::Prompt(row) => (row.created_at, 0, row.id.0),
@@ -30,20 +30,20 @@ impl FeedRow {
     }
 }
 
-/// A stretch of the feed.
+/// One page of the feed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretch {
-    /// The latest first.
+    /// Newest first.
     pub rows: Vec<FeedRow>,
-    /// Where the next stretch begins; `None` at the end.
+    /// Cursor of the next page; `None` on the last one.
     pub next: Option<Cursor>,
 }
 
-/// The end of the feed, where reading begins.
+/// Cursor for the first page.
 pub const NEWEST: Cursor =
     Cursor { observation: i64::MAX, summary: i64::MAX, prompt: i64::MAX, event: i64::MAX };
 
-/// What came before `cursor`.
+/// Returns the page before `cursor`.
 pub fn before(
     store: &Store,
     project: Option<ProjectId>,
@@ -70,7 +70,7 @@ pub fn before(
     Ok(Stretch { rows, next: (!is_last).then_some(next) })
 }
 
-/// Turns that are under way, with their last tool calls.
+/// Running turns with their latest tool calls.
 pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Vec<RunningTurn>, AppError> {
     let mut turns = store.running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
@@ -79,7 +79,7 @@ pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<V
     Ok(turns)
 }
 
-/// What was learned last in all projects, the latest first.
+/// The latest observations of all projects, newest first.
 pub fn latest_observations(store: &Store, most: u32) -> Result<Vec<ObservationRow>, AppError> {
     Ok(store.before(NEWEST, None, most)?.observations)
 }

@@ -1,4 +1,4 @@
-//! What is known of each file.
+//! Knowledge about each file.
 
 use remora_core::ids::ProjectId;
 use remora_store::{AboutLine, EventRow, KnownFile, Page, Store};
@@ -8,24 +8,24 @@ use crate::AppError;
 /// Observations listed below each file.
 const LINES: u32 = 5;
 
-/// A file with the latest of what is known of it.
+/// A file with its latest observations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileKnowledge {
     pub file: KnownFile,
     pub lines: Vec<AboutLine>,
 }
 
-/// Which files somebody asks for.
+/// Selects files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FilesRequest {
     pub project: Option<ProjectId>,
-    /// A part of the path; empty is every file.
+    /// Part of the path; empty matches every file.
     pub part: String,
     pub limit: u32,
     pub offset: u32,
 }
 
-/// Names the files of these events from the root of their session's project.
+/// Makes the paths in these events relative to `root`, the project root of their session.
 pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
     for file in events.iter_mut().flat_map(|event| &mut event.files) {
         if let Some(below) = file.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) {
@@ -34,7 +34,7 @@ pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
     }
 }
 
-/// The file with the latest observation first.
+/// Files with observations; the one with the latest observation comes first.
 pub fn files(store: &Store, request: &FilesRequest) -> Result<Page<FileKnowledge>, AppError> {
     let part = request.part.trim();
     let page = store.known_files(request.project, part, request.limit, request.offset)?;

@@ -1,4 +1,4 @@
-//! Forgetting on purpose: a plan first, then out of sight, then out of every file.
+//! Deliberate forgetting in three steps: plan, hide from search, erase from every file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,15 +18,15 @@ use crate::search::{LARGEST_LIMIT, SearchRequest, date, session_id};
 use crate::{AppError, Whose, project};
 use remora_search::Edge;
 
-/// Records that score at least this much for a topic go with it.
+/// Default threshold: records with at least this score for a topic are forgotten with it.
 pub const THRESHOLD: f64 = 0.5;
-/// A shorter topic would be in everything.
+/// Shorter topics are refused: they would match almost everything. Measured by [`letters`].
 const SHORTEST_TOPIC: usize = 3;
 
-/// What is to be forgotten.
+/// What to forget.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ForgetRequest {
-    /// Records by the ids that search prints.
+    /// Records, by the ids that search prints.
     Ids(Vec<String>),
     Matching(Matching),
 }
@@ -35,17 +35,17 @@ pub enum ForgetRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matching {
     pub whose: Whose,
-    /// Whatever contains it goes, and what scores at least `threshold` for it.
+    /// Matches records that contain it, and records that score at least `threshold` for it.
     pub topic: Option<String>,
     pub threshold: f64,
     /// Observations about this file, and events that touched it.
     pub file: Option<String>,
-    /// The number of a session, or the beginning of the id its host gave it.
+    /// A session number, or the beginning of the id that its host gave it.
     pub session: Option<String>,
     /// Dates as people write them.
     pub from: Option<String>,
     pub until: Option<String>,
-    /// Without any other condition: all of the project.
+    /// Forgets the whole project if there is no other condition.
     pub everything: bool,
 }
 
@@ -64,13 +64,14 @@ impl Matching {
     }
 }
 
-/// The search whose best hits go, too. A door runs it where the model and the vectors are, and hands its results to [`plan`].
+/// The search whose best hits are forgotten, too. The caller runs it, where the model and the vectors are, and passes
+/// the results to [`plan`].
 pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
     let ForgetRequest::Matching(matching) = request else { return None };
-    // Words only: an operator in it would mean something else.
+    // Words only: a search operator would change the meaning of the topic.
     let is_operator = |c: char| "\"():*^".contains(c);
     let topic = matching.topic.as_ref()?.replace(is_operator, " ").replace(" -", " ");
-    // What is about one file was not asked to be alike.
+    // A request about one file does not extend to similar records.
     if matching.file.is_some() || matching.threshold > 1.0 || topic.trim().is_empty() {
         return None;
     }
@@ -84,7 +85,7 @@ pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
     })
 }
 
-/// What would go.
+/// What would be forgotten.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     #[serde(skip)]
@@ -95,13 +96,14 @@ pub struct Plan {
     pub records: Vec<Planned>,
     /// Queued events.
     pub events: usize,
-    /// What stays of events that were observed: which tool, which files.
+    /// Traces of observed events: which tool, which files.
     pub traces: usize,
-    /// Entries in the log of injections.
+    /// Entries in the injection log.
     pub log_entries: usize,
-    /// Files of the data directory that have a topic in their bytes: the database, backups, the log. Only for all projects.
+    /// Files of the data directory whose bytes contain the topic: the database, backups, the log. Only for all
+    /// projects.
     pub files: Vec<PathBuf>,
-    /// Ids that nothing is known as.
+    /// Requested ids that match no record.
     pub unknown: Vec<String>,
 }
 
@@ -114,7 +116,7 @@ pub struct Planned {
     pub created_at: String,
     pub created_at_epoch: Time,
     pub reason: Reason,
-    /// Of one that is only similar.
+    /// Only set for similar records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
@@ -125,7 +127,7 @@ impl Plan {
     }
 }
 
-/// What the request comes to. Nothing changes.
+/// Works out what a request would forget. Changes nothing.
 pub fn plan(
     store: &Store,
     request: &ForgetRequest,
@@ -180,7 +182,7 @@ fn by_ids(store: &Store, ids: &[String]) -> Result<(Doomed, Vec<String>), AppErr
     Ok((doomed, unknown))
 }
 
-/// How much a topic says. A sign of Chinese or Japanese says as much as several letters, and two of them are a word.
+/// Length of a topic. A Chinese or Japanese character counts as two letters, because two of them are a word.
 fn letters(topic: &str) -> usize {
     topic.chars().map(|sign| if sign.len_utf8() > 2 { 2 } else { 1 }).sum()
 }
@@ -215,7 +217,7 @@ fn by_conditions(
         Criteria { file: Some(_), .. } => "file",
         Criteria { session: Some(_), .. } => "session",
         Criteria { from, until, .. } if from.is_some() || until.is_some() => "date",
-        // All of all projects is not forgotten by a word too few.
+        // Forgetting a whole project must be explicit, and there is no way to forget all projects at once.
         Criteria { project: Some(_), .. } if *everything => "project",
         _ => return Err(AppError::NothingToForget),
     };
@@ -248,10 +250,10 @@ fn planned(record: DoomedRecord, scores: &BTreeMap<RecordId, f64>) -> Planned {
     }
 }
 
-/// What was forgotten.
+/// Result of a forgetting.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Forgotten {
-    /// By this it can be undone.
+    /// Id for undoing it.
     pub id: i64,
     pub records: usize,
     pub events: usize,
@@ -261,10 +263,11 @@ pub struct Forgotten {
     pub undo_until: Option<Time>,
 }
 
-/// Carries a plan out. Search finds none of it from now on. It can be undone for as long as `undo` says; with zero, its rows
-/// are deleted now, with those of every forgetting that waits, and [`finish`] removes them from files.
+/// Carries out a plan. Search finds none of it from now on. It can be undone for the duration `undo`. If that is zero,
+/// its rows are deleted now, with those of every other forgetting that can still be undone, and [`finish`] removes them
+/// from files.
 ///
-/// Context files follow; see [`crate::context_files`].
+/// The caller then updates context files; see [`crate::context_files`].
 pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
     let terms = Terms { undo, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget(&plan.doomed, &terms, now)?;
@@ -282,19 +285,19 @@ pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Resu
     })
 }
 
-/// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds. `None` if
-/// there was nothing to do.
+/// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds.
+/// Returns `None` if there was nothing to do.
 pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> {
     store.purge(now)?;
     Ok(store.erase()?)
 }
 
-/// Puts back what was forgotten: the given one, or the latest that can be undone.
+/// Undoes a forgetting: the given one, or the latest that can be undone.
 pub fn undo(store: &mut Store, which: Option<i64>, now: Time) -> Result<Forgetting, AppError> {
     store.undo_forgetting(which, now)?.ok_or(AppError::NothingToUndo)
 }
 
-/// What is forgotten and can still be undone, the latest first.
+/// Forgettings that can still be undone, latest first.
 pub fn waiting(store: &Store, now: Time) -> Result<Vec<Forgetting>, AppError> {
     let mut all = store.forgettings()?;
     all.retain(|one| !one.purged && one.purge_at > now);

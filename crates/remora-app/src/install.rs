@@ -1,5 +1,5 @@
-//! Putting Remora into hosts, and taking it out. What is changed in which file is `remora-install`; this is what follows
-//! from it in Remora's own settings.
+//! Installing Remora in hosts, and removing it. `remora-install` changes the hosts' files; this module changes Remora's
+//! own settings accordingly.
 
 use std::fs;
 use std::io;
@@ -37,10 +37,10 @@ pub enum InstallError {
     App(#[from] AppError),
 }
 
-/// A host with what is installed in it and when it was last heard of.
+/// A host with what is installed in it and its last activity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostReport {
-    /// As its makers write it, or as a channel calls itself.
+    /// The official name of the host, or the name that a channel gives itself.
     pub name: String,
     /// `None` for a host that needs no hooks.
     pub hooks: Option<Hooks>,
@@ -68,7 +68,7 @@ pub fn surroundings<'a>(
     })
 }
 
-/// Every host that is on this machine or that sent events. Without `around` only the latter.
+/// Every host that is on this machine or has sent events. Without `around`, only the latter.
 pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostReport>, AppError> {
     let mut seen = store.hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
@@ -99,7 +99,7 @@ fn recipe_named(host: &str) -> Option<&'static Recipe> {
     RECIPES.iter().find(|recipe| recipe.host.name() == host)
 }
 
-/// The recipes of these hosts or, if none is named, of those on this machine.
+/// The recipes of these hosts or, if `hosts` is empty, of all hosts on this machine.
 fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>, InstallError> {
     if hosts.is_empty() {
         let here: Vec<&Recipe> = RECIPES.iter().filter(|recipe| recipe.is_here(around)).collect();
@@ -108,22 +108,22 @@ fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>,
     hosts.iter().map(|host| recipe(*host).ok_or(InstallError::NoRecipe(*host))).collect()
 }
 
-/// The path by which hosts call this program. A program that runs from the cache of `npx` or `uvx`, which may be emptied at any
-/// time, is kept in the data directory: [`apply`] copies it. So is one with another name, such as that of a download: hooks are
-/// recognised by the name of the program.
+/// The path by which hosts call this program. A program in the cache of `npx` or `uvx`, which may be emptied at any
+/// time, is kept in the data directory: [`apply`] copies it. So is a program with another name, for example a download,
+/// because hooks are recognised by the program's name.
 fn program(dir: &DataDir) -> io::Result<Program> {
     let path = path_of_this("remora")?;
     if is_cached(&path) || path.file_stem().is_none_or(|name| name != "remora") {
-        // The PATH of this process may be that of the package manager, and no shell of an agent has it.
+        // The PATH of this process may come from the package manager, and an agent's shell does not have it.
         return Ok(Program { command: quoted(&kept(dir).to_string_lossy()), path: kept(dir) });
     }
     Ok(Program { path, command: command("remora") })
 }
 
-/// How this program is called later.
+/// How hosts call this program.
 struct Program {
     path: PathBuf,
-    /// In a shell.
+    /// For a shell.
     command: String,
 }
 
@@ -131,13 +131,13 @@ fn kept(dir: &DataDir) -> PathBuf {
     dir.path().join("bin").join("remora")
 }
 
-/// Whether a package manager runs it for once.
+/// Whether a package manager runs the program from its cache.
 fn is_cached(program: &Path) -> bool {
     let has = |name: &str| program.components().any(|part| part.as_os_str() == name);
     has("_npx") || (has("uv") && (has("archive-v0") || has("builds-v0")))
 }
 
-/// Copies this program to where hosts are going to call it. A hook that runs the old one meanwhile goes on with it.
+/// Copies this program to where hosts will call it. A hook that runs the old copy meanwhile is not affected.
 fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
     if wanted != kept(dir) {
         return Ok(());
@@ -153,7 +153,7 @@ fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
     fs::rename(new, wanted)
 }
 
-/// What installing would change. Nothing is written.
+/// What an installation would change. Nothing is written.
 pub fn plan(
     around: &Surroundings,
     hosts: &[Host],
@@ -164,7 +164,7 @@ pub fn plan(
     install::plan(around, &recipes, project, allow).map_err(|error| receipt(around, &error))
 }
 
-/// Installs what the plan shows. In hosts with tools, injected text then names the tools.
+/// Installs what the plan shows. In hosts with MCP tools, injected text then mentions the tools.
 pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Done>, InstallError> {
     dir.create().map_err(AppError::from)?;
     keep(dir, &around.program).map_err(|error| InstallError::Program { path: kept(dir), error })?;
@@ -174,7 +174,7 @@ pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Don
     Ok(done)
 }
 
-/// What uninstalling would change: in the hosts named, or in all.
+/// What uninstalling would change, in the given hosts or in all.
 pub fn plan_removal(
     around: &Surroundings,
     hosts: &[Host],
@@ -184,12 +184,12 @@ pub fn plan_removal(
     uninstall::plan(around, &recipes, project).map_err(|error| receipt(around, &error))
 }
 
-/// Takes out what the plan shows.
+/// Removes what the plan shows.
 pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result<Vec<Undone>, InstallError> {
     let undone = uninstall::apply(around, removal).map_err(|error| receipt(around, &error))?;
     let left = installed(around)?;
     if left.is_empty() {
-        // It is there for hosts only, and stays if it cannot be removed.
+        // The copy serves hosts only. If it cannot be removed, it stays.
         let _ = fs::remove_dir_all(dir.path().join("bin"));
     }
     let is_gone = |host: Host| {
@@ -202,7 +202,7 @@ pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result
     Ok(undone)
 }
 
-/// Installs again what is installed and not as this program would install it.
+/// Reinstalls where the installed configuration differs from what this program would install.
 pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
     let mut done = Vec::new();
     for (host, project, allow) in installed(around)? {
@@ -217,7 +217,7 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
     Ok(done)
 }
 
-/// Lets this observer write the memory from now on.
+/// Sets the observer's provider.
 pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallError> {
     dir.create().map_err(AppError::from)?;
     let value = Value::from(provider.as_str());
@@ -225,8 +225,8 @@ pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallErro
     Ok(())
 }
 
-/// Before a memory is changed at large or deleted: a backup of it, if there is anything in it and none is fresh. With `to`, one
-/// is made there in any case.
+/// Makes a backup before a memory is deleted or changed on a large scale, if the memory is not empty and no backup is
+/// fresh. With `to`, a backup is always made there.
 pub fn back_up(dir: &DataDir, to: Option<&Path>, now: Time) -> Result<Option<PathBuf>, InstallError> {
     if !dir.database().exists() {
         return Ok(None);
@@ -256,9 +256,9 @@ fn receipt(around: &Surroundings, error: &io::Error) -> InstallError {
     InstallError::Receipt { path: remora_install::receipt_path(&around.data_dir), reason: error.to_string() }
 }
 
-/// Changes `context.mcp_hosts` in `config.toml`: `is_wanted` gets a host and whether it is there.
+/// Changes `context.mcp_hosts` in `config.toml`. `is_wanted` gets each host and whether it is listed now.
 fn change_tool_hosts(dir: &DataDir, is_wanted: impl Fn(Host, bool) -> bool) -> Result<(), InstallError> {
-    // Only what the file says: a variable of this shell is not to become a setting.
+    // Reads only the file: an environment variable of this shell must not become a setting.
     let there = settings::load(dir, |_| None).0.context.mcp_hosts;
     let wanted: Vec<Host> =
         Host::ALL.iter().copied().filter(|host| is_wanted(*host, there.contains(host))).collect();
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_in_a_cache_is_not_there_for_long() {
+    fn programs_in_package_caches_are_recognised() {
         for (program, cached) in [
             ("/home/me/.npm/_npx/0a1b/node_modules/remora-linux-x64/bin/remora", true),
             ("/home/me/.cache/uv/archive-v0/xyz/bin/remora", true),

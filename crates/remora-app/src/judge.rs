@@ -1,4 +1,4 @@
-//! What somebody says of an observation: useful, wrong, pinned; and of a fact that is wrong.
+//! Verdicts on an observation (useful, wrong, pinned) or on a fact (wrong).
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
@@ -13,12 +13,12 @@ use crate::{AppError, Whose, project};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeRequest {
-    /// As search prints it.
+    /// The id as search prints it.
     pub id: String,
     pub verdict: Verdict,
-    /// Takes one such verdict back.
+    /// Undoes one such verdict.
     pub undo: bool,
-    /// Only an observation of this project is judged: one wrong digit must not change another project's memory.
+    /// Only records of this project can be judged, so that a mistyped id does not change another project's memory.
     pub only: Option<Whose>,
 }
 
@@ -31,7 +31,7 @@ pub struct Judged {
     pub judged: remora_store::Judged,
 }
 
-/// Context files of the project follow; see [`crate::context_files`].
+/// The caller then updates context files; see [`crate::context_files`].
 pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Judged, JudgeError> {
     let row = observation(store, &request.id)?;
     if !is_meant(store, request, Some(row.project_id))? {
@@ -42,7 +42,7 @@ pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Jud
     Ok(Judged { id: row.id, judged, observation: Box::new(row) })
 }
 
-/// Ends a fact that is wrong, or with `undo` lets it hold again. Facts have no other verdicts. A fact that holds everywhere
+/// Ends a wrong fact, or with `undo` makes it current again. Facts have no other verdicts. A fact that holds everywhere
 /// belongs to every project.
 pub fn judge_fact(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<FactRow, JudgeError> {
     let unknown = || AppError::UnknownRecord(request.id.clone());
@@ -58,11 +58,11 @@ pub fn judge_fact(store: &mut Store, request: &JudgeRequest, now: Time) -> Resul
         return Err(JudgeError::FactOfOtherProject(Box::new(row)));
     }
     let judged = if request.undo { store.reopen_fact(id, now) } else { store.end_fact(id, now) };
-    // One that was ended before stays as it is.
+    // A fact that has already ended stays as it is.
     Ok(judged.map_err(AppError::from)?.unwrap_or(row))
 }
 
-/// Whether a record of this project may be judged. `None` is every project's.
+/// Whether a record of this project may be judged. `None` means that it belongs to every project.
 fn is_meant(store: &Store, request: &JudgeRequest, of: Option<ProjectId>) -> Result<bool, AppError> {
     let (Some(whose), Some(of)) = (&request.only, of) else { return Ok(true) };
     match project(store, whose) {
@@ -82,7 +82,7 @@ pub enum JudgeError {
     App(#[from] AppError),
 }
 
-/// The observation somebody names.
+/// Finds the observation with this id.
 pub fn observation(store: &Store, id: &str) -> Result<ObservationRow, AppError> {
     match record_id(id) {
         Some(RecordId { kind: RecordKind::Observation, number }) => {

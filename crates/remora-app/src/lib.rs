@@ -1,18 +1,18 @@
 //! The use cases of Remora, each one function from a typed request to a typed answer.
 //!
-//! Hooks, commands, the daemon's HTTP interface and the demo are doors: they read what somebody sent, call a function
-//! of this crate, and show what it returned. So the same question has the same answer through every door.
+//! Hooks, commands, the daemon's HTTP interface and the demo are doors: they parse their input, call a function of this
+//! crate, and format the result. So the same request has the same result through every door.
 //!
 //! | module | use case |
 //! |---|---|
-//! | [`capture`] | what a host reported becomes a record that may be stored, or is left out |
-//! | [`recall`] | what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | what somebody asks for |
-//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | what somebody says |
-//! | [`import`], [`export`] | what comes from elsewhere, and what goes there |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | how it is run |
+//! | [`capture`] | decides what of a host's report may be stored |
+//! | [`recall`] | chooses what is injected at the start of a session, with a prompt, before a file |
+//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
+//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | apply what a user says |
+//! | [`import`], [`export`] | exchange memory with other programs |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | run and maintain Remora |
 //!
-//! It never knows a wire format, HTTP, or how an answer looks.
+//! This crate knows no wire format, no HTTP, and no output format.
 
 pub mod backup;
 pub mod capture;
@@ -54,10 +54,10 @@ pub use scope::{Whose, latest_session, project, project_named, scope, session};
 
 use remora_search::{Embed, Searcher};
 
-/// What finds by meaning: the daemon keeps both parts between requests, a command makes them anew.
+/// The parts of a semantic search. The daemon keeps both between requests; a command builds them for each run.
 #[expect(missing_debug_implementations, reason = "an embedder is a trait object")]
 pub struct Engine<'a> {
     pub searcher: &'a Searcher,
-    /// Without one, search goes by words alone.
+    /// If `None`, search uses words only.
     pub embedder: Option<&'a mut dyn Embed>,
 }

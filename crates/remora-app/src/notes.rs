@@ -1,4 +1,4 @@
-//! The user's own notes: where they come from, which are injected into every session, and what is wrong.
+//! The user's own notes: their source, which of them every session gets, and problems.
 
 use remora_core::context::Noted;
 use remora_core::settings::{NotesSource, Settings};
@@ -9,13 +9,13 @@ use crate::AppError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
-    /// Whether the settings name a source, and notes are on.
+    /// The source in the settings; `None` if there is none or notes are off.
     pub source: Option<Source>,
-    /// How the last look at it went.
+    /// Result of the last sync.
     pub state: NotesState,
-    /// Every note that is indexed, the latest change first.
+    /// Every indexed note, latest change first.
     pub known: Vec<KnownNote>,
-    /// What every session gets, the most important first.
+    /// Notes injected into every session, most important first.
     pub always: Vec<Noted>,
 }
 

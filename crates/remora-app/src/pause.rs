@@ -1,4 +1,4 @@
-//! Capture switched off for a while, everywhere or in one project.
+//! Pausing capture, everywhere or in one project.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use remora_store::{DataDir, ReadOnly, Store, locate};
 
 use crate::{AppError, project_named};
 
-/// Where capture is switched off or on.
+/// Where capture is paused or resumed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Where {
     Everywhere,
-    /// A project by its id, name or directory; also a directory that Remora has not met yet.
+    /// A project by its id, name or directory, or a directory that Remora does not know yet.
     Project(String),
 }
 
-/// What is paused afterwards, and the project that was meant.
+/// The resulting state, and the name of the project if one was given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paused {
     pub pause: Pause,
@@ -28,7 +28,7 @@ pub fn paused(dir: &DataDir) -> Result<Pause, AppError> {
     Ok(pause::read(dir)?)
 }
 
-/// Stops capture. The store may be missing: nothing was captured yet, or the database cannot be opened.
+/// Stops capture. `store` may be `None`: nothing was captured yet, or the database cannot be opened.
 pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where, now: Time) -> Result<Paused, AppError> {
     dir.create()?;
     let mut paused = pause::read(dir)?;
@@ -49,8 +49,8 @@ pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where, now: Time) -> Res
     Ok(Paused { pause: paused, project })
 }
 
-/// Starts capture again. What agents said meanwhile counts as read: it is in their hosts' transcripts, and nobody may read
-/// it later.
+/// Starts capture again. Transcript text from the time of the pause is marked as read, so that it is never captured
+/// later.
 pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Paused, AppError> {
     let before = pause::read(dir)?;
     let mut paused = before.clone();
@@ -71,7 +71,7 @@ pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Pa
     };
     if paused != before
         && let Some(store) = store
-        // A database of a newer Remora is observed by that one.
+        // A database of a newer Remora is left to that version.
         && !matches!(store.read_only(), Some(ReadOnly::NewerSchema(_)))
     {
         store.skip_transcripts(|root| before.covers(root) && !paused.covers(root))?;
@@ -80,7 +80,7 @@ pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Pa
     Ok(Paused { pause: paused, project })
 }
 
-/// A project that Remora knows, or a directory it has not met yet.
+/// A known project, or a directory that Remora does not know yet.
 fn to_pause(store: Option<&Store>, wanted: &str, since: Time) -> Result<PausedProject, AppError> {
     let known = match store {
         Some(store) => project_named(store, wanted),

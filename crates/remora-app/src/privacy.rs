@@ -1,5 +1,4 @@
-//! What a person checks and decides about their own data: what would be redacted, what was changed by hand, and the end of
-//! everything.
+//! Privacy tools for users: preview redaction, see manual changes, erase everything.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,16 +11,16 @@ use serde::Serialize;
 
 use crate::{AppError, context_files};
 
-/// The word to type before everything is erased.
+/// Must be typed before everything is erased.
 pub const ERASE_WORD: &str = "erase";
 
-/// What capture would store of a text.
+/// The part of a text that capture would store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Redaction {
     pub text: String,
     /// How often each kind of secret was found.
     pub found: BTreeMap<String, usize>,
-    /// Whether a part between `<private>` and `</private>` was left out.
+    /// Whether a `<private>` section was left out.
     pub private: bool,
 }
 
@@ -38,20 +37,21 @@ pub fn try_redaction(text: &str) -> Redaction {
     Redaction { private: public != text, text: cleaned, found }
 }
 
-/// Changes made by hand, the latest first.
+/// Manual changes, latest first.
 pub fn audit_log(store: &Store, most: u32) -> Result<Vec<AuditRow>, AppError> {
     Ok(store.audit_log(most)?)
 }
 
-/// What was removed with everything.
+/// Result of erasing everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ErasedEverything {
     pub files: Vec<PathBuf>,
-    /// Context files that could not be restored, so that memory is still in them.
+    /// Context files that could not be restored. They still contain memory.
     pub left: Vec<PathBuf>,
 }
 
-/// Deletes all memory, and every backup and copy of it, and takes it out of files of repositories. Nothing is kept to undo it. `word` proves that it was meant.
+/// Deletes all memory with every backup and copy, and removes it from files of repositories. It cannot be undone.
+/// `word` proves that it was intended.
 pub fn erase_everything(store: &mut Store, word: &str) -> Result<ErasedEverything, AppError> {
     if word != ERASE_WORD {
         return Err(AppError::NotTheWord);
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_try_shows_what_would_be_stored_and_what_was_found() {
+    fn a_preview_shows_the_stored_text_and_the_redactions() {
         let key = ["AK", "IAQX7HJKLMN5TRZJ2B"].concat();
         let tried = try_redaction(&format!("key {key}, <private>my salary</private> and the rest"));
         assert!(!tried.text.contains(&key) && !tried.text.contains("salary"), "{tried:?}");

@@ -7,7 +7,7 @@ use remora_store::{Joined, ProjectRow, Store, locate};
 
 use crate::{AppError, project_named};
 
-/// Gives a project that was imported by its name alone to a directory. Its records are injected there from now on.
+/// Assigns a project that was imported by name only to a directory. Its records are injected there from now on.
 pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
     let project = project_named(store, name)?;
     let root = Path::new(&project.root);
@@ -17,12 +17,12 @@ pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Resul
     Ok(store.join_project(project.id, &locate(directory), now)?)
 }
 
-/// With which directory this one shares its project, if nothing but the same origin connects them.
+/// The directory that this one shares a project with, if only the same origin connects them.
 pub fn joined(store: &Store, directory: &Path) -> Result<Option<Joined>, AppError> {
     Ok(store.joined(&locate(directory))?)
 }
 
-/// Makes a directory a project of its own. What was remembered so far stays where it is.
+/// Makes a directory a project of its own. Existing records stay in the old project.
 pub fn split(store: &mut Store, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
     let place = locate(directory);
     if store.project_at(&place)?.is_none() {

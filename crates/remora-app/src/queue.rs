@@ -1,4 +1,4 @@
-//! What waits to become knowledge.
+//! The event queue: events that wait for the observer, and events that failed.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ pub struct Queue {
     pub awaiting_model: i64,
     pub failed: i64,
     pub total: i64,
-    /// The oldest first, as many as were asked for.
+    /// Oldest first, up to the requested limit.
     pub events: Vec<EventRow>,
 }
 
-/// What a page shows: failed events first, because they need a decision, then what waits.
+/// The queue for a page: failed events first, because they need a decision, then waiting ones.
 pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     let mut queue = list(store, limit)?;
     let failed = store.failed_events(limit)?;
@@ -51,9 +51,9 @@ pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
 /// Which turns are observed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
-    /// Those that have ended. Without a sign of its end, a turn ends after this much silence.
+    /// Turns that have ended. A turn without an end event ends after this much silence.
     Ended(Duration),
-    /// Also those that may still go on.
+    /// Also turns that may still be running.
     All,
 }
 
@@ -61,12 +61,11 @@ pub enum Turns {
 pub struct DrainReport {
     pub drained: Drained,
     pub followed: Followed,
-    /// Events of turns that may still go on.
+    /// Events of turns that may still be running.
     pub pending: i64,
 }
 
-/// Turns what waits into knowledge with the built-in observer, in this process. `capture` says which transcripts it may
-/// read.
+/// Observes queued events with the built-in observer, in this process. `capture` says which transcripts it may read.
 pub fn drain(
     store: &mut Store,
     owner: &str,
@@ -95,7 +94,7 @@ pub fn retry(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
     with(failed, |which| Ok(store.retry(which)?))
 }
 
-/// Gives failed events up. Returns how many.
+/// Drops failed events. Returns how many.
 pub fn give_up(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
     with(failed, |which| Ok(store.drop_failed(which)?))
 }

@@ -31,7 +31,7 @@ pub struct WholeSession {
     #[serde(flatten)]
     pub session: SessionRow,
     pub turns: Vec<PromptRow>,
-    /// Programs get them without payloads: an event has its own id.
+    /// Serialized without payloads, because each event can be fetched by its own id.
     #[serde(rename = "event_list", serialize_with = "without_payloads")]
     pub events: Vec<EventRow>,
 }
@@ -40,7 +40,7 @@ fn without_payloads<S: Serializer>(events: &[EventRow], serializer: S) -> Result
     serializer.collect_seq(events.iter().map(|event| EventRow { payload: None, ..event.clone() }))
 }
 
-/// The records of these ids. An observation that is fetched counts as used.
+/// Returns the records with these ids. A fetched observation counts as used.
 pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Record>, AppError> {
     let found: Vec<Record> = ids.iter().map(|id| record(store, id)).collect::<Result<_, _>>()?;
     let fetched: Vec<ObservationId> = found.iter().filter_map(Record::observation).collect();
@@ -48,15 +48,15 @@ pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Recor
     Ok(found)
 }
 
-/// What a list of ids came to. A wrong id among good ones costs itself alone.
+/// Result of a request for several ids. An unknown id does not fail the others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// In the order they were asked for, each once.
+    /// In the requested order, without duplicates.
     pub found: Vec<Record>,
     pub unknown: Vec<String>,
 }
 
-/// The records of these ids as far as they are there. An observation that is fetched counts as used.
+/// Returns the records that exist for these ids. A fetched observation counts as used.
 pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppError> {
     let mut batch = Batch::default();
     let mut asked = HashSet::new();
@@ -66,7 +66,7 @@ pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppE
             continue;
         }
         let found = match record {
-            // A number that no record has is not the beginning of a session's id, either.
+            // An unused record number is not tried as the beginning of a session id.
             Some(record) => numbered(store, record)?,
             None => match self::record(store, id) {
                 Ok(found) => Some(found),
@@ -84,7 +84,7 @@ pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppE
     Ok(batch)
 }
 
-/// What it costs to read each of these records whole, in tokens. One that is not there is left out.
+/// Tokens of each of these records in full. Unknown records are left out.
 pub fn costs(store: &Store, ids: &[RecordId]) -> Result<BTreeMap<RecordId, u64>, AppError> {
     let mut costs = BTreeMap::new();
     for id in ids {
@@ -95,7 +95,7 @@ pub fn costs(store: &Store, ids: &[RecordId]) -> Result<BTreeMap<RecordId, u64>,
     Ok(costs)
 }
 
-/// What a project learned last, newest first.
+/// The latest observations and sessions of a project, newest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latest {
     pub observations: Vec<ObservationRow>,
@@ -106,12 +106,12 @@ pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, Ap
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
     let observations = store.list_observations(&selection)?.items;
     let mut sessions = store.list_sessions(&selection)?.items;
-    // The session that holds what was saved has no events.
+    // The session that holds saved observations has no events.
     sessions.retain(|session| session.events > 0);
     Ok(Latest { observations, sessions })
 }
 
-/// One record by its id, or a session by the beginning of its id. Counts as no use.
+/// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.
 pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
     if let Some(id) = record_id(id)
         && let Some(found) = numbered(store, id)?
@@ -127,7 +127,7 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
     Ok(Record::Session(Box::new(WholeSession { session, turns, events })))
 }
 
-/// The observations of these ids that belong to a project, if one is named.
+/// Returns the observations with these ids, restricted to the project `only` if given.
 pub fn observations(
     store: &Store,
     ids: &[ObservationId],
@@ -159,7 +159,7 @@ impl Record {
         }
     }
 
-    /// Estimated tokens of all that can be read of it.
+    /// Estimated tokens of all its texts.
     fn tokens(&self) -> u64 {
         let all = |texts: &[&str]| texts.iter().map(|text| tokens(text)).sum::<u64>();
         let list = |texts: &[String]| texts.iter().map(|text| tokens(text)).sum::<u64>();
@@ -191,8 +191,7 @@ impl Record {
     }
 }
 
-/// A record by the name it is printed with (`12`, `#12`, `s3`), or by that of one of its parts: `obs_12_fact_2` is in
-/// `12`.
+/// Parses a record id as it is printed (`12`, `#12`, `s3`), or the id of a part: `obs_12_fact_2` is part of `12`.
 pub fn record_id(id: &str) -> Option<RecordId> {
     let id = id.trim();
     if let Ok(record) = id.strip_prefix('#').unwrap_or(id).parse() {
@@ -215,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_known_by_every_name_it_is_printed_with() {
+    fn every_printed_form_of_an_id_is_parsed() {
         for (name, id) in
             [("12", "12"), ("#12", "12"), (" s3 ", "s3"), ("obs_12_fact_2", "12"), ("turn_4", "t4")]
         {

@@ -1,4 +1,4 @@
-//! The way out of an error of the store, as a command. Every door that talks to a person shows the same.
+//! The remedy for a store error, as a command. Every door that talks to a person shows the same one.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub fn of(error: &StoreError) -> String {
     }
 }
 
-/// The way on from a damaged database: a backup if there is one.
+/// The next command for a damaged database: restore a backup if there is one.
 pub fn damaged(path: &Path) -> String {
     if path.as_os_str().is_empty() {
         return "see what is wrong with it, and the way back: `remora verify`".to_owned();

@@ -1,4 +1,4 @@
-//! The log of injections, as somebody asks for it.
+//! Queries on the injection log.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_store::Store;
@@ -9,29 +9,29 @@ use serde::Serialize;
 use crate::search::session_id;
 use crate::{AppError, Whose, project};
 
-/// Whose injections are meant.
+/// Selects injections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrievalsRequest {
     pub whose: Whose,
-    /// The number of a session, or the beginning of the id its host gave it.
+    /// A session number, or the beginning of the id that its host gave it.
     pub session: Option<String>,
     pub limit: u32,
 }
 
-/// One injection, and what it amounts to.
+/// One injection with its totals.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Retrieved {
     #[serde(flatten)]
     pub row: RetrievalRow,
-    /// The program it was injected into: a host, or a channel that calls itself something else.
+    /// The program it was injected into: a host, or a channel with a name of its own.
     pub channel: String,
-    /// Records of memory, without notes.
+    /// Records of memory, not counting notes.
     pub memories_injected: usize,
     pub obsidian_notes_injected: usize,
     pub total_tokens_added: u64,
 }
 
-/// The latest injections, the newest first.
+/// The latest injections, newest first.
 pub fn retrievals(store: &Store, request: &RetrievalsRequest) -> Result<Vec<Retrieved>, AppError> {
     let which = match (&request.session, &request.whose) {
         (Some(session), _) => WhichRetrievals::OfSession(session_id(store, session)?),

@@ -1,4 +1,4 @@
-//! Remembering what somebody says: found and injected at once, like everything else that was learned.
+//! Saves a text as an observation. It is found and injected at once, like every other.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,15 +12,15 @@ use crate::{AppError, Whose, project, project_named};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaveRequest {
-    /// A directory may be new: its project begins with what is saved.
+    /// The directory may be new. Its project then starts with this observation.
     pub whose: Whose,
     pub text: String,
     pub title: Option<String>,
     pub kind: ObservationType,
     pub facts: Vec<String>,
-    /// A relative path is below the project's root: this process may be anywhere.
+    /// Relative paths are below the project's root, because this process may run anywhere.
     pub files: Vec<PathBuf>,
-    /// Only what a person saves is laid down for every session.
+    /// Only what a person saves is injected at every session start.
     pub by: SavedBy,
 }
 
@@ -30,7 +30,7 @@ pub struct SavedFor {
     pub project: ProjectId,
 }
 
-/// Context files of the project follow; see [`crate::context_files`].
+/// The caller then updates context files; see [`crate::context_files`].
 pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
     let (target, root) = target(store, &request.whose)?;
     let draft = Draft {
@@ -48,7 +48,7 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
     let row = store.observation(saved.id())?;
     let project = match row {
         Some(row) => row.project_id,
-        // Removed by another process a moment ago.
+        // Another process has just removed it.
         None => project(store, &request.whose)?,
     };
     Ok(SavedFor { saved, project })
@@ -70,7 +70,7 @@ fn target(store: &Store, whose: &Whose) -> Result<(SaveFor, PathBuf), AppError> 
     }
 }
 
-/// A path as memory has it: relative to the project's root, or to the worktree it lies in.
+/// Normalises a path for storage: relative to the project's root, or to the worktree that contains it.
 fn below(path: &Path, root: &Path) -> String {
     let absolute = normal(&root.join(path));
     let real = absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
@@ -82,7 +82,7 @@ fn below(path: &Path, root: &Path) -> String {
     relative.unwrap_or(&absolute).to_string_lossy().into_owned()
 }
 
-/// Without `.` and `..`, for files that need not exist.
+/// Removes `.` and `..`, also for files that do not exist.
 fn normal(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

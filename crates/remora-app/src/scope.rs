@@ -1,4 +1,4 @@
-//! Whose memory a request is about.
+//! Which project a request is about.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::AppError;
 
-/// Whose memory is meant, as somebody says it. There is no default, so that nobody sees everything by mistake.
+/// Selects a project, or all of them. There is no default, so that no request reads all projects by mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
-    /// Every project's.
+    /// All projects.
     All,
-    /// A project by its id, its name if only one has it, or a directory. A relative directory is taken from the
-    /// current one of this process.
+    /// A project by its id, its unique name, or its directory. A relative directory is resolved against the current
+    /// directory of this process.
     Project(String),
     /// The project of a directory.
     Directory(PathBuf),
@@ -30,7 +30,7 @@ pub fn scope(store: &Store, whose: &Whose) -> Result<ProjectScope, AppError> {
     }
 }
 
-/// The one project that is meant.
+/// Resolves to a single project.
 pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
     match whose {
         Whose::All => Err(AppError::NeedsOneProject),
@@ -53,10 +53,10 @@ pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> 
     }
 }
 
-/// A session by the beginning of the id its host gave it.
+/// Finds a session by the beginning of the id that its host gave it.
 pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
     let mut sessions = store.sessions_named(beginning)?;
-    // A whole id is meant even where it begins another one.
+    // An exact id wins over longer ids that begin with it.
     if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
         return Ok(sessions.swap_remove(whole));
     }
@@ -70,14 +70,14 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
     }
 }
 
-/// The latest session of a project in which an agent worked. The one that holds what was saved has no events.
+/// The latest session of a project in which an agent worked. The session that holds saved observations has no events.
 pub fn latest_session(store: &Store, project: ProjectId) -> Result<Option<SessionRow>, AppError> {
     let sessions = store.sessions(Some(project), 2)?;
     Ok(sessions.into_iter().find(|session| session.events > 0))
 }
 
 impl Whose {
-    /// The same for another process: a directory is named from the root.
+    /// Makes the directory absolute, so that another process can resolve it.
     #[must_use]
     pub fn absolute(self) -> Self {
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,4 +1,4 @@
-//! Finding what was learned.
+//! Search in memory.
 
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AppError, Engine, Whose, scope, session};
 
-/// What somebody asks for. Without a text, the newest records come first.
+/// A search request. If `text` is empty, the newest records come first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
@@ -35,7 +35,7 @@ pub struct SearchRequest {
     pub until: Option<String>,
     #[serde(default)]
     pub host: Option<Host>,
-    /// The number of a session, or the beginning of the id its host gave it.
+    /// A session number, or the beginning of the id that its host gave it.
     #[serde(default)]
     pub session: Option<String>,
     #[serde(default)]
@@ -48,7 +48,7 @@ pub struct SearchRequest {
     pub offset: usize,
 }
 
-/// Limits for every door.
+/// Upper limits for every caller.
 pub const LARGEST_LIMIT: usize = 100;
 pub const LARGEST_OFFSET: usize = 10_000;
 
@@ -76,7 +76,7 @@ impl SearchRequest {
         }
     }
 
-    /// Whether a filter may be why nothing was found.
+    /// Whether a filter might be the reason for an empty result.
     pub fn is_narrow(&self) -> bool {
         let Self { types, kinds, concepts, files, from, until, host, session, .. } = self;
         let lists = !types.is_empty() || !kinds.is_empty() || !concepts.is_empty() || !files.is_empty();
@@ -101,7 +101,7 @@ pub fn search(
     Ok(engine.searcher.search(store, engine.embedder, &query)?)
 }
 
-/// From what was asked to what it means.
+/// Translates a request into a query: resolves projects, sessions and dates.
 fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuery, AppError> {
     let mut query = SearchQuery::new(scope(store, &request.whose)?, request.text.clone());
     query.now = now;

@@ -1,4 +1,4 @@
-//! What became of a session: its summary, and what was learned in it.
+//! The result of a session: its summary and its observations.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SessionId, SummaryId};
@@ -8,24 +8,24 @@ use serde::Serialize;
 use crate::records::record_id;
 use crate::{AppError, Whose, project, session};
 
-/// Which session is meant.
+/// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichSummary {
-    /// The latest of a project that has a summary. The one that asks seldom has one yet.
+    /// The latest session of a project that has a summary. The session that asks rarely has one yet.
     Latest(Whose),
-    /// The session that a record belongs to (`s12`, `t34`, `123`), or one by the beginning of its id.
+    /// The session of a record (`s12`, `t34`, `123`), or a session by the beginning of its id.
     Of(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionSummary {
     pub session: SessionRow,
-    /// Nothing before its first turn was observed.
+    /// `None` before the first turn was observed.
     pub summary: Option<SummaryRow>,
     pub observations: Vec<ObservationRow>,
 }
 
-/// `None` where no session of the project has a summary yet.
+/// Returns `None` if no session of the project has a summary yet.
 pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
     let session = match which {
         WhichSummary::Latest(whose) => {

@@ -1,4 +1,4 @@
-//! The settings in force, where each comes from, and how one is changed.
+//! Reads the effective settings with their sources, and changes them.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use remora_sys::file::read_small;
 
 use crate::AppError;
 
-/// The settings in force, and what could not be used of those given.
+/// The effective settings, and the problems with those that could not be used.
 pub fn load(dir: &DataDir, environment: impl Fn(&str) -> Option<String>) -> (Settings, Vec<Problem>) {
     let (settings, problems) = match text(dir) {
         Ok(text) => Settings::resolve(text.as_deref(), environment),
@@ -18,9 +18,9 @@ pub fn load(dir: &DataDir, environment: impl Fn(&str) -> Option<String>) -> (Set
     (settings, problems)
 }
 
-/// Every setting with its value and where that comes from.
+/// Every setting with its value and the source of that value.
 pub fn list(dir: &DataDir, environment: impl Fn(&str) -> Option<String>) -> (Settings, Vec<Listed>) {
-    // A file that cannot be read is among the problems of `load`; nothing of it is in force.
+    // `load` reports a file that cannot be read; no setting from it is used.
     let text = text(dir).unwrap_or_default();
     let (settings, listed, _) = Settings::list(text.as_deref(), environment);
     (settings, listed)
@@ -37,12 +37,12 @@ pub fn parse(setting: &'static Setting, text: &str) -> Result<Value, AppError> {
     setting.parse(text).map_err(|reason| AppError::BadSetting {
         name: setting.name,
         meaning: setting.meaning,
-        // What was typed for a secret is not repeated.
+        // The value of a secret is not repeated in errors.
         reason: if setting.secret { reason } else { format!("{reason}, not `{text}`") },
     })
 }
 
-/// Changes settings in `config.toml`; `None` brings the default back. Says for each whether the file changed.
+/// Changes settings in `config.toml`; `None` restores the default. Returns for each whether the file changed.
 pub fn change(dir: &DataDir, changes: &[(&'static Setting, Option<Value>)]) -> Result<Vec<bool>, AppError> {
     let change = |(setting, value): &(&'static Setting, Option<Value>)| match value {
         Some(value) => config_file::set(dir, setting, value).map(|()| true),
@@ -55,7 +55,7 @@ pub fn change(dir: &DataDir, changes: &[(&'static Setting, Option<Value>)]) -> R
 fn text(dir: &DataDir) -> io::Result<Option<String>> {
     match read_small(&dir.config()) {
         Ok(text) => Ok(Some(text)),
-        // A data directory that is no directory is reported where it is used.
+        // A data directory that is not a directory is reported where it is used.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
         }

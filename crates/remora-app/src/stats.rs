@@ -1,4 +1,4 @@
-//! How much the memory holds.
+//! Size of the memory.
 
 use remora_core::time::Time;
 use remora_store::{Counts, Store};
@@ -12,12 +12,12 @@ pub struct MemoryStats {
     pub observations: i64,
     pub summaries: i64,
     pub facts: i64,
-    /// Parts of records that are found one by one.
+    /// Parts of records that are indexed separately.
     pub documents: usize,
     pub vectors: usize,
-    /// Documents that wait for their vector.
+    /// Documents without a vector yet.
     pub missing: usize,
-    /// Whose vectors they are; `None` before the first was made.
+    /// Model that made the vectors; `None` before the first one.
     pub model: Option<String>,
     /// When vectors were last stored.
     pub last_indexed_at: Option<String>,

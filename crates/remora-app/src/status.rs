@@ -1,4 +1,4 @@
-//! What there is, what waits, and how everything is doing.
+//! Status: contents, queue, and the health of each part.
 
 use std::fs;
 use std::path::Path;
@@ -57,53 +57,53 @@ pub struct Database {
 pub struct Spool {
     pub records: usize,
     pub damaged: usize,
-    /// Events that neither the database nor the spool took, not yet acknowledged.
+    /// Events that neither the database nor the spool could store, not yet acknowledged.
     pub lost: usize,
 }
 
-/// What is known of the running daemon.
+/// State of the daemon.
 #[derive(Debug, Default, Serialize)]
 pub struct Daemon {
     pub running: bool,
     pub pid: Option<u32>,
     pub port: Option<u16>,
     pub version: Option<String>,
-    /// How the model is doing, where one is asked.
+    /// Health of the model, if one is used.
     #[serde(skip)]
     pub observer: Option<Health>,
-    /// How the embedder is doing, where one over the network is asked.
+    /// Health of the embedder, if it is called over the network.
     #[serde(skip)]
     pub embedder: Option<Health>,
 }
 
-/// Which provider turns events into knowledge, and what that costs.
+/// The provider that observes events, and its cost.
 #[derive(Debug, Serialize)]
 pub struct Observer {
     pub provider: &'static str,
     pub model: Option<String>,
-    /// Why the provider cannot be asked at the moment.
+    /// Why the provider is not available at the moment.
     pub trouble: Option<Trouble>,
-    /// Events whose memory is stored, and about which the model could not be asked yet.
+    /// Events that the built-in observer has processed and the model has not.
     pub waiting: Option<Backlog>,
     pub spent_today: Spent,
     pub daily_tokens: u64,
     pub daily_usd: f64,
 }
 
-/// Which embedder makes the vectors, and how many are there.
+/// The embedder, and how many vectors it has made.
 #[derive(Debug, Serialize)]
 pub struct Embedding {
     pub provider: &'static str,
-    /// The model that made the vectors there are.
+    /// Model that made the existing vectors.
     pub model: Option<String>,
-    /// Why the embedder cannot be asked at the moment.
+    /// Why the embedder is not available at the moment.
     pub trouble: Option<Trouble>,
     pub documents: usize,
     pub vectors: usize,
     pub missing: usize,
 }
 
-/// The user's own notes, where there is a source of them.
+/// The user's own notes, if there is a source.
 #[derive(Debug, Serialize)]
 pub struct Notes {
     pub source: String,
@@ -113,7 +113,7 @@ pub struct Notes {
 
 #[derive(Debug, Serialize)]
 pub struct Bytes {
-    /// The whole file, queue and failed events included.
+    /// The whole file, including queued and failed events.
     pub database: u64,
     pub queue: u64,
     pub failed: u64,
@@ -123,7 +123,7 @@ pub struct Bytes {
     pub total: u64,
 }
 
-/// A database that cannot be opened is part of the answer: events in the spool still count.
+/// Collects the status. If the database cannot be opened, the result says so and still counts the events in the spool.
 pub fn status(
     dir: &DataDir,
     store: Result<&Store, String>,
@@ -168,7 +168,7 @@ pub fn status(
     })
 }
 
-/// What the database says.
+/// Values read from the database.
 #[derive(Default)]
 struct Known {
     counts: Counts,
@@ -177,7 +177,7 @@ struct Known {
     read_only: Option<ReadOnly>,
     spent: Spent,
     waiting: Option<Backlog>,
-    /// Bytes that wait, and bytes that failed.
+    /// Bytes of waiting and of failed events.
     payloads: (u64, u64),
     index: Option<EmbeddingProgress>,
 }
@@ -196,7 +196,7 @@ fn known(store: &Store, now: Time) -> Result<Known, StoreError> {
     })
 }
 
-/// Which provider turns events into knowledge, and how it is doing.
+/// The provider that observes events, and its health.
 pub fn observer_of(
     dir: &DataDir,
     store: &Store,
@@ -210,7 +210,7 @@ pub fn observer_of(
 
 fn observer(dir: &DataDir, settings: &Settings, daemon: &Daemon, spent_today: Spent) -> Observer {
     let provider = settings.observer.provider.as_str();
-    // The daemon may still go by older settings, or there is none. What the settings lack is known without it.
+    // The daemon may not run, or may still use older settings. Problems in the settings are found without it.
     let health = daemon.observer.clone().filter(|health| health.provider == provider);
     let health = health.or_else(|| remora_observer::Observer::new(settings, dir, "status").0.health());
     let (model, trouble) = health.map_or((None, None), |health| (Some(health.model), health.trouble));

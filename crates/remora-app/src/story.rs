@@ -1,4 +1,4 @@
-//! A session as a story: what was asked, what was tried, what failed, what came of it, and what it cost.
+//! A session as a story: the prompts, the steps, the failures, the results and the costs.
 
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
@@ -10,28 +10,28 @@ use remora_store::{
 use crate::why::{self, Why, WhyRequest};
 use crate::{AppError, files};
 
-/// Injections of one session that are read.
+/// Limit for injections read per session.
 const MOST_INJECTIONS: u32 = 500;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Story {
     pub session: SessionRow,
-    /// As the last turn left it.
+    /// State after the last turn.
     pub summary: Option<SummaryRow>,
     pub turns: Vec<Turn>,
     /// What was injected before the first prompt.
     pub given_at_start: Vec<Why>,
-    /// What observing it cost.
+    /// Cost of observing the session.
     pub spent: Spent,
-    /// How often something was injected, and the tokens of it.
+    /// Number of injections, and their tokens.
     pub injections: usize,
     pub injected_tokens: u64,
-    /// The turn that an earlier part would begin with, and the one that the next would.
+    /// First turn of the previous page, and of the next one.
     pub earlier: Option<i64>,
     pub next: Option<i64>,
 }
 
-/// One turn. Turns whose prompt was private are counted in the session alone.
+/// One turn. Turns with a private prompt appear only in the session's count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub prompt: PromptRow,
@@ -39,11 +39,11 @@ pub struct Turn {
     pub steps: Vec<EventRow>,
     pub observations: Vec<ObservationRow>,
     pub given: Vec<Why>,
-    /// Why it broke off, if it did: `failed`, or `interrupted` when it never ended.
+    /// Why it broke off, if it did: `failed`, or `interrupted` if it never ended.
     pub broke_off: Option<&'static str>,
 }
 
-/// Which turns of a session are told.
+/// Selects turns of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// The number of the first turn, from 1.
@@ -51,11 +51,11 @@ pub struct Part {
     pub most: u32,
 }
 
-/// `None` if there is no such session.
+/// Returns `None` if there is no such session.
 pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
     let one = Selection { project: None, session: Some(WhichSession::Row(id)), limit: 1, offset: 0 };
     let Some(session) = store.list_sessions(&one)?.items.into_iter().next() else { return Ok(None) };
-    // One more than asked for shows that there is more.
+    // One extra row shows whether there is a next page.
     let mut prompts = store.turns_from(id, part.from, part.most.saturating_add(1))?;
     let next =
         prompts.get(usize::try_from(part.most).unwrap_or(usize::MAX)).map(|prompt| prompt.prompt_number);
@@ -85,7 +85,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
     Ok(Some(story))
 }
 
-/// A session without its turns.
+/// A story without turns.
 fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     let id = session.id;
     let rows = store.retrievals(WhichRetrievals::OfSession(id), MOST_INJECTIONS)?;
@@ -102,7 +102,7 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     })
 }
 
-/// Puts every injection to the turn it came with.
+/// Assigns every injection to its turn.
 fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
     let request = WhyRequest::Session(story.session.content_session_id.clone());
     let mut given = why::why(store, &request, MOST_INJECTIONS)?;
@@ -114,7 +114,7 @@ fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
     for one in given {
         let retrieval = &one.row.retrieval;
         let (at, text) = (retrieval.at, retrieval.prompt.trim_end_matches('…'));
-        // The log has the prompt's beginning in one line, and may be written a moment before or after the prompt is.
+        // The log has the beginning of the prompt in one line, and may be written shortly before or after the prompt.
         let is_of = |turn: &Turn| {
             retrieval.moment == Moment::Prompt
                 && !text.is_empty()
@@ -142,7 +142,7 @@ fn broke_off(
     match end {
         Some(end) if end.outcome.as_deref() == Some("failed") => Some("failed"),
         Some(_) => None,
-        // Traces of old turns may be gone; a closing message proves an end. The last turn may still go on.
+        // Traces of old turns may be gone, but a closing message proves an end. The last turn may still be running.
         None if prompt.closing_message.is_some() => None,
         None if is_last && session.status == "active" => None,
         None => Some("interrupted"),

@@ -1,4 +1,4 @@
-//! What was learned before and after something.
+//! Records before and after a point in time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::{AppError, Whose, scope};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRequest {
-    /// May be missing around a record, which says by itself which project is meant.
+    /// May be `None` around a record: its own project is used.
     pub whose: Option<Whose>,
     pub around: Around,
     pub before: u32,
@@ -27,19 +27,20 @@ pub struct TimelineRequest {
 pub enum Around {
     Now,
     Record(RecordId),
-    /// A moment at which nothing need have happened.
+    /// Any moment, with or without a record.
     Time(Time),
 }
 
 impl Around {
-    /// Around the best of what [`best_of`] found.
+    /// Uses the best hit of a [`best_of`] search.
     pub fn best(found: &Results, text: &str) -> Result<Self, AppError> {
         let best = found.hits.first().map(|hit| Self::Record(hit.id));
         best.ok_or_else(|| AppError::NothingFound(text.to_owned()))
     }
 }
 
-/// The search for the record a text means, among those that have a place in time. The caller has the engine for it.
+/// A search for the record that `text` describes, among kinds that have a place in time. The caller has the engine to
+/// run it.
 pub fn best_of(request: &TimelineRequest, text: &str) -> Result<SearchRequest, AppError> {
     let mut search = SearchRequest::new(request.whose.clone().ok_or(AppError::NeedsOneProject)?);
     search.text = text.to_owned();
@@ -48,12 +49,12 @@ pub fn best_of(request: &TimelineRequest, text: &str) -> Result<SearchRequest, A
     Ok(search)
 }
 
-/// Rows on each side where nobody says how many.
+/// Default number of rows on each side.
 pub const DEFAULT_LENGTH: u32 = 10;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
-    /// The record it is around; nothing where that is now.
+    /// The record in the middle; `None` around a time or now.
     pub anchor: Option<RecordId>,
     pub project_id: ProjectId,
     /// Oldest first.
@@ -96,10 +97,10 @@ fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<Moment
     })
 }
 
-/// How many observations each day has, where the user is.
+/// Observations per day, in the user's time zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Year {
-    /// Every day, the oldest first, as `2026-03-10` with its noon.
+    /// Every day, oldest first: its date as `2026-03-10`, its noon, and its count.
     pub days: Vec<(String, Time, i64)>,
     pub total: i64,
 }
@@ -108,7 +109,7 @@ pub struct Year {
 pub fn year(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Year, AppError> {
     const DAYS: u32 = 53 * 7;
     const DAY: Duration = Duration::from_hours(24);
-    // Noons keep apart days that are 23 or 25 hours long.
+    // Steps of 24 hours from noon never skip or repeat a date, even if a day has 23 or 25 hours.
     let noon = now.start_of_day().after(DAY / 2);
     let first = noon.before(DAY * (DAYS - 1));
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What was last injected, and what of it can be marked wrong.
+//! The latest injections, and which of their records can be marked wrong.
 
 use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::records::{self, Record, record};
 use crate::{AppError, Whose, project, session};
 
-/// How much of a record is shown, in characters.
+/// Longest text shown of a record, in characters.
 const LONGEST: usize = 160;
 
-/// Whose injections somebody asks about.
+/// Selects injections.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhyRequest {
     Project(Whose),
@@ -23,7 +23,7 @@ pub enum WhyRequest {
     Record(RecordId),
 }
 
-/// One injection with the records it is made of.
+/// One injection with its records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
     #[serde(flatten)]
@@ -36,14 +36,14 @@ pub struct Why {
 pub struct Line {
     #[serde(flatten)]
     pub item: Item,
-    /// What it says, as it is stored now; `None` if it was removed.
+    /// Its text as stored now; `None` if it was removed.
     pub says: Option<String>,
-    /// What a verdict is given on: the record itself or, for a turn or a summary, an observation made of the same turn.
-    /// Notes have none: they are changed in the vault.
+    /// The record that a verdict applies to: the record itself or, for a turn or a summary, an observation of the same
+    /// turn. `None` for notes: they are changed in the vault.
     pub judged_by: Option<RecordId>,
 }
 
-/// The latest injections, the newest first.
+/// The latest injections, newest first.
 pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, AppError> {
     let which = match request {
         WhyRequest::Project(Whose::All) => WhichRetrievals::All,

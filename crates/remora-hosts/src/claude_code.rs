@@ -32,7 +32,7 @@ pub(crate) const TOOLS: Tools = Tools {
     own: "mcp__remora__",
 };
 
-/// How prompts begin that Claude Code submits to itself.
+/// Beginnings of prompts that Claude Code submits itself.
 pub(crate) const SYNTHETIC: &[&str] =
     &["<task-notification>", "<local-command-stdout>", "<local-command-stderr>"];
 

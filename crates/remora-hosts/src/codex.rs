@@ -1,4 +1,4 @@
-//! Codex, as recorded from version 0.166. It has no event for a failed call, and says nothing of a command's exit code.
+//! Codex, as recorded from version 0.166. It has no event for a failed call, and does not report a command's exit code.
 
 use remora_core::host::Host;
 use remora_core::intake::Document;

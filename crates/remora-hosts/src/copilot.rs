@@ -1,4 +1,4 @@
-//! Copilot CLI, as recorded from version 1.0. Messages do not name their event: `--event` does. A failed command is
+//! Copilot CLI, as recorded from version 1.0. Messages do not name their event, so `--event` does. A failed command is
 //! reported as a success, with its exit code in the last line of the output.
 
 use remora_core::host::Host;
@@ -60,7 +60,7 @@ fn prepare(_: &str, wire: &mut Wire) {
     ] {
         wire.rename(from, to);
     }
-    // Arguments are an object, or one written as a text.
+    // Arguments are an object, or an object serialized as text.
     wire.parse_text("tool_input");
     if let Some(Value::Number(number)) = wire.peek("timestamp") {
         let number = number.to_string();

@@ -1,4 +1,5 @@
-//! Cursor, by its documentation (hooks version 1). It takes no context from hooks: memory reaches it through a rule file.
+//! Cursor, based on its documentation (hooks version 1). It does not accept context from hooks; a rule file provides
+//! it.
 
 use remora_core::host::Host;
 use remora_core::intake::Document;

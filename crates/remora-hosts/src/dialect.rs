@@ -1,4 +1,4 @@
-//! Hosts that speak Claude Code's language: its event names, and mostly its members. What differs is in a [`Dialect`].
+//! Hosts that use Claude Code's event names and mostly its members. A [`Dialect`] describes the differences.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use crate::Reading;
 use crate::tools::{Raw, Tools};
 use crate::wire::Wire;
 
-/// What is particular about a host.
+/// Properties of one host.
 pub(crate) struct Dialect {
     pub(crate) host: Host,
     pub(crate) tools: &'static Tools,
-    /// How prompts begin that the host submits to itself.
+    /// Beginnings of prompts that the host submits itself.
     pub(crate) synthetic: &'static [&'static str],
-    /// The member with the id of the turn.
+    /// Member with the id of the turn.
     pub(crate) turn: &'static str,
-    /// The name that Claude Code has for an event of this host.
+    /// Maps the host's event name to Claude Code's.
     pub(crate) event: fn(&str) -> &str,
-    /// Brings the members of an event into the form that Claude Code has for them. It gets the host's name of the event.
+    /// Converts the members of an event to Claude Code's form. The argument is the host's event name.
     pub(crate) prepare: fn(&str, &mut Wire),
 }
 
@@ -83,7 +83,7 @@ impl Dialect {
         }
     }
 
-    /// A call that is still to come is worth a word only where it is about a file.
+    /// A call that has not run yet is relevant only if it names a file.
     fn file_ahead(&self, wire: &mut Wire, cwd: String) -> Reading {
         let (Some(path), Some(session)) = (self.tools.file_ahead(wire), self.session(wire)) else {
             return Reading::Nothing;
@@ -114,12 +114,12 @@ impl Dialect {
     }
 }
 
-/// The subagent in which something happens.
+/// The subagent in which the event happened.
 fn agent(wire: &mut Wire) -> Option<Agent> {
     wire.id("agent_id").map(|id| Agent { id, kind: wire.text("agent_type") })
 }
 
-/// Some hosts name files as seen from the directory the agent works in.
+/// Resolves relative paths: some hosts report files relative to the agent's working directory.
 pub(crate) fn with_absolute_paths(mut body: Body, cwd: &str) -> Body {
     if let Body::ToolUsed(tool) = &mut body {
         match &mut tool.call {

@@ -1,4 +1,4 @@
-//! Gemini CLI, as recorded from version 0.61. What a hook injects at the start of a session is prepended to the first
+//! Gemini CLI, as recorded from version 0.61. It prepends the context injected at the start of a session to the first
 //! prompt, so prompts may begin with our own text.
 
 use remora_core::host::Host;
@@ -39,7 +39,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
     DIALECT.read(event, document)
 }
 
-/// `PreCompress` comes with every turn, whether anything is compressed or not.
+/// `PreCompress` is ignored: it comes with every turn, whether anything is compressed or not.
 fn event(name: &str) -> &str {
     match name {
         "BeforeAgent" => "UserPromptSubmit",
@@ -65,7 +65,7 @@ fn prepare(name: &str, wire: &mut Wire) {
     }
 }
 
-/// The prompt that the user typed.
+/// The prompt without injected context.
 fn without_context(prompt: &str) -> &str {
     let mut rest = prompt;
     while let Some(injected) = rest.trim_start().strip_prefix("<hook_context>") {

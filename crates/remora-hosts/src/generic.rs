@@ -1,8 +1,8 @@
-//! Remora's own format, for any program: what `POST /api/sessions/…` takes and `remora hook generic` reads.
-//! `docs/http.md` describes it for those who write it.
+//! Remora's own format for any program: the body of `POST /api/sessions/…` and the input of `remora hook generic`.
+//! `docs/http.md` describes it for users.
 //!
-//! The formats of hosts change without notice, so they are read member by member. This one is ours: it is read into types, a
-//! member of the wrong type is an error, and the OpenAPI document has the schemas of the same types.
+//! Formats of hosts change without notice, so they are read member by member. This format is ours, so it is read into
+//! types: a member of the wrong type is an error, and the OpenAPI document uses the schemas of the same types.
 
 use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
 use remora_core::host::Host;
@@ -18,19 +18,19 @@ use crate::claude_code;
 use crate::tools::{Does, Raw, Tools};
 use crate::wire::{LONGEST_ID, Wire};
 
-/// Programs use Claude Code's names or their own; of their own tools, those with a `command` run it.
+/// Programs use Claude Code's tool names or their own. An unknown tool with a `command` is read as a shell command.
 const TOOLS: Tools = Tools { otherwise: Some(Does::Run), ..claude_code::TOOLS };
 
-/// One kind of message: the members that only it has.
+/// One kind of message: its specific members.
 pub trait Message: DeserializeOwned + JsonSchema {
-    /// Its event, which is also the end of its path over HTTP.
+    /// Its event name, which is also the last part of its HTTP path.
     const NAME: &'static str;
 
     /// `private` names the members from which private text was removed.
     fn body(self, private: &[String]) -> Body;
 }
 
-/// A whole message: its own members beside those that all have.
+/// A complete message: its specific members and the common ones.
 #[derive(Debug, JsonSchema)]
 pub struct Whole<M> {
     #[serde(flatten)]
@@ -45,23 +45,23 @@ struct Common {
     #[serde(rename = "contentSessionId", deserialize_with = "not_empty")]
     #[schemars(length(min = 1))]
     session: String,
-    /// The directory the agent works in, absolute; optional once the session is known, and for chats
+    /// The agent's working directory, absolute; optional once the session is known, and for chats
     cwd: Option<String>,
-    /// The program it comes from; default `generic`
+    /// The program that sends the event; default `generic`
     host: Option<Host>,
-    /// The turn: events with the same one belong together
+    /// The turn: events with the same value belong together
     prompt_id: Option<String>,
-    /// The call of a tool
+    /// Id of the tool call
     tool_use_id: Option<String>,
-    /// When it happened
+    /// When the event happened
     timestamp: Option<Timestamp>,
-    /// The subagent in which it happened
+    /// Id of the subagent in which it happened
     agent_id: Option<String>,
     /// The kind of that subagent
     agent_type: Option<String>,
 }
 
-/// It is compared and never calculated with.
+/// Timestamps are only compared, never used in calculations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Timestamp {
@@ -69,12 +69,12 @@ enum Timestamp {
     Number(#[schemars(with = "f64")] Number),
 }
 
-/// A session began, or a turn did.
+/// A session or a turn started.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Init {
-    /// What the user asked: with it, a turn begins
+    /// The user's prompt; starts a turn
     prompt: Option<String>,
-    /// Why a session began: `startup` (the default), `resume`, `clear`
+    /// Why the session started: `startup` (the default), `resume`, `clear`
     source: Option<String>,
 }
 
@@ -94,21 +94,21 @@ impl Message for Init {
 /// A tool was used.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Observations {
-    /// The tool; those of Claude Code are known by their names
+    /// The name of the tool; Claude Code's names are recognised
     #[serde(deserialize_with = "not_empty")]
     #[schemars(length(min = 1))]
     tool_name: String,
-    /// What it was called with
+    /// Its input
     #[serde(default)]
     tool_input: Value,
-    /// What it answered
+    /// Its output
     #[serde(default)]
     tool_response: Value,
-    /// What went wrong; for a command `Exit code 3` on the first line, then what it printed
+    /// The error message; for a command `Exit code 3` on the first line, then its output
     error: Option<String>,
-    /// Whether the user stopped it
+    /// Whether the user interrupted it
     is_interrupt: Option<bool>,
-    /// How long it took
+    /// Duration in milliseconds
     #[schemars(with = "Option<f64>")]
     duration_ms: Option<Number>,
 }
@@ -134,7 +134,7 @@ impl Message for Observations {
 pub struct Summarize {
     /// The agent's closing message, the main source of observations
     last_assistant_message: Option<String>,
-    /// What ended the turn early
+    /// The error that ended the turn early
     error: Option<String>,
 }
 
@@ -152,7 +152,7 @@ impl Message for Summarize {
 /// The session ended.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Complete {
-    /// Why; default `complete`
+    /// The reason; default `complete`
     reason: Option<String>,
 }
 
@@ -211,7 +211,7 @@ fn read_as<M: Message>(mut wire: Wire) -> Result<Event, String> {
     })
 }
 
-/// Says which member is wrong, and never what it contains: the reason of a hook goes to the log.
+/// Names the invalid member but never its content, because the message of a hook is logged.
 fn typed<'de, T: Deserialize<'de>>(members: impl Deserializer<'de>) -> Result<T, String> {
     let read: Result<T, serde_path_to_error::Error<_>> = serde_path_to_error::deserialize(members);
     read.map_err(|error| {

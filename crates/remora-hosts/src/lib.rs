@@ -1,8 +1,9 @@
-//! One module a host: its wire format in, Remora's domain events out.
+//! One module per host: translates its wire format into Remora's domain events.
 //!
-//! In goes the JSON document a host wrote to a hook, already bounded and free of private text; out comes a
-//! [`Reading`]. The lines of a host's [`transcript`] come in the same way. An event or field we do not know is no error: hosts add some with every release. This crate
-//! never touches storage, the network or the file system.
+//! The input is the JSON document that a host wrote to a hook, already limited in size and without private text; the
+//! output is a [`Reading`]. Lines of a host's [`transcript`] are read in the same way. Unknown events and fields are
+//! not errors, because hosts add some with every release. This crate never accesses storage, the network or the file
+//! system.
 
 mod claude_code;
 mod codex;
@@ -25,20 +26,20 @@ use remora_core::event::{Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 
-/// What a host's message means to us.
+/// The meaning of a host's message.
 #[derive(Debug, PartialEq)]
 pub enum Reading {
     Event(Box<Event>),
-    /// A prompt nobody typed, such as a notification; it belongs to the turn before it.
+    /// A prompt that the host generated, such as a notification. It belongs to the turn before it.
     Synthetic {
         session: SessionRef,
         origin: Origin,
     },
-    /// Nothing to keep, but a chance to tell what is known of that file.
+    /// Nothing to store, but knowledge about that file may be injected.
     FileAhead(Box<FileAhead>),
-    /// Not for us.
+    /// Not relevant.
     Nothing,
-    /// An event we would want, without what it takes to keep it.
+    /// A relevant event that lacks required members.
     Malformed(Cow<'static, str>),
 }
 
@@ -48,7 +49,7 @@ impl Reading {
     }
 }
 
-/// Reads one message. `event` names it where the host does not say it itself, and wins where it does.
+/// Reads one message. `event` names it if the message does not, and takes precedence if both do.
 pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {
     match host {
         Host::ClaudeCode => claude_code::read(event, document),

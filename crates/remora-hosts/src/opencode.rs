@@ -1,5 +1,5 @@
-//! `OpenCode`, as recorded from version 1.18. Its plugin, which `remora install` writes, sends what it sees under the names of
-//! its own hooks; the directory and the agent's last words are added by the plugin.
+//! `OpenCode`, as recorded from version 1.18. The plugin that `remora install` writes sends the events of its own hooks
+//! under their names, and adds the directory and the agent's closing message.
 
 use remora_core::host::Host;
 use remora_core::intake::Document;

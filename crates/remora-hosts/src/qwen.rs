@@ -1,4 +1,4 @@
-//! Qwen Code, as recorded from version 0.24. It speaks Claude Code's events with Gemini's tools. After each tool result it
+//! Qwen Code, as recorded from version 0.24. It uses Claude Code's events and Gemini's tools. After each tool result it
 //! submits the same prompt again.
 
 use remora_core::host::Host;
@@ -27,7 +27,7 @@ pub(crate) fn read(event: Option<&str>, document: Document) -> Reading {
 
 fn prepare(name: &str, wire: &mut Wire) {
     if name == "UserPromptSubmit" {
-        // Without a time of its own, a repeated prompt is the one before it, until the turn has ended.
+        // Without its timestamp, a repeated prompt equals the one before it, until the turn has ended.
         wire.value("timestamp");
     }
     if let Some(message) = wire.text_at("tool_response", "/error/message") {

@@ -1,40 +1,40 @@
-//! What a hook answers its host: text that the host hands on to its model.
+//! Responses of hooks: text that the host passes on to its model.
 
 use remora_core::host::Host;
 use serde_json::{Value, json};
 
-/// When a hook may add something.
+/// When a hook may add context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     SessionStart,
     Prompt,
-    /// Before a tool is used. The answer only adds to what the model knows: it decides nothing about the call.
+    /// Before a tool is used. The response only adds context; it does not allow or deny the call.
     Tool,
 }
 
-/// How many tokens a host takes before it cuts; `None` where it takes none at all.
+/// How many tokens a host accepts before it cuts; `None` if it accepts no context.
 pub fn room(host: Host) -> Option<u64> {
     match host {
-        // 10,000 characters, above which the model sees a file's name instead.
+        // The limit is 10,000 characters. Beyond that, the model gets a file name instead.
         Host::ClaudeCode => Some(2_400),
-        // 2,500 tokens by its own count.
+        // The limit is 2,500 tokens by its own count.
         Host::Codex => Some(2_200),
         Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
         Host::Cursor | Host::Windsurf | Host::Generic | Host::Channel(_) => None,
     }
 }
 
-/// What a host expects from every hook, whether there is something to add or not.
+/// The response that a host expects from every hook, even without context.
 pub fn acknowledgement(host: Host) -> Option<&'static str> {
     matches!(host, Host::Cursor | Host::Windsurf).then_some(r#"{"continue":true}"#)
 }
 
-/// The answer that makes the host hand `context` on.
+/// The response that passes `context` to the model.
 pub fn with_context(host: Host, moment: Moment, context: &str) -> Option<String> {
     Some(answer(host, moment, context)?.to_string())
 }
 
-/// The same, with a line that the host shows to its user and not to the model. `context` may be empty.
+/// Like [`with_context`], with a line that the host shows to its user and not to the model. `context` may be empty.
 pub fn with_notice(host: Host, moment: Moment, context: &str, notice: &str) -> Option<String> {
     let mut answer = answer(host, moment, context)?;
     if context.is_empty() {
@@ -46,14 +46,14 @@ pub fn with_notice(host: Host, moment: Moment, context: &str, notice: &str) -> O
 
 fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
     let event = match (host, moment) {
-        // Copilot reads one member, and OpenCode's plugin is ours. Before a tool, neither takes text.
+        // Copilot reads a single member, and OpenCode's plugin is our own. Neither accepts context before a tool.
         (Host::Copilot | Host::Opencode, Moment::SessionStart | Moment::Prompt) => {
             return Some(json!({ "additionalContext": context }));
         }
         (Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen, Moment::SessionStart) => "SessionStart",
         (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Prompt) => "UserPromptSubmit",
         (Host::Gemini, Moment::Prompt) => "BeforeAgent",
-        // Gemini's BeforeTool takes decisions and other arguments, but no context.
+        // Gemini's `BeforeTool` accepts decisions and changed arguments, but no context.
         (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Tool) => "PreToolUse",
         _ => return None,
     };

@@ -1,8 +1,8 @@
-//! Tool calls of hosts, translated into [`ToolCall`]s.
+//! Translates tool calls of hosts into [`ToolCall`]s.
 //!
-//! A host has a table of its tools by name and by what they do. The constructors here are shared: hosts do the same
-//! things under different spellings, and all spellings that were recorded are read. A tool that is in no table, or
-//! a call that is not as expected, is kept as it comes.
+//! Each host has a table of its tools and what they do. The constructors here are shared: hosts do the same things with
+//! different member names, and all recorded names are read. A tool that is in no table, or a call in an unexpected
+//! form, is stored as it is.
 
 use remora_core::event::{Change, How, Outcome, Question, ToolCall, ToolUse};
 use serde_json::{Value, json};
@@ -12,32 +12,32 @@ use crate::wire::Wire;
 /// The tools of one host.
 pub(crate) struct Tools {
     pub(crate) table: &'static [(&'static str, Does)],
-    /// What a tool that is not listed may do, if its input looks like it.
+    /// How an unlisted tool is read, if its input fits.
     pub(crate) otherwise: Option<Does>,
-    /// Whether the host reports a failed command as an error. If so, one without an error has ended with 0.
+    /// Whether the host reports a failed command as an error. If so, a command without an error has exit code 0.
     pub(crate) reports_failures: bool,
-    /// How the output of a command comes.
+    /// Format of a command's output.
     pub(crate) shell: Shell,
-    /// How the names of Remora's own tools begin.
+    /// Prefix of the names of Remora's own tools.
     pub(crate) own: &'static str,
 }
 
-/// What a host writes around the output of a command.
+/// The text that a host writes around the output of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shell {
     Plain,
-    /// `Output: …`, then `Exit Code: 3` and other lines with a label.
+    /// `Output: …`, then `Exit Code: 3` and other labelled lines.
     Labelled,
     /// A last line `<… completed with exit code 3>`.
     Marked,
 }
 
-/// What a tool does, and so how its input and output are read.
+/// What a tool does. This decides how its input and output are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
     Run,
     Edit,
-    /// Changes several files, by a text in the form of `apply_patch`.
+    /// Changes several files, with a text in the format of `apply_patch`.
     Patch,
     Read,
     Search,
@@ -52,7 +52,7 @@ pub(crate) struct Raw {
     pub(crate) tool: String,
     pub(crate) input: Value,
     pub(crate) output: Value,
-    /// Empty if there was none.
+    /// Empty if there was no error.
     pub(crate) error: String,
     pub(crate) interrupted: bool,
     /// Whether private text was removed from the input or the output.
@@ -61,7 +61,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Reads the member names that Claude Code introduced and others took over; `None` without a tool's name.
+    /// Reads the member names that Claude Code introduced and others adopted. Returns `None` without a tool name.
     pub(crate) fn read(wire: &mut Wire) -> Option<Self> {
         let tool = wire.text("tool_name");
         if tool.is_empty() {
@@ -109,7 +109,7 @@ impl Tools {
         ToolUse { tool: self.named(tool), call, outcome, duration_ms }
     }
 
-    /// Calls of Remora's own tools have one name everywhere, by which they are skipped.
+    /// Gives Remora's own tools the same name in every host, by which they are skipped.
     fn named(&self, tool: String) -> String {
         match tool.strip_prefix(self.own) {
             Some(rest) => format!("mcp__remora__{rest}"),
@@ -135,7 +135,7 @@ impl Tools {
         listed.or(self.otherwise)
     }
 
-    /// The error of a command that ended is split into its exit code and what was printed.
+    /// Reads a command. The error of a command that has ended is split into its exit code and its output.
     fn run(&self, raw: &mut Raw) -> Option<ToolCall> {
         let command = text(&raw.input, &["command"]).or_else(|| text(&raw.output, &["command"]))?;
         let given =
@@ -166,7 +166,7 @@ impl Tools {
     }
 }
 
-/// What a command printed, and its exit code, without what the host writes around them.
+/// The output and exit code of a command, without the text that the host writes around them.
 fn unwrapped(shell: Shell, text: &str) -> Option<(String, i32)> {
     match shell {
         Shell::Plain => None,
@@ -188,7 +188,7 @@ fn unwrapped(shell: Shell, text: &str) -> Option<(String, i32)> {
 
 const BEGIN_PATCH: &str = "*** Begin Patch";
 
-/// The text of a patch in a tool's input.
+/// The patch in a tool's input.
 fn patch_text(input: &Value) -> Option<String> {
     let given = input.as_str().map(str::to_owned);
     let given = given.or_else(|| text(input, &["command", "input", "patch", "patchText"]))?;
@@ -201,7 +201,7 @@ fn patched(raw: &Raw) -> Option<ToolCall> {
     (!changes.is_empty()).then_some(ToolCall::Edit { changes })
 }
 
-/// The lines around a change may come from a private part whose tags lie outside the patch.
+/// Drops the patches: lines around a change may come from a private section whose tags are outside the patch.
 fn without_patches(mut changes: Vec<Change>) -> Vec<Change> {
     for change in &mut changes {
         change.patch.clear();
@@ -209,7 +209,7 @@ fn without_patches(mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// The files of a patch in the form of `apply_patch`.
+/// The changed files of a patch in the format of `apply_patch`.
 fn changes(text: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     let lines = text.lines().skip_while(|line| !line.contains(BEGIN_PATCH)).skip(1);
@@ -226,7 +226,7 @@ fn changes(text: &str) -> Vec<Change> {
                 Some(path) => path.trim().clone_into(&mut change.path),
                 None if line.starts_with("***") => {}
                 None => {
-                    // A new file is kept as its text, as other hosts give it.
+                    // A new file is stored as plain text, as other hosts report it.
                     let line = if change.how == How::Created {
                         line.strip_prefix('+').unwrap_or(line)
                     } else {
@@ -241,7 +241,7 @@ fn changes(text: &str) -> Vec<Change> {
     changes
 }
 
-/// `Exit code 3`, and what was printed below it.
+/// Splits `Exit code 3` from the output below it.
 fn exit_code(error: &str) -> Option<(i32, &str)> {
     let (line, rest) = error.split_once('\n').unwrap_or((error, ""));
     let (label, code) = line.split_at_checked("exit code ".len())?;
@@ -251,8 +251,8 @@ fn exit_code(error: &str) -> Option<(i32, &str)> {
     code.trim().parse().ok().map(|code| (code, rest))
 }
 
-/// Whether a command without an error ended, and with 0: it may go on in the background, and for some programs the host
-/// takes other codes for success.
+/// Whether a command without an error has ended with 0. It may still run in the background, and for some programs the
+/// host counts other codes as success.
 fn has_ended(raw: &Raw) -> bool {
     let remarks = ["backgroundTaskId", "returnCodeInterpretation"];
     !raw.interrupted && remarks.iter().all(|remark| raw.output[*remark].is_null())
@@ -261,7 +261,7 @@ fn has_ended(raw: &Raw) -> bool {
 fn edit(raw: &Raw) -> Option<ToolCall> {
     let path = file(&raw.input, &raw.output)?;
     let created = raw.output["type"] == "create";
-    // The lines around a change may come from a private part whose tags lie outside the patch.
+    // Lines around a change may come from a private section whose tags are outside the patch.
     let patch = if raw.private { String::new() } else { patch(&raw.input, &raw.output, created) };
     let how = if created { How::Created } else { How::Edited };
     Some(ToolCall::Edit { changes: vec![Change { path, how, patch }] })
@@ -297,7 +297,7 @@ fn ask(raw: &Raw) -> Option<ToolCall> {
     if let Some(answers) = raw.output.as_str() {
         let mut is_quoted = false;
         for asked in &mut questions {
-            // As the agent reads it: "Which one?"="This one".
+            // The format that the agent reads: "Which one?"="This one".
             let behind = answers.split_once(&format!("\"{}\"=\"", asked.question)).map(|(_, behind)| behind);
             if let Some(answer) = behind.and_then(|behind| behind.split('"').next()) {
                 answer.clone_into(&mut asked.answer);
@@ -319,7 +319,7 @@ fn delegate(raw: &Raw) -> Option<ToolCall> {
     Some(ToolCall::Delegate { task, prompt, report })
 }
 
-/// The first of these members that is a text with something in it.
+/// The first of these members that is a non-empty text.
 fn text(value: &Value, names: &[&str]) -> Option<String> {
     let texts = names.iter().filter_map(|name| value[*name].as_str());
     texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
@@ -330,7 +330,7 @@ fn file(input: &Value, output: &Value) -> Option<String> {
     [input, output, &output["file"]].into_iter().find_map(|value| text(value, &names))
 }
 
-/// The text of an output: a text, a list of text blocks, or an object around one. `None` if it is anything else.
+/// The text of an output: a text, a list of text blocks, or an object around one. `None` for anything else.
 fn printed(output: &Value) -> Option<String> {
     match output {
         Value::Null => Some(String::new()),
@@ -355,7 +355,7 @@ fn printed(output: &Value) -> Option<String> {
     }
 }
 
-/// What a search found: the matching lines, or else the names of files or pages.
+/// The result of a search: the matching lines, or else the names of files or pages.
 fn found(output: &Value) -> String {
     let lines = printed(output).unwrap_or_default();
     if !lines.is_empty() {
@@ -380,7 +380,8 @@ fn name_hits(hits: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// An edit keeps its patch, never the original file. If the host gives no patch, it is what the agent asked to write.
+/// The patch of an edit; the original file is never stored. Without a patch from the host, this is the text that the
+/// agent wrote.
 fn patch(input: &Value, output: &Value, created: bool) -> String {
     if let Some(hunks) = output["structuredPatch"].as_array().filter(|hunks| !hunks.is_empty()) {
         return hunks.iter().map(hunk_text).collect();
@@ -429,7 +430,7 @@ fn wanted(input: &Value, created: bool) -> String {
     patch
 }
 
-/// Stands for a picture, which says nothing to a memory made of words.
+/// Placeholder for images, which cannot be searched.
 const IMAGE: &str = "[image dropped]";
 
 fn drop_images(value: &mut Value) {
@@ -547,7 +548,7 @@ mod tests {
 
     // As recorded from Codex 0.166, Gemini CLI 0.61, Copilot CLI 1.0 and OpenCode 1.18.
     #[test]
-    fn a_table_is_all_that_another_host_needs() {
+    fn other_hosts_need_only_a_table() {
         let tools = Tools {
             table: &[
                 ("Bash", Does::Run),

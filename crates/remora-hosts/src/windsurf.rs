@@ -1,4 +1,4 @@
-//! Windsurf, by its documentation. It takes no context from hooks.
+//! Windsurf, based on its documentation. It does not accept context from hooks.
 
 use remora_core::host::Host;
 use remora_core::intake::Document;
@@ -66,7 +66,7 @@ fn prepare(name: &str, wire: &mut Wire) {
         "post_mcp_tool_use" => {
             let (server, tool) = (about["mcp_server_name"].take(), about["mcp_tool_name"].take());
             let (server, tool) = (server.as_str().unwrap_or_default(), tool.as_str().unwrap_or_default());
-            // Named as other hosts do, so that the tools of one server can be skipped.
+            // Named as in other hosts, so that all tools of one server can be skipped.
             let named = if server.is_empty() { tool.to_owned() } else { format!("mcp__{server}__{tool}") };
             wire.set("tool_name", named);
             wire.put("tool_input", about["mcp_tool_arguments"].take());

@@ -1,16 +1,16 @@
-//! A message as hosts send it: one flat object whose members depend on the event.
+//! A message from a host: a flat object whose members depend on the event.
 //!
-//! Members are read one by one instead of into a struct: a member that changes its type in some release must
-//! cost us that member, not the event.
+//! Members are read one by one and not into a struct. If a release changes the type of a member, only that member is
+//! lost, not the event.
 
 use remora_core::event::Body;
 use remora_core::intake::Document;
 use remora_core::text::prefix;
 use serde_json::{Map, Value};
 
-/// No id of any host is longer; what is, is not worth keeping whole.
+/// Longer ids are cut. No known host has them.
 pub(crate) const LONGEST_ID: usize = 256;
-/// No system opens a longer path.
+/// Longer paths are ignored. No system can open them.
 const LONGEST_PATH: usize = 4096;
 
 pub(crate) struct Wire {
@@ -31,7 +31,7 @@ impl Wire {
         (self.members, self.private_in)
     }
 
-    /// Takes a text out; empty when there is none.
+    /// Removes and returns a text; empty if missing.
     pub(crate) fn text(&mut self, name: &str) -> String {
         match self.members.remove(name) {
             Some(Value::String(text)) => text,
@@ -44,7 +44,7 @@ impl Wire {
         (!id.is_empty()).then(|| prefix(id, LONGEST_ID).to_owned())
     }
 
-    /// An absolute path. One that is too long cannot be cut, so it is ignored.
+    /// An absolute path. Paths over the limit are ignored, because a path cannot be cut.
     pub(crate) fn path(&self, name: &str) -> Option<String> {
         let path = self.members.get(name)?.as_str()?;
         (path.starts_with('/') && path.len() <= LONGEST_PATH).then(|| path.to_owned())
@@ -58,7 +58,7 @@ impl Wire {
         self.members.get(name)
     }
 
-    /// A text inside a member.
+    /// A text nested inside a member.
     pub(crate) fn text_at(&self, name: &str, pointer: &str) -> Option<String> {
         self.members.get(name)?.pointer(pointer)?.as_str().map(str::to_owned)
     }
@@ -71,7 +71,7 @@ impl Wire {
         self.put(name, Value::String(text));
     }
 
-    /// Gives a member another name, if it is there.
+    /// Renames a member, if present.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Some(member) = self.members.remove(from) {
             self.members.insert(to.to_owned(), member);
@@ -86,14 +86,14 @@ impl Wire {
         }
     }
 
-    /// Replaces a member that is JSON written as a text by the value.
+    /// Replaces a member that contains JSON as text by its value.
     pub(crate) fn parse_text(&mut self, name: &str) {
         if let Some(Ok(value)) = self.peek(name).and_then(Value::as_str).map(serde_json::from_str) {
             self.put(name, value);
         }
     }
 
-    /// Private text was removed from `to`, too, if it was from `from`.
+    /// Marks `to` as private if `from` was.
     pub(crate) fn carry_private(&mut self, from: &str, to: &str) {
         if self.had_private(from) {
             self.private_in.push(to.to_owned());
@@ -104,7 +104,7 @@ impl Wire {
         self.members.get(name).is_some_and(|member| !member.is_null())
     }
 
-    /// What the user asked, or only that something was asked of which nothing may be kept.
+    /// The user's prompt, or `PromptWithheld` if it is entirely private.
     pub(crate) fn prompt(&mut self, name: &str) -> Body {
         let private = self.had_private(name);
         let text = self.text(name);

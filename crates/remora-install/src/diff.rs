@@ -1,4 +1,4 @@
-//! The exact change of a file, as people read it.
+//! Shows the exact change of a file to users.
 
 use std::fmt::{self, Write as _};
 
@@ -10,9 +10,9 @@ const AROUND: usize = 2;
 /// Longer lines are cut: some hosts keep their state on one line.
 const LONGEST: usize = 300;
 
-/// A unified diff without file names. What is not ours may hold keys, so secrets in it are not shown.
+/// A unified diff without file names. Other content of the file may include keys, so secrets are redacted.
 pub(crate) fn unified(before: &str, after: &str) -> String {
-    // Writing into memory never fails.
+    // Writing to memory never fails.
     hunks(before, after).unwrap_or_default()
 }
 

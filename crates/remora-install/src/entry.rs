@@ -1,4 +1,4 @@
-//! What Remora adds to a file of a host: how it is put in, found again, and taken out.
+//! The entries that Remora adds to a host's file: how they are added, found and removed.
 
 use remora_core::host::Host;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use crate::json::{self, JsonError};
 use crate::toml::{self, TomlError};
 use crate::words::{is_hook, is_mcp_server};
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
-    /// JSON, with comments or without.
+    /// JSON with or without comments.
     Json,
     Toml,
-    /// A file that is Remora's alone.
+    /// A file that belongs to Remora alone.
     Whole,
 }
 
-/// One thing that Remora adds to a file.
+/// One entry that Remora adds to a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The keys that lead to it: to the member itself, or to the list it is an element of.
+    /// The keys of its path: to the member itself, or to the list that contains it.
     pub(crate) at: Vec<String>,
     #[serde(flatten)]
     pub(crate) what: What,
@@ -31,13 +31,13 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "value")]
 pub(crate) enum What {
-    /// A handler, or a group of handlers, in the list of an event. Older ones of ours are replaced.
+    /// A handler or a group of handlers in the list of an event. It replaces our older ones.
     Hook(Value),
     /// A server for the Model Context Protocol.
     Server(Value),
-    /// An element of a list of texts.
+    /// An element of a list of strings.
     Element(String),
-    /// A member that the file needs and that another value of would do as well.
+    /// A member that the file requires, such as a version. Any existing value is kept.
     Needed(Value),
 }
 
@@ -47,7 +47,7 @@ impl Entry {
     }
 }
 
-/// Why a file is left alone.
+/// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfit {
     #[error("it is not valid JSON: {0}")]
@@ -58,17 +58,17 @@ pub(crate) enum Unfit {
     Taken(String),
 }
 
-/// A text with what was added to it.
+/// A text with the entries added.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Merged {
     pub(crate) text: String,
-    /// Without those that were there already.
+    /// Entries that were not there before.
     pub(crate) added: Vec<Entry>,
-    /// Objects and lists that were made for them.
+    /// Objects and lists that were created for them.
     pub(crate) created: Vec<Vec<String>>,
 }
 
-/// Adds the entries to a text that has none of ours.
+/// Adds the entries to a text that contains none of ours.
 pub(crate) fn merge(text: &str, format: Format, entries: &[Entry]) -> Result<Merged, Unfit> {
     let mut merged = Merged { text: text.to_owned(), added: Vec::new(), created: Vec::new() };
     if format == Format::Json && json::value(text)?.is_none() {
@@ -105,7 +105,7 @@ pub(crate) fn merge(text: &str, format: Format, entries: &[Entry]) -> Result<Mer
     Ok(merged)
 }
 
-/// Whether a text has exactly these entries, and nothing else of ours.
+/// Whether a text contains exactly these entries, and nothing else of ours.
 pub(crate) fn has(text: &str, format: Format, host: Host, entries: &[Entry]) -> Result<bool, Unfit> {
     let mut hooks = 0;
     for Entry { at, what } in entries {
@@ -129,7 +129,7 @@ pub(crate) fn has(text: &str, format: Format, host: Host, entries: &[Entry]) -> 
     Ok(hooks == count_hooks(text, format, host, entries)?)
 }
 
-/// How many handlers of ours a text has, whatever their version.
+/// The number of our handlers in a text, regardless of their version.
 pub(crate) fn count_hooks(text: &str, format: Format, host: Host, entries: &[Entry]) -> Result<usize, Unfit> {
     let mut number = 0;
     for root in hook_roots(entries) {
@@ -140,9 +140,10 @@ pub(crate) fn count_hooks(text: &str, format: Format, host: Host, entries: &[Ent
     Ok(number)
 }
 
-/// Takes everything of ours out of a text: hooks of any version, and of the rest what `entries` has.
+/// Removes everything of ours from a text: hooks of any version, and the other `entries`.
 ///
-/// Objects and lists that are empty then go, too, if they were `created` for them.
+/// Objects and lists that are empty afterwards are removed if they were `created` for the entries. If `created` is
+/// `None`, all that became empty here are removed.
 pub(crate) fn strip(
     text: &str,
     format: Format,
@@ -173,7 +174,7 @@ pub(crate) fn strip(
                 Format::Toml => toml::remove(&text, at)?,
                 _ => json::remove(&text, at)?,
             },
-            // Without a receipt, nobody knows whose they are.
+            // Without a receipt, it is unknown who added these.
             (What::Element(word), Some(_)) if created.is_some() => {
                 json::remove_elements(&text, at, &|element| element == word.as_str())?
             }
@@ -201,7 +202,7 @@ pub(crate) fn strip(
     Ok(text)
 }
 
-/// Whether nothing else in the file needs a member: all that is left besides it is empty.
+/// Whether nothing else in the file needs a member: all other members are empty.
 fn is_alone(text: &str, at: &[String]) -> Result<bool, Unfit> {
     let Some(Value::Object(members)) = json::value(text)? else { return Ok(false) };
     let is_empty = |value: &Value| match value {
@@ -219,7 +220,7 @@ fn find(text: &str, format: Format, at: &[String]) -> Result<Option<Value>, Unfi
     })
 }
 
-/// The objects whose members are the lists of handlers, one an event.
+/// The objects that contain the lists of handlers, one list per event.
 fn hook_roots(entries: &[Entry]) -> Vec<Vec<String>> {
     let mut roots: Vec<Vec<String>> = Vec::new();
     for Entry { at, what } in entries {
@@ -231,7 +232,7 @@ fn hook_roots(entries: &[Entry]) -> Vec<Vec<String>> {
     roots
 }
 
-/// The events of an object of hooks, with their lists.
+/// The events in an object of hooks, with their lists.
 fn lists(text: &str, format: Format, root: &[String]) -> Result<Vec<(String, Vec<Value>)>, Unfit> {
     let Some(Value::Object(events)) = find(text, format, root)? else { return Ok(Vec::new()) };
     Ok(events
@@ -243,7 +244,7 @@ fn lists(text: &str, format: Format, root: &[String]) -> Result<Vec<(String, Vec
         .collect())
 }
 
-/// How many handlers of an element are ours; an element is a handler or a group of some.
+/// The number of our handlers in an element, which is a handler or a group of handlers.
 fn handlers(element: &Value, host: Host) -> usize {
     match element.get("hooks").and_then(Value::as_array) {
         Some(handlers) => handlers.iter().filter(|handler| is_hook(handler, host)).count(),
@@ -258,7 +259,7 @@ fn is_ours(element: &Value, host: Host) -> bool {
     }
 }
 
-/// A group that has handlers of others beside ours, without ours.
+/// A group without our handlers, if it also has handlers of others.
 fn without_ours(element: &Value, host: Host) -> Option<Value> {
     let ours = handlers(element, host);
     let all = element.get("hooks")?.as_array()?;

@@ -1,4 +1,5 @@
-//! Files of the user: read with what it takes to put them back, and replaced only if nobody else has changed them.
+//! Reads and replaces the user's files: keeps what is needed to restore them, and replaces only files that are
+//! unchanged since they were read.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
@@ -7,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use remora_sys::file::{is_absent, replace_keeping};
 
-/// Larger files are refused. The state that Claude Code keeps beside its settings has some megabytes.
+/// Larger files are refused. Claude Code's state file beside its settings can have several megabytes.
 const LARGEST: u64 = 16 << 20;
 
-/// A byte order mark, as editors on Windows write it. It is not part of the text.
+/// Byte order mark, written by some editors on Windows. It is not part of the text.
 const MARK: &str = "\u{feff}";
 
-/// Why a file is not touched.
+/// Why a file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     #[error("it is read-only")]
@@ -34,10 +35,10 @@ pub(crate) enum Refused {
     Io(#[from] io::Error),
 }
 
-/// A file as it was found.
+/// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Where it really is, if its path is a link.
+    /// The real path, if the given one is a link.
     pub(crate) path: PathBuf,
     /// `None` if there is no file.
     pub(crate) text: Option<String>,
@@ -53,7 +54,7 @@ impl Found {
             Err(error) => return Err(error.into()),
             Ok(_) => {}
         }
-        // Some people keep their configuration elsewhere and link it: the file is changed, and the link stays.
+        // Some users keep their configuration elsewhere and link to it. The target is changed, and the link stays.
         let path = fs::canonicalize(path).map_err(|error| match error {
             error if is_absent(&error) => Refused::DanglingLink,
             error => error.into(),
@@ -76,7 +77,7 @@ impl Found {
         format!("{}{body}", if is_marked { MARK } else { "" })
     }
 
-    /// Writes a new text, or removes the file, if it is still as it was found.
+    /// Writes a new text, or removes the file, if it is unchanged since it was read.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Refused> {
         if Found::read(&self.path)?.text != self.text {
             return Err(Refused::Changed);

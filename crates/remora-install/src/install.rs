@@ -1,4 +1,4 @@
-//! From what there is to what there should be.
+//! Planning and applying an installation.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::file::{Found, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
 
-/// What would change, host by host.
+/// Planned changes, host by host.
 #[derive(Debug, Serialize)]
 pub struct Plan {
     pub hosts: Vec<HostPlan>,
@@ -29,7 +29,7 @@ pub struct HostPlan {
     pub host: Host,
     pub name: &'static str,
     pub files: Vec<FilePlan>,
-    /// What is left for the user to do.
+    /// The remaining step for the user.
     pub next_step: Option<&'static str>,
 }
 
@@ -38,18 +38,18 @@ pub struct FilePlan {
     pub path: PathBuf,
     #[serde(flatten)]
     pub change: Change,
-    /// Why the host may not read it all the same.
+    /// Why the host may still ignore the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
     #[serde(skip)]
     ready: Option<Ready>,
 }
 
-/// What becomes of a file.
+/// Planned change of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Change {
-    /// It has everything already.
+    /// It already has everything.
     None,
     Create {
         diff: String,
@@ -57,13 +57,13 @@ pub enum Change {
     Edit {
         diff: String,
     },
-    /// It cannot be changed, and the host is left as it is.
+    /// It cannot be changed, so the host is left unchanged.
     Refused {
         reason: String,
     },
 }
 
-/// A file that can be written.
+/// A file that is ready to be written.
 #[derive(Debug)]
 struct Ready {
     found: Found,
@@ -93,7 +93,7 @@ impl HostPlan {
     }
 }
 
-/// For a file that its host does not read.
+/// Warning for a file that its host ignores.
 const IGNORED: &str =
     "this agent ignores a file with comments or a trailing comma, hooks included; remove them";
 
@@ -106,7 +106,7 @@ impl Ready {
     }
 }
 
-/// Compares files and recipes. Nothing is written.
+/// Compares files with recipes. Writes nothing.
 pub fn plan(
     around: &Surroundings,
     recipes: &[&'static Recipe],
@@ -137,7 +137,7 @@ pub fn plan(
     Ok(Plan { hosts: hosts.collect(), project: project.map(Path::to_owned), allow })
 }
 
-/// Why a file is left alone.
+/// Why a file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error(transparent)]
@@ -162,7 +162,7 @@ fn plan_file(
         Content::Entries(format, entries) => {
             let is_there = found.text.is_some() && entry::has(found.body(), *format, host, entries)?;
             let merged = entry::merge(base.body(), *format, entries)?;
-            // Others may have put theirs behind ours. That is no reason to move it.
+            // Others may have added entries after ours. Ours are not moved then.
             let after = match &found.text {
                 Some(text) if is_there => text.clone(),
                 _ => base.with_mark(&merged.text),
@@ -228,21 +228,21 @@ fn base(
     }
 }
 
-/// What the receipt has: each host with its project, and whether reading memory was allowed.
+/// The installations in the receipt: each host with its project, and whether reading memory was allowed.
 pub fn installed(around: &Surroundings) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
     let receipt = Receipt::read(&around.data_dir)?;
     Ok(receipt.installed.into_iter().map(|one| (one.host, one.project, one.allow)).collect())
 }
 
-/// What was done in a host.
+/// Result for one host.
 #[derive(Debug, Serialize)]
 pub struct Done {
     pub host: Host,
-    /// Why it was left as it was.
+    /// Why it was left unchanged.
     pub refused: Option<String>,
 }
 
-/// Writes what the plan shows. A host is changed whole or not at all.
+/// Applies a plan. Each host is changed completely or not at all.
 pub fn apply(around: &Surroundings, plan: Plan) -> io::Result<Vec<Done>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut done = Vec::new();
@@ -262,7 +262,7 @@ pub fn apply(around: &Surroundings, plan: Plan) -> io::Result<Vec<Done>> {
     Ok(done)
 }
 
-/// Writes the files of a host and the receipt for them. Returns why it was left as it was.
+/// Writes the files of a host and their receipt. Returns the reason if the host was left unchanged.
 fn write_host(
     around: &Surroundings,
     receipt: &mut Receipt,
@@ -281,7 +281,7 @@ fn write_host(
         allow,
         files,
     });
-    // First the way back, then the change.
+    // The copies and the receipt are written before the change, so that it can always be undone.
     for before in ready.iter().filter_map(|ready| ready.before.as_deref()) {
         receipt::keep(&around.data_dir, before)?;
     }
@@ -304,7 +304,7 @@ impl FilePlan {
     }
 }
 
-/// Writes all files, or puts those back that were written.
+/// Writes all files. If one fails, restores those already written.
 fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
     for (number, file) in files.iter().enumerate() {
         if file.found.text.as_ref() == Some(&file.after) {
@@ -313,7 +313,7 @@ fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
         if let Err(reason) = file.found.replace(Some(&file.after)) {
             for written in files[..number].iter().rev() {
                 let now = Found { text: Some(written.after.clone()), ..written.found.clone() };
-                // The first error is the one to report.
+                // Only the first error is reported.
                 let _ = now.replace(written.found.text.as_deref());
                 remove_folders(&written.record.folders);
             }
@@ -324,7 +324,7 @@ fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
     Ok(())
 }
 
-/// Removes folders that were made for a file, if nothing else is in them.
+/// Removes folders that were created for a file, if they are empty.
 pub(crate) fn remove_folders(folders: &[PathBuf]) {
     for folder in folders {
         if fs::remove_dir(folder).is_err() {

@@ -1,13 +1,13 @@
-//! Changes JSON text in place: everything that is not changed keeps its bytes, comments and order included.
+//! Edits JSON text in place: unchanged parts keep their bytes, including comments and order.
 //!
-//! Hosts read JSON with comments and trailing commas, so both are accepted. A path is a list of keys; arrays are only
-//! ever at the end of one.
+//! Hosts accept comments and trailing commas in JSON, so both are accepted here. A path is a list of keys; an array can
+//! only be at its end.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// Where a text stops being JSON.
+/// Why and where a text is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JsonError {
     #[error("line {line}, column {column}: {reason}")]
@@ -16,7 +16,7 @@ pub(crate) enum JsonError {
     WrongKind(String, &'static str),
 }
 
-/// Nested deeper than this, a text is refused: no configuration is, and the parser recurses.
+/// Deeper nesting is refused: no configuration needs it, and the parser recurses.
 const DEEPEST: usize = 128;
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ struct Member {
     value: Node,
 }
 
-/// The value of a text; an empty text has none.
+/// Parses a text; `None` if it is empty.
 pub(crate) fn value(text: &str) -> Result<Option<Value>, JsonError> {
     Ok(document(text)?.map(|node| node.value()))
 }
@@ -52,7 +52,7 @@ pub(crate) fn get(text: &str, at: &[String]) -> Result<Option<Value>, JsonError>
     Ok((depth == at.len()).then(|| node.value()))
 }
 
-/// Sets the member at a path, and creates the objects above it.
+/// Sets the member at a path and creates the objects above it.
 pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, JsonError> {
     let root = root(text)?;
     let (node, depth) = descend(&root, at)?;
@@ -64,7 +64,7 @@ pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, Js
     create(text, &root, (node, depth), at, value, 0)
 }
 
-/// Appends an element to the array at a path, and creates it if it is missing.
+/// Appends an element to the array at a path, which is created if missing.
 pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<String, JsonError> {
     let root = root(text)?;
     let (node, depth) = descend(&root, at)?;
@@ -74,7 +74,8 @@ pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<Strin
     add(text, &root, node, None, element, at, Layout::Lines(0))
 }
 
-/// Sets a member that is missing, with the objects above it. They and `open` levels of the value get lines of their own.
+/// Sets a missing member and creates the objects above it. They and `open` levels of the value are written on separate
+/// lines.
 fn create(
     text: &str,
     root: &Node,
@@ -92,7 +93,7 @@ fn create(
     add(text, root, node, Some(&at[depth]), &value, &at[..depth], layout)
 }
 
-/// Removes the member at a path; the text stays as it is if there is none.
+/// Removes the member at a path. Without such a member, the text is returned unchanged.
 pub(crate) fn remove(text: &str, at: &[String]) -> Result<String, JsonError> {
     let Some(root) = document(text)? else { return Ok(text.to_owned()) };
     let Some((last, above)) = at.split_last() else { return Ok(text.to_owned()) };
@@ -108,7 +109,7 @@ pub(crate) fn remove(text: &str, at: &[String]) -> Result<String, JsonError> {
     }
 }
 
-/// Removes the elements of the array at a path that `gone` picks.
+/// Removes the elements that `gone` selects from the array at a path.
 pub(crate) fn remove_elements(
     text: &str,
     at: &[String],
@@ -167,7 +168,7 @@ fn root(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// The deepest node on a path, and how many keys lead to it.
+/// The deepest existing node on a path, and its depth.
 fn descend<'a>(root: &'a Node, at: &[String]) -> Result<(&'a Node, usize), JsonError> {
     let mut node = root;
     for (depth, key) in at.iter().enumerate() {
@@ -204,7 +205,7 @@ fn add(
     let Some(last) = spans.last() else {
         let inside = &text[open + 1..close];
         let indent = Style::indent_at(text, open);
-        // A text on one line stays on one line, unless there is nothing on it yet.
+        // A text on one line stays on one line, unless it is empty.
         let whole = &text[root.span.clone()];
         if inside.trim().is_empty() && !whole.contains('\n') && container.span != root.span {
             return Ok(splice(
@@ -237,7 +238,7 @@ fn add(
     Ok(new)
 }
 
-/// The text without one child of a container, its comma, and the line it leaves empty.
+/// The text without one child of a container, its comma, and the empty line it would leave.
 fn without(text: &str, container: &Range<usize>, children: &[Range<usize>], index: usize) -> String {
     let child = &children[index];
     if children.len() == 1 {
@@ -265,7 +266,7 @@ fn without(text: &str, container: &Range<usize>, children: &[Range<usize>], inde
         }
         return splice(text, start..end, "");
     }
-    // The last one: the comma before it goes, and the white space between.
+    // For the last child, the comma before it and the white space in between are removed.
     let before = &children[index - 1];
     let comma = comma_after(text, before.end).unwrap_or(before.end);
     let between = &text[comma + 1..child.start];
@@ -273,15 +274,15 @@ fn without(text: &str, container: &Range<usize>, children: &[Range<usize>], inde
     format!("{}{kept}{}", &text[..comma], &text[child.end..])
 }
 
-/// Where the comma behind a child is, if there is one.
+/// Position of the comma after a child, if there is one.
 fn comma_after(text: &str, end: usize) -> Option<usize> {
     let mut reader = Reader { text, at: end };
-    // The text was parsed before, so its comments end.
+    // The text was parsed before, so all comments are closed.
     reader.skip_trivia().ok()?;
     text[reader.at..].starts_with(',').then_some(reader.at)
 }
 
-/// The end of the comments that stand on the same line.
+/// The end of the comments on the same line.
 fn same_line_trivia(text: &str, start: usize) -> usize {
     let line = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let line = if text[..line].ends_with('\r') { line - 1 } else { line };
@@ -295,15 +296,15 @@ fn same_line_trivia(text: &str, start: usize) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     OneLine,
-    /// So many levels have lines of their own, those below only if they are long.
+    /// This many levels have separate lines; deeper ones only if they are long.
     Lines(usize),
 }
 
-/// Longer objects and lists are not written on one line.
+/// Longer objects and lists are not written on one line, in bytes.
 const LONGEST_LINE: usize = 140;
 
 impl Layout {
-    /// As a value was written before.
+    /// The layout of the existing value.
     fn like(text: &str, span: &Range<usize>) -> Self {
         let text = &text[span.clone()];
         let is_flat = text.len() > 2 && text.starts_with(['{', '[']) && !text.contains('\n');
@@ -318,7 +319,7 @@ impl Layout {
     }
 }
 
-/// How a file is laid out.
+/// Line ending and indentation of a file.
 struct Style {
     newline: &'static str,
     unit: String,
@@ -335,7 +336,7 @@ impl Style {
         Self { newline, unit: if unit.len() > 8 { "  ".to_owned() } else { unit.to_owned() } }
     }
 
-    /// The white space at the beginning of the line of a position.
+    /// The indentation of the line that contains a position.
     fn indent_at(text: &str, position: usize) -> String {
         let line = text[..position].rfind('\n').map_or(0, |newline| newline + 1);
         let rest = &text[line..position];
@@ -380,7 +381,7 @@ impl Node {
     }
 }
 
-/// Parses a text; `None` if there is nothing but white space and comments.
+/// Parses a text; `None` if it contains only white space and comments.
 fn document(text: &str) -> Result<Option<Node>, JsonError> {
     let mut reader = Reader { text, at: 0 };
     reader.skip_trivia()?;
@@ -503,7 +504,7 @@ impl Reader<'_> {
                 b'\\' => end += 2,
                 b'"' => {
                     let written = &self.rest()[..=end];
-                    // Half a surrogate pair is legal in JavaScript and has no value here; the text itself stays.
+                    // Half a surrogate pair is legal in JavaScript but has no value here, so the written text is used.
                     let string = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
                     self.at += end + 1;
                     return Ok(string);
@@ -538,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_changed_keeps_its_bytes() {
+    fn unchanged_parts_keep_their_bytes() {
         let text = "{\n    // mine\n    \"model\" :\"opus\", /* why */\n    \"hooks\": {\n        \"Stop\": [{\"a\":1}] // last\n    }\n}\n";
         let added = append(text, &path("hooks.Stop"), &json!({"b": [1, 2]})).unwrap();
         assert_eq!(added, text.replace("{\"a\":1}]", "{\"a\":1}, {\"b\": [1, 2]}]"));
@@ -555,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_is_continued() {
+    fn the_existing_layout_is_kept() {
         let cases = [
             ("{}", "{\n  \"a\": {\n    \"b\": 1\n  }\n}"),
             ("{}\n", "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n"),
@@ -571,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_not_json_is_refused_with_its_place() {
+    fn invalid_json_is_refused_with_its_position() {
         for (text, place) in [
             ("{\n  \"a\": 1\n  \"b\": 2\n}", (3, 3)),
             ("{\n  \"a\": tru\n}", (2, 8)),
@@ -591,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_go_one_by_one_and_comments_stay() {
+    fn removing_elements_keeps_comments() {
         let text = "{\"a\": [\n  1, // one\n  2,\n  /* three */ 3\n]}";
         let odd = |value: &Value| value == 1 || value == 3;
         assert_eq!(

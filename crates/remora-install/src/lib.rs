@@ -1,12 +1,12 @@
-//! Puts Remora into the configuration of the hosts on this machine, and takes it out again.
+//! Installs Remora in the configuration of the hosts on this machine, and removes it again.
 //!
-//! A [`recipe`] says what a host's files should have. [`install::plan`] compares that with the files there are and shows
-//! every change as a diff; applying the plan keeps a copy of each file, writes a receipt into the data directory, and
-//! replaces the files. [`uninstall::plan`] reads the receipt: a file that nobody else has changed becomes what it was,
-//! byte for byte, and from any other exactly our entries go.
+//! A [`recipe`] describes what a host's files should contain. [`install::plan`] compares that with the existing files
+//! and shows every change as a diff. Applying the plan saves a copy of each file, writes a receipt into the data
+//! directory, and replaces the files. [`uninstall::plan`] reads the receipt: a file that has not been changed since is
+//! restored byte for byte; from any other file, only our entries are removed.
 //!
-//! Files are changed as text, so comments, order and layout stay. A file that cannot be read, parsed or replaced is
-//! refused with the reason and never touched. This crate knows neither the database nor a terminal.
+//! Files are edited as text, so comments, order and layout are kept. A file that cannot be read, parsed or replaced is
+//! refused with the reason and never changed. This crate knows neither the database nor a terminal.
 
 mod diff;
 mod entry;
@@ -29,19 +29,19 @@ pub use recipe::{RECIPES, Recipe, recipe};
 #[expect(missing_debug_implementations, reason = "a function has none that says anything")]
 pub struct Surroundings<'a> {
     pub home: PathBuf,
-    /// Where receipt and copies are kept.
+    /// Directory of the receipt and the copies.
     pub data_dir: PathBuf,
-    /// This program, by its absolute path.
+    /// Absolute path of this program.
     pub program: PathBuf,
     /// How an agent calls this program in a shell.
     pub command: String,
-    /// A variable of the environment.
+    /// Reads an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     pub version: &'static str,
 }
 
 impl Surroundings<'_> {
-    /// A folder that a variable names.
+    /// The folder in an environment variable, if it is an absolute path.
     fn folder(&self, variable: &str) -> Option<PathBuf> {
         (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     }

@@ -1,4 +1,4 @@
-//! The receipt: what was installed where, so that it can be taken back.
+//! The receipt: records what was installed where, so that it can be undone.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::entry::{Entry, Format};
 
-/// Version of the recipes. A change to what a recipe installs raises it; sessions of hosts with an older receipt then
-/// say so.
+/// Version of the recipes. Raise it when a recipe installs something else; sessions of hosts with an older receipt then
+/// report it.
 pub const FORMAT: u32 = 1;
 
 const NAME: &str = "installed.json";
-/// The folder of the files as they were before.
+/// Folder for copies of the original files.
 const BEFORE: &str = "installed";
 
-/// Where the receipt is.
+/// Path of the receipt.
 pub fn receipt_path(dir: &Path) -> PathBuf {
     dir.join(NAME)
 }
@@ -28,7 +28,7 @@ pub fn receipt_path(dir: &Path) -> PathBuf {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Receipt {
     pub(crate) format: u32,
-    /// The Remora that wrote it.
+    /// Version of Remora that wrote it.
     pub(crate) version: String,
     pub(crate) installed: Vec<Installed>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Installed {
     pub(crate) files: Vec<ChangedFile>,
 }
 
-/// One file before and after.
+/// The state of one file before and after the installation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ChangedFile {
     pub(crate) path: PathBuf,
@@ -55,9 +55,9 @@ pub(crate) struct ChangedFile {
     pub(crate) before: Option<Hash>,
     pub(crate) after: Hash,
     pub(crate) entries: Vec<Entry>,
-    /// Objects and lists in it that were made for the entries.
+    /// Objects and lists in the file that were created for the entries.
     pub(crate) created: Vec<Vec<String>>,
-    /// Folders that were made for it, deepest first.
+    /// Folders that were created for the file, deepest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) folders: Vec<PathBuf>,
 }
@@ -74,7 +74,8 @@ impl Hash {
 }
 
 impl Receipt {
-    /// An empty one if there is none. One of a later Remora is an error: it is never overwritten.
+    /// Reads the receipt; empty if there is none. A receipt of a newer Remora is an error, so that it is never
+    /// overwritten.
     pub(crate) fn read(dir: &Path) -> io::Result<Self> {
         let text = match read_small(&dir.join(NAME)) {
             Ok(text) => text,
@@ -86,7 +87,7 @@ impl Receipt {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Writes it, or removes it if nothing is installed any more.
+    /// Writes the receipt, or removes it if nothing is installed any more.
     pub(crate) fn write(&mut self, dir: &Path, version: &str) -> io::Result<()> {
         if self.installed.is_empty() {
             let _ = fs::remove_dir(dir.join(BEFORE));
@@ -97,7 +98,7 @@ impl Receipt {
         }
         create_private_dir(dir)?;
         self.version = version.to_owned();
-        // The oldest part decides whether a session says that something is to be done.
+        // The oldest part decides whether a session reports an outdated installation.
         self.format = self.installed.iter().map(|installed| installed.format).min().unwrap_or(FORMAT);
         replace(&dir.join(NAME), serde_json::to_string_pretty(self)?.as_bytes())
     }
@@ -121,7 +122,7 @@ impl Installed {
     }
 }
 
-/// Keeps a copy of a file as it was. Copies are named by their content.
+/// Saves a copy of an original file. Copies are named by their content.
 pub(crate) fn keep(dir: &Path, text: &str) -> io::Result<Hash> {
     let hash = Hash::of(text);
     create_private_dir(&dir.join(BEFORE))?;
@@ -129,29 +130,29 @@ pub(crate) fn keep(dir: &Path, text: &str) -> io::Result<Hash> {
     Ok(hash)
 }
 
-/// The copy of a file as it was. `None` if it is gone or damaged.
+/// The saved copy of an original file; `None` if it is gone or damaged.
 pub(crate) fn kept(dir: &Path, hash: &Hash) -> Option<String> {
     let text = fs::read_to_string(dir.join(BEFORE).join(&hash.0)).ok()?;
     (Hash::of(&text) == *hash).then_some(text)
 }
 
-/// Removes the copies that no receipt names.
+/// Removes copies that the receipt does not name.
 pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
     let files = || receipt.installed.iter().flat_map(|installed| &installed.files);
     let is_named = |name: &str| files().any(|file| file.before.as_ref().is_some_and(|hash| hash.0 == name));
     for copy in fs::read_dir(dir.join(BEFORE)).into_iter().flatten().flatten() {
         if !is_named(&copy.file_name().to_string_lossy()) {
-            // Best effort: a copy that stays does no harm.
+            // Best effort: a leftover copy does no harm.
             let _ = fs::remove_file(copy.path());
         }
     }
     let _ = fs::remove_dir(dir.join(BEFORE));
 }
 
-/// Whether what is installed in a host is older than this program's recipes. One small file is read; without a receipt
-/// the answer is no.
+/// Whether the installation in a host is older than this program's recipes; `false` without a receipt. Reads one small
+/// file.
 pub fn is_stale(dir: &Path, host: Host) -> bool {
-    // Only what the answer needs, so that a session's start does not parse every entry into its type.
+    // Parses only the needed members, to keep the start of a session fast.
     #[derive(Deserialize)]
     struct Glance {
         format: u32,

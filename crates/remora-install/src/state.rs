@@ -1,4 +1,4 @@
-//! How things stand in each host.
+//! The state of the installation in each host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,9 @@ pub struct HostState {
 pub enum Hooks {
     Missing,
     Installed,
-    /// The user has yet to confirm them in the host itself.
+    /// The user has to confirm them in the host first.
     Untrusted,
-    /// Something of what was installed is gone or was changed, or it is of an older version.
+    /// Part of the installation is missing, was changed, or has an older version.
     Outdated {
         reason: String,
     },
@@ -41,9 +41,9 @@ pub enum Hooks {
     },
 }
 
-/// Every host that is on this machine or that has hooks of ours.
+/// Every host that is on this machine or has hooks of ours.
 pub fn hosts(around: &Surroundings) -> Vec<HostState> {
-    // A receipt that cannot be read says nothing; the files themselves are looked at.
+    // An unreadable receipt is ignored; the files themselves are checked.
     let receipt = Receipt::read(&around.data_dir).ok();
     RECIPES.iter().filter_map(|recipe| host(around, recipe, receipt.as_ref())).collect()
 }
@@ -102,7 +102,7 @@ fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt
         None if is_untrusted(recipe, &ask) => Hooks::Untrusted,
         None => Hooks::Installed,
         Some(_) if known.is_none() && number == 0 => Hooks::Missing,
-        // Set up by hand, as far as the user wants it.
+        // Set up by hand, so it may differ from the recipe.
         Some(_) if known.is_none() => Hooks::Installed,
         Some(path) => Hooks::Outdated { reason: format!("{path} was changed since") },
     }
@@ -119,10 +119,10 @@ pub fn has_plugin(around: &Surroundings) -> bool {
     })
 }
 
-/// Most files of a host that are looked at for [`last_used`].
+/// Limit for the files that [`last_used`] examines per host.
 const MOST_FILES: usize = 20_000;
 
-/// When the host last wrote to one of its own records of sessions, if it is known where they are.
+/// When the host last wrote to one of its own session records, if their location is known.
 pub fn last_used(around: &Surroundings, host: Host) -> Option<SystemTime> {
     let (folder, depth) = match host {
         Host::ClaudeCode => ("projects", 1),
@@ -159,7 +159,7 @@ fn is_record(path: &Path) -> bool {
     name.ends_with(".jsonl") || name.starts_with("session-") && name.ends_with(".json")
 }
 
-/// Whether the host wants the user to confirm hooks and has no record of that.
+/// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
     let is_recorded = |path: &Path, at: &[String]| {
         Found::read(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))

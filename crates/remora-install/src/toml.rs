@@ -1,9 +1,9 @@
-//! Changes TOML text in place: tables of ours are added at the end, and removed with the lines they stand on.
+//! Edits TOML text in place: our tables are added at the end, and removed with their lines.
 
 use serde_json::Value;
 use toml_edit::{Array, Document, DocumentMut, Item, Key, Table};
 
-/// Why a text cannot be changed. The line itself is not quoted, because it may hold a key.
+/// Why a text cannot be edited. The line itself is not quoted, because it may contain a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TomlError {
     #[error("line {line}: {reason}")]
@@ -25,7 +25,7 @@ pub(crate) fn value(text: &str, at: &[String]) -> Result<Option<Value>, TomlErro
     Ok(Some(as_json(item)))
 }
 
-/// Sets a table of plain values and tables. One that is there is replaced.
+/// Sets a table of plain values and tables. An existing one is replaced.
 pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, TomlError> {
     let text = remove(text, at)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -40,7 +40,7 @@ pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, To
     if parse(&added).is_ok() {
         return Ok(added);
     }
-    // What is above it is written inline or with dotted keys.
+    // A parent table is written inline or with dotted keys.
     let mut document: DocumentMut = text.parse().map_err(|error| syntax(&text, &error))?;
     let mut item = document.as_item_mut();
     for (depth, key) in at.iter().enumerate() {
@@ -51,7 +51,7 @@ pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, To
     Ok(document.to_string())
 }
 
-/// Removes a table and those below it; the text stays as it is if there is none.
+/// Removes a table and its subtables. Without such a table, the text is returned unchanged.
 pub(crate) fn remove(text: &str, at: &[String]) -> Result<String, TomlError> {
     if value(text, at)?.is_none() {
         return Ok(text.to_owned());
@@ -69,10 +69,10 @@ pub(crate) fn remove(text: &str, at: &[String]) -> Result<String, TomlError> {
     Ok(document.to_string())
 }
 
-/// The text without the lines of these tables. Comments behind their last line stay.
+/// The text without the lines of these tables. Comments after their last line stay.
 fn without_lines(text: &str, at: &[String]) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    // Lines of ours since the last one that is surely ours: they may belong to what follows.
+    // Comments and empty lines after our last entry: they may belong to the next table.
     let mut doubtful: Vec<&str> = Vec::new();
     let mut is_ours = false;
     for line in text.split_inclusive('\n') {
@@ -84,7 +84,7 @@ fn without_lines(text: &str, at: &[String]) -> String {
             }
             kept.append(&mut doubtful);
             if is_ours && !was_ours && kept.last().is_some_and(|line| line.trim().is_empty()) {
-                // The empty line that sets the table off.
+                // The empty line before the table.
                 kept.pop();
             }
         }
@@ -102,7 +102,7 @@ fn without_lines(text: &str, at: &[String]) -> String {
     kept.concat()
 }
 
-/// The keys of a table's header.
+/// The keys of a table header.
 fn header(line: &str) -> Option<Vec<String>> {
     let inner = line.strip_prefix('[')?.trim_start_matches('[');
     let end = inner.rfind(']')?;

@@ -1,4 +1,4 @@
-//! The way back.
+//! Planning and applying an uninstallation.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
 use crate::toml;
 
-/// What would change, host by host.
+/// Planned changes, host by host.
 #[derive(Debug, Serialize)]
 pub struct Removal {
     pub hosts: Vec<HostRemoval>,
@@ -44,19 +44,19 @@ pub struct FileRemoval {
     folders: Vec<PathBuf>,
 }
 
-/// What becomes of a file.
+/// Planned change of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Back {
-    /// It has nothing of ours.
+    /// It contains nothing of ours.
     None,
-    /// Nobody else has changed it: it becomes what it was, byte for byte.
+    /// It was not changed since: it is restored byte for byte.
     Restore {
         diff: String,
     },
-    /// It was made for Remora.
+    /// It was created for Remora.
     Delete,
-    /// Others have changed it since: only our entries go.
+    /// It was changed since: only our entries are removed.
     Clean {
         diff: String,
     },
@@ -77,7 +77,7 @@ impl HostRemoval {
     }
 }
 
-/// What there is of ours: by the receipt, and without one as far as it can be recognised.
+/// Plans the removal of everything in the receipt. Without a receipt, removes what can be recognised as ours.
 pub fn plan(
     around: &Surroundings,
     recipes: &[&'static Recipe],
@@ -87,7 +87,7 @@ pub fn plan(
     let mut hosts = Vec::new();
     let mut left = Left::new();
     for recipe in recipes {
-        // A file may have entries for the user and for a project. The last that was installed goes first.
+        // A file may have entries for the user and for a project. The latest installation is removed first.
         let mut projects: Vec<Option<PathBuf>> = receipt
             .installed
             .iter()
@@ -112,7 +112,7 @@ pub fn plan(
     Ok(Removal { hosts })
 }
 
-/// Files as the steps before leave them; `None` is a file that is deleted.
+/// Content of files after the previous steps; `None` is a deleted file.
 type Left = HashMap<PathBuf, Option<String>>;
 
 fn files(
@@ -186,7 +186,7 @@ fn file(
                     let diff = diff::unified(&text, &before);
                     return Ok((Back::Restore { diff }, found, Some(before)));
                 }
-                // The copy is gone: our entries can still be taken out.
+                // The copy is gone, but our entries can still be removed.
                 Some(None) => {}
             }
         }
@@ -216,16 +216,16 @@ fn file(
     Ok((Back::Clean { diff }, found, Some(after)))
 }
 
-/// What was done with a file.
+/// A file that could not be restored.
 #[derive(Debug, Serialize)]
 pub struct Undone {
     pub host: Host,
     pub path: PathBuf,
-    /// Why it was left as it was.
+    /// The reason.
     pub refused: String,
 }
 
-/// Does what the plan shows. Returns what could not be done; the receipt keeps those hosts.
+/// Applies a plan. Returns the files that could not be restored; the receipt keeps their hosts.
 pub fn apply(around: &Surroundings, removal: &Removal) -> io::Result<Vec<Undone>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut undone = Vec::new();

@@ -1,11 +1,11 @@
-//! Commands as hosts keep them: how one of ours is recognised.
+//! Recognises our commands in a host's configuration.
 
 use std::path::Path;
 
 use remora_core::host::Host;
 use serde_json::Value;
 
-/// The words of a command line. Variables and operators stay as they are: only words of ours are looked for.
+/// Splits a command line into words. Variables and operators are not expanded, because only our own words matter.
 fn split(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut began) = (Vec::new(), String::new(), None, false);
     let mut characters = line.chars();
@@ -29,10 +29,10 @@ fn split(line: &str) -> Vec<String> {
     words
 }
 
-/// All words of a value: of a command line, of a program with its arguments, in the order a shell sees them.
+/// All words of a command line, or of a program with its arguments, in the order a shell sees them.
 fn words(value: &Value, into: &mut Vec<String>) {
     match value {
-        // A program that is given apart from its arguments is one word, spaces included.
+        // A program given separately from its arguments is one word, including spaces.
         Value::String(text) if Path::new(text).is_absolute() && is_program(text) => into.push(text.clone()),
         Value::String(text) => into.extend(split(text)),
         Value::Array(items) => items.iter().for_each(|item| words(item, into)),
@@ -60,12 +60,12 @@ fn runs(value: &Value, arguments: &[&str]) -> bool {
     })
 }
 
-/// Whether a handler runs `remora hook HOST`, of whatever version and from whatever place.
+/// Whether a handler runs `remora hook HOST`, regardless of version and path.
 pub(crate) fn is_hook(handler: &Value, host: Host) -> bool {
     runs(handler, &["hook", host.name()])
 }
 
-/// Whether a server of a host's configuration is `remora mcp`.
+/// Whether a server in a host's configuration is `remora mcp`.
 pub(crate) fn is_mcp_server(server: &Value) -> bool {
     runs(server, &["mcp"])
 }

@@ -1,4 +1,4 @@
-//! What a tool answers: text for the model, and the same as data for programs.
+//! The result of a tool: text for the model, and the same as data for programs.
 
 use std::fmt;
 
@@ -12,14 +12,15 @@ pub(crate) struct Answer {
     pub(crate) structured: Value,
 }
 
-/// What the data is, for hosts that show a model the data and not the text (Claude Code does). Sorts before all members.
+/// Describes the data, for hosts that show the model the data and not the text, as Claude Code does. Sorts before all
+/// other members.
 const ABOUT: &str = "_about";
 
 impl Answer {
-    /// What memory says, in the frame that marks it as data. `heading` is ours; `body` is safe already.
+    /// Content of memory, in the frame that marks it as data. `heading` is our own text; `body` must already be safe.
     pub(crate) fn of_memory(heading: &str, body: &str, mut structured: Value) -> Self {
         let text = framed_short(&format!(" {heading}"), body);
-        // The line below the opening of the frame.
+        // The line after the opening tag of the frame.
         let about = text.lines().nth(1).unwrap_or(heading);
         if let Some(object) = structured.as_object_mut() {
             object.insert(ABOUT.to_owned(), about.into());
@@ -27,7 +28,7 @@ impl Answer {
         Self { text, structured }
     }
 
-    /// Our own words.
+    /// A result in our own words.
     pub(crate) fn of_ours(text: impl Into<String>, mut structured: Value) -> Self {
         let text = text.into();
         if let Some(object) = structured.as_object_mut() {
@@ -37,13 +38,13 @@ impl Answer {
     }
 }
 
-/// A record in an index: what it is, what it costs to read, and enough to decide whether to.
+/// A record in an index: what it is, its size, and enough to decide whether to read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Line {
     pub(crate) id: String,
     pub(crate) kind: &'static str,
     pub(crate) date: String,
-    /// What the whole record costs.
+    /// Tokens of the whole record.
     pub(crate) tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) project: Option<String>,
@@ -54,24 +55,24 @@ pub(crate) struct Line {
     pub(crate) remark: String,
 }
 
-/// The most that a line may cost, as text and as data.
+/// Token limit of a line, as text and as data.
 pub(crate) const MOST_FOR_LINE: u64 = 100;
-/// Of that, for each of its texts.
+/// Token limits of the texts in a line.
 const MOST_FOR_TITLE: u64 = 32;
 const MOST_FOR_SNIPPET: u64 = 32;
 const MOST_FOR_NAME: u64 = 8;
-/// Less than this after the title, in bytes, says nothing.
+/// If less than this follows the title, in bytes, the snippet is dropped.
 const SHORTEST_REST: usize = 20;
-/// Explained once, above all lines.
+/// Explains the format once, above all lines.
 pub(crate) const LEGEND: &str = "#id kind date ~tokens of the whole record: title";
 
 impl Line {
-    /// Makes stored texts safe, and short enough for the line to cost what it may.
+    /// Makes stored texts safe and cuts them, so that the line stays within its limit.
     pub(crate) fn fitted(mut self) -> Self {
         self.title = safe_tokens(&self.title, MOST_FOR_TITLE);
         self.project = self.project.map(|name| safe_tokens(&name, MOST_FOR_NAME));
         self.snippet = safe_tokens(&self.snippet, MOST_FOR_SNIPPET);
-        // A snippet often begins with the title, which is there already.
+        // A snippet often starts with the title, which the line already shows.
         if let Some(rest) = self.snippet.strip_prefix(self.title.trim_end_matches(['…', '.'])) {
             let rest = rest.trim_start_matches(['.', '…', ' ']);
             self.snippet = if rest.len() < SHORTEST_REST { String::new() } else { rest.to_owned() };
@@ -105,7 +106,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Lines below each other.
+/// Joins lines with line breaks.
 pub(crate) fn lines(all: &[Line]) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_line_costs_more_than_it_may() {
+    fn every_line_stays_within_its_token_limit() {
         for text in ["\"\\".repeat(400), "漢字".repeat(300), "words and words ".repeat(50), "é".repeat(900)]
         {
             let line = Line {

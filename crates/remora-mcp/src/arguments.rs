@@ -1,5 +1,5 @@
-//! Arguments as models send them: numbers as texts, one value where a list is expected, a list as a text. The types that
-//! parse them also say in the schema what they would rather have.
+//! Arguments as models send them: numbers as text, a single value instead of a list, a list as text. The types that
+//! parse them accept all of these; their schema shows the preferred form.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// The arguments of a tool. `hint` shows how a call looks.
+/// Parses the arguments of a tool. `hint` is an example call.
 pub(crate) fn read<T: DeserializeOwned>(arguments: Map<String, Value>, hint: &str) -> Result<T, Failure> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| Failure::new(error.to_string(), format!("such as {hint}")))
 }
 
-/// One argument, or an item of a list.
+/// A single argument, or an item of a list.
 pub(crate) trait Item: Sized {
-    /// Whether a text with commas is several of them.
+    /// Whether a text with commas is split into several items.
     const SPLITS: bool;
 
     fn of(text: &str) -> Result<Self, String>;
@@ -28,7 +28,7 @@ pub(crate) trait Item: Sized {
     fn schema() -> Schema;
 }
 
-/// A text; a number is one, too.
+/// Reads a text or a number as text.
 fn text(value: &Value) -> Result<Cow<'_, str>, String> {
     match value {
         Value::String(text) => Ok(text.as_str().into()),
@@ -37,7 +37,7 @@ fn text(value: &Value) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// As much of a value as an error needs.
+/// A short form of a value for errors.
 fn shown(value: &Value) -> String {
     remora_core::text::one_line(&value.to_string(), 60)
 }
@@ -50,7 +50,7 @@ impl<'de, T: Item> Deserialize<'de> for One<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let single = match &value {
-            // The only one of a list is what is meant.
+            // A list with one element counts as that element.
             Value::Array(list) if list.len() == 1 => &list[0],
             other => other,
         };
@@ -72,7 +72,7 @@ impl<T: Item> JsonSchema for One<T> {
     }
 }
 
-/// A list, or one value.
+/// A list, or a single value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct List<T>(pub(crate) Vec<T>);
 
@@ -199,7 +199,7 @@ impl Item for Mode {
     }
 }
 
-/// Yes or no, also as a text.
+/// A boolean, also as text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Flag(pub(crate) bool);
 
@@ -229,7 +229,7 @@ impl JsonSchema for Flag {
     }
 }
 
-/// An optional text; an empty one was left out.
+/// An optional text; an empty one counts as missing.
 pub(crate) fn given(text: Option<One<String>>) -> Option<String> {
     text.map(|One(text)| text).filter(|text| !text.is_empty())
 }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_understood_however_it_is_written() {
+    fn every_form_of_a_list_is_parsed() {
         let ids = |value: Value| -> Vec<String> {
             list::<Id>(&value).unwrap().into_iter().map(|Id(id)| id).collect()
         };
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_may_be_a_text() {
+    fn a_number_may_be_sent_as_text() {
         let number = |value: Value| serde_json::from_value::<One<u32>>(value).map(|One(number)| number);
         for value in [json!(5), json!("5"), json!(" 5 "), json!(5.0), json!(["5"])] {
             assert_eq!(number(value.clone()).unwrap(), 5, "{value}");

@@ -1,4 +1,4 @@
-//! Whose memory a call is about.
+//! Resolves the project of a call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use remora_app::Whose;
 use crate::Memory;
 use crate::failure::{Failure, PROJECTS};
 
-/// A call on its way: memory, and the project of the host that sent it.
+/// A call in progress: memory, and the project of the calling host.
 #[derive(Debug)]
 pub(crate) struct Asker<M> {
     pub(crate) memory: Arc<M>,
-    /// What is meant where a call names no project; unknown over HTTP, unless the address has it.
+    /// Default project for calls that name none; over HTTP only if the address names it.
     pub(crate) home: Option<Whose>,
 }
 
-/// The word for the memory of all projects.
+/// Selects the memory of all projects.
 const ALL: &str = "all";
 
 impl<M: Memory> Asker<M> {
-    /// The project that is named, or the host's own. There is no other default: forgetting it must not show everybody's
-    /// memory.
+    /// The named project, or the host's own. There is no other default, so that a missing argument never exposes the
+    /// memory of all projects.
     pub(crate) fn whose(&self, named: Option<&str>) -> Result<Whose, Failure> {
         match named.map(str::trim).filter(|name| !name.is_empty() && *name != ".") {
             Some(name) if name.eq_ignore_ascii_case(ALL) => Ok(Whose::All),
@@ -30,7 +30,7 @@ impl<M: Memory> Asker<M> {
         }
     }
 
-    /// A relative directory is taken from the host's own.
+    /// Resolves a relative directory against the host's own.
     fn named(&self, name: &str) -> Result<Whose, Failure> {
         let is_relative = (name.contains('/') || name == "..") && !Path::new(name).is_absolute();
         match &self.home {

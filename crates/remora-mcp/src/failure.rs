@@ -1,4 +1,4 @@
-//! How a tool call fails: an answer that the model can read, with the next step. The connection goes on.
+//! Errors of tool calls: a result that the model can read, with the next step. The connection stays open.
 
 use remora_app::AppError;
 use remora_core::context::safe_text;
@@ -15,13 +15,13 @@ impl Failure {
         Self { message: message.into(), hint: hint.into() }
     }
 
-    /// Names and paths in it are somebody's text.
+    /// Names and paths in the message are untrusted text.
     pub(crate) fn text(&self) -> String {
         safe_text(&format!("{}\nhint: {}", self.message, self.hint))
     }
 }
 
-/// A project can be named in three ways, and all of them can be meant.
+/// Hint that lists the ways to name a project.
 pub(crate) const PROJECTS: &str =
     "name a project by its name, its id or an absolute directory; `all` means every project";
 

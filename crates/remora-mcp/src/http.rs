@@ -1,4 +1,5 @@
-//! The protocol over HTTP: one request, one response, no session between them. Whoever serves this has checked who asks.
+//! Serves the protocol over HTTP: one request, one response, no session. The caller has already authenticated the
+//! request.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -16,7 +17,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::{Memory, Server};
 
-/// Answers requests to one address. Without sessions it has nothing to lose when the process ends.
+/// Answers requests to one address. It has no sessions, so nothing is lost when the process ends.
 #[expect(missing_debug_implementations, reason = "the library's service has none")]
 pub struct Endpoint<M> {
     service: StreamableHttpService<Server<M>, NeverSessionManager>,
@@ -42,19 +43,19 @@ impl<M: Memory> Endpoint<M> {
     }
 }
 
-/// The project that a request's address names: `/mcp?project=NAME`. Over standard input there is no address.
+/// The project in the address of a request: `/mcp?project=NAME`. Requests over standard input have no address.
 pub(crate) fn home(extensions: &Extensions) -> Option<Whose> {
     let query = extensions.get::<Parts>()?.uri.query()?;
     let value = query.split('&').find_map(|pair| pair.strip_prefix("project="))?;
     let name = decoded(value);
-    // A relative path would be taken from the daemon's directory, which means nothing to the host.
+    // A relative path would be resolved against the daemon's directory, which is unrelated to the host's.
     let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
     (!name.is_empty() && !is_relative).then(|| {
         if Path::new(&name).is_absolute() { Whose::Directory(name.into()) } else { Whose::Project(name) }
     })
 }
 
-/// A value of a query string without its escapes.
+/// Decodes a value of a query string.
 fn decoded(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_read_without_its_escapes() {
+    fn query_values_are_decoded() {
         assert_eq!(decoded("%2Fhome%2Fdev%2Fmy+shop%20%C3%A9"), "/home/dev/my shop é");
         assert_eq!(decoded("100%"), "100%");
         assert_eq!(decoded("%zz%2"), "%zz%2");

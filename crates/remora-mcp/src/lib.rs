@@ -1,11 +1,12 @@
-//! Remora for agents that speak the Model Context Protocol: over standard input and output, and over HTTP.
+//! Serves Remora to agents over the Model Context Protocol: on standard input and output, and over HTTP.
 //!
-//! A [`Server`] reads a request, calls a use case of `remora-app` and shows the result, as text for the model and as
-//! structured content for programs. It reaches memory through a [`Memory`]: the daemon's threads, or a process of its own
-//! that opens the database when it is asked something. [`stdio::serve`] speaks to one host by lines,
-//! [`Endpoint`] answers single requests of any number of hosts.
+//! A [`Server`] reads a request, calls a use case of `remora-app`, and returns the result as text for the model and as
+//! structured content for programs. It accesses memory through the [`Memory`] trait: the daemon's threads implement it,
+//! and so does a separate process that opens the database for each request. [`stdio::serve`] serves one host over
+//! lines; [`Endpoint`] answers single requests of any number of hosts.
 //!
-//! It never knows SQL, a host's hooks, or who holds the database. It alone knows the protocol and its library.
+//! This crate knows neither SQL nor the hooks of hosts nor which process has the database open. No other crate knows
+//! the protocol and its library.
 
 mod answer;
 mod arguments;

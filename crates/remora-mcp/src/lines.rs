@@ -1,5 +1,5 @@
-//! One message a line. A line that is no message is answered with an error, and the next one is read: a host that sends
-//! nonsense must not lose its memory.
+//! A transport with one message per line. An invalid line is answered with an error and the next one is read, so that a
+//! host that sends one bad line does not lose the connection.
 
 use std::io;
 
@@ -14,33 +14,34 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// The longest line. What is saved is cut to a fraction of it anyway, and over HTTP the limit is the same.
+/// Longest line, in bytes. Saved texts are cut to a fraction of it anyway, and HTTP has the same limit.
 const LONGEST: usize = 4 << 20;
-/// As many answers may wait for a host that does not read. Then no more of its lines are read.
+/// Limit for answers that wait for a host that does not read. When it is reached, no more lines are read.
 const WAITING: usize = 64;
 
-/// Lines in, lines out.
+/// Reads and writes messages as lines.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// The rest of a line that is too long.
+    /// Whether the rest of a line that is too long is being skipped.
     skips: bool,
     ended: bool,
-    /// The library gives up on a peer that sends anything but a request first, so such lines are held back until then.
+    /// Whether a conversation has begun. The library drops a peer whose first message is not a request, so other
+    /// messages are ignored until then.
     begun: bool,
-    /// An answer to a line that was no message. Kept here, because [`Transport::receive`] may be dropped while it waits.
+    /// The answer to an invalid line. It is stored here, because [`Transport::receive`] may be dropped while it waits.
     refusal: Option<Vec<u8>>,
-    /// Gone when this end is closed.
+    /// `None` after this end is closed.
     output: Option<mpsc::Sender<Vec<u8>>>,
     writer: Option<JoinHandle<()>>,
 }
 
-/// What a line is.
+/// The meaning of a line.
 #[derive(Debug)]
 enum Heard {
     Message(Box<ClientJsonRpcMessage>),
-    /// Nobody waits for an answer to it.
+    /// Needs no answer.
     Nothing,
     Refused(Option<RequestId>, ErrorData),
 }
@@ -60,13 +61,13 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
         }
     }
 
-    /// The next line, without its end. `None` when there are no more; what a dropped call has read is kept.
+    /// The next line with its line break; `None` at the end. If a call is dropped, the bytes it has read are kept.
     async fn next(&mut self) -> Option<Result<Vec<u8>, ErrorData>> {
         loop {
             if self.ended {
                 return None;
             }
-            // Nothing is lost if this is dropped here: only `consume` takes bytes out.
+            // Dropping the future here loses nothing: only `consume` removes bytes.
             let Ok(read) = self.input.fill_buf().await else {
                 self.ended = true;
                 return None;
@@ -123,7 +124,7 @@ fn hear(line: &[u8]) -> Heard {
     let id = object.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
     let is_answer = object.contains_key("result") || object.contains_key("error");
     match (object.get("method"), id) {
-        // Nothing was asked of the host.
+        // An answer to a request that we never sent.
         (None, _) if is_answer => Heard::Nothing,
         (None, id) => invalid(id.and_then(Result::ok), "`method` is missing"),
         (Some(Value::String(_)), None) => match serde_json::from_value(value) {
@@ -140,7 +141,7 @@ fn hear(line: &[u8]) -> Heard {
     }
 }
 
-/// Whether the library takes this request as the beginning of a conversation.
+/// Whether the library accepts this request as the start of a conversation.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -156,7 +157,7 @@ fn begins(request: &ClientRequest) -> bool {
 
 async fn write(mut lines: mpsc::Receiver<Vec<u8>>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = lines.recv().await {
-        // A host that has gone reads no answers. The channel ends with this, and so does the conversation.
+        // The host is gone and reads no answers. Returning closes the channel and ends the conversation.
         if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
             return;
         }

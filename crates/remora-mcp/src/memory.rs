@@ -1,4 +1,4 @@
-//! The way to memory, whoever holds it.
+//! Access to memory, independent of the process that has it open.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use remora_core::time::Time;
 use remora_search::Results;
 use remora_store::Store;
 
-/// What the server needs of the process it runs in. Nothing is opened before one of these is called.
+/// What the server needs from its process. Nothing is opened before one of these is called.
 pub trait Memory: Send + Sync + 'static {
-    /// Searches where the model and the vectors are.
+    /// Searches in the process that has the model and the vectors.
     fn search(&self, request: SearchRequest) -> impl Future<Output = Result<Results, AppError>> + Send;
 
-    /// Saves, and lets follow what follows from it.
+    /// Saves an observation and updates context files.
     fn save(&self, request: SaveRequest) -> impl Future<Output = Result<SavedFor, AppError>> + Send;
 
-    /// What would be forgotten. Nothing changes.
+    /// Plans what would be forgotten. Changes nothing.
     fn plan_forgetting(&self, request: ForgetRequest) -> impl Future<Output = Result<Plan, AppError>> + Send {
         async move {
             let similar = match forget::similar(&request) {
@@ -31,21 +31,21 @@ pub trait Memory: Send + Sync + 'static {
         }
     }
 
-    /// Carries a plan out, and lets follow what follows from it.
+    /// Carries out a plan and updates context files.
     fn forget(&self, plan: Plan, undo: Duration) -> impl Future<Output = Result<Forgotten, AppError>> + Send;
 
-    /// A use case that only reads.
+    /// Runs a use case that only reads.
     fn read<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// A use case that writes, too.
+    /// Runs a use case that also writes.
     fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// The settings in force.
+    /// The effective settings.
     fn settings(&self) -> Arc<Settings>;
 }

@@ -1,4 +1,4 @@
-//! The prompt by which a person has a topic recalled.
+//! The MCP prompt that recalls a topic for a user.
 
 use remora_app::search::SearchRequest;
 use remora_core::context::safe;
@@ -18,7 +18,7 @@ pub(crate) fn all() -> Vec<Prompt> {
     vec![prompt.with_title("Recall a topic")]
 }
 
-/// The question, together with what a search for the topic finds.
+/// The prompt text with the search results for the topic.
 pub(crate) async fn get<M: Memory>(
     asker: &Asker<M>,
     name: &str,

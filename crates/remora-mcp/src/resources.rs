@@ -1,4 +1,4 @@
-//! Records as resources: two templates, and a short list of the latest.
+//! Records as resources: two templates, and a short list of the latest records.
 
 use remora_app::session_summary::{WhichSummary, session_summary};
 use remora_app::{AppError, records};
@@ -14,7 +14,7 @@ use crate::shown::{self, Shown};
 const OBSERVATIONS: &str = "remora://observations/";
 const SESSIONS: &str = "remora://sessions/";
 const MARKDOWN: &str = "text/markdown";
-/// As many of each kind are listed. Whoever looks for one searches.
+/// Limit for listed records of each kind. Search finds the others.
 const MOST: u32 = 10;
 const LONGEST_NAME: usize = 100;
 
@@ -34,7 +34,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// The latest of the host's project; nothing where none is known.
+/// The latest records of the host's project; empty if the project is unknown.
 pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>, ErrorData> {
     let Some(home) = asker.home.clone() else { return Ok(Vec::new()) };
     let read = move |store: &_| {

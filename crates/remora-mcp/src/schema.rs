@@ -1,4 +1,4 @@
-//! Schemas of arguments, made from the types that parse them and as short as they can be: every host sends them to its
+//! Schemas of arguments, generated from the types that parse them and kept short, because every host sends them to its
 //! model with every request.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(schema)
 }
 
-/// Takes out what tells a model nothing: that an argument may be left out stands in `required`.
+/// Removes redundant parts: `required` already says which arguments are optional.
 fn shorten(value: &mut Value) {
     match value {
         Value::Object(object) => {

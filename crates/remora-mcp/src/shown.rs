@@ -1,4 +1,4 @@
-//! A whole record, as text and as data. Every stored text in it has been made safe.
+//! A whole record as text and as data. All stored texts in it have been made safe.
 
 use remora_app::records::{Record, WholeSession};
 use remora_app::session_summary::SessionSummary;
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Line, lines};
 
-/// The most characters of a title and of a name.
+/// Length limits for titles and names, in characters.
 const LONGEST_TITLE: usize = 300;
 const LONGEST_NAME: usize = 80;
-/// The most characters of a prompt in the list of a session's turns.
+/// Length limit for a prompt in the list of a session's turns, in characters.
 const LONGEST_PROMPT: usize = 160;
-/// As many observations of a session are listed.
+/// Limit for listed observations of a session.
 const MOST_LINES: usize = 30;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) struct Shown {
 #[derive(Debug, Clone, PartialEq)]
 enum Part {
     Text(String),
-    /// An item a line.
+    /// One item per line.
     List(Vec<String>),
     /// All in one line.
     Words(Vec<String>),
@@ -75,7 +75,7 @@ impl Shown {
         self
     }
 
-    /// Shortens its longest texts until it costs at most `most` tokens.
+    /// Shortens the longest texts until the record has at most `most` tokens.
     pub(crate) fn shortened(mut self, most: u64) -> Self {
         let mut longest = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(2);
         while self.cost() > most && longest > 200 {
@@ -99,7 +99,7 @@ impl Shown {
         tokens(&self.text())
     }
 
-    /// What is stored is indented, so that no line of it looks like the head of another record.
+    /// The record as text. Stored text is indented, so that no line of it looks like the heading of another record.
     pub(crate) fn text(&self) -> String {
         let Self { id, kind, at, project, title, parts } = self;
         let project = project.as_ref().map(|name| format!(" [{name}]")).unwrap_or_default();
@@ -137,7 +137,7 @@ impl Shown {
     }
 }
 
-/// The lines of a text, below its first one.
+/// Indents all lines of a text except the first.
 fn below(text: &str) -> String {
     text.replace('\n', "\n    ")
 }
@@ -237,7 +237,7 @@ fn of_session(whole: &WholeSession) -> Shown {
     .list("turns", &turns)
 }
 
-/// A session by its summary, with what was learned in it as an index.
+/// A session with its summary and an index of its observations.
 pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     let row = &found.session;
     let request = found.summary.as_ref().map(|summary| summary.summary.request.as_str());
@@ -260,7 +260,7 @@ pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     shown.list("observations", &index)
 }
 
-/// An observation in an index.
+/// An observation as a line of an index.
 pub(crate) fn line(row: &ObservationRow) -> Line {
     let observation = &row.observation;
     let facts: u64 = observation.facts.iter().map(|fact| tokens(fact)).sum();

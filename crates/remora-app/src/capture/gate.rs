@@ -1,4 +1,4 @@
-//! The gate between what happened and what may be stored: settings, pauses, private turns, redaction.
+//! The gate before storage: applies settings, pauses, private turns and redaction to every event.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -13,7 +13,7 @@ use remora_store::{DataDir, Record, StoreError, pause};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// What the gate makes of an event.
+/// Decision about an event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Admission {
     Admitted(Box<Record>),
@@ -32,8 +32,8 @@ pub enum Reason {
     PrivateTurn,
 }
 
-/// Lets an event through, clean and ready to be stored, or says why not. Not knowing whether an event is private is an
-/// error: nothing is captured on a guess.
+/// Lets an event through, redacted and ready to be stored, or returns why not. If it is unknown whether the event is
+/// private, this fails: nothing is captured on a guess.
 pub(super) fn admit(
     dir: &DataDir,
     settings: &Settings,
@@ -51,14 +51,15 @@ pub(super) fn admit(
         return Ok(Admission::LeftOut(Reason::PrivateTurn));
     }
     let captured = cleaned(event, privacy::clean);
-    // What was only a reminder or our own context is no prompt.
+    // A prompt that consisted only of a reminder or of our own context is empty now.
     if matches!(&captured.event().body, Body::PromptSubmitted { text } if text.trim().is_empty()) {
         return Ok(Admission::LeftOut(Reason::EmptyPrompt));
     }
     Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
 }
 
-/// A bug in a rule must not cost the event: then what happened is kept, and nothing of what was said.
+/// Redacts an event. If a rule panics, the event is stored without any text, so that a bug costs the text and not the
+/// event.
 fn cleaned(event: Event, clean: impl Fn(Event) -> Captured) -> Captured {
     let Event { session, cwd, origin, agent, body } = &event;
     let bare = Event {
@@ -68,11 +69,11 @@ fn cleaned(event: Event, clean: impl Fn(Event) -> Captured) -> Captured {
         agent: agent.clone(),
         body: bare(body),
     };
-    // The panic is logged by its hook.
+    // The panic hook has logged it.
     panic::catch_unwind(AssertUnwindSafe(|| clean(event))).unwrap_or_else(|_| privacy::clean(bare))
 }
 
-/// The kind of an event, and of a tool its name and how it ended.
+/// The event without text: its kind and, for a tool, its name and outcome.
 fn bare(body: &Body) -> Body {
     let none = String::new;
     match body {
@@ -97,8 +98,8 @@ fn bare(body: &Body) -> Body {
     }
 }
 
-/// Why nothing may be injected about a file. An injection is logged with the file's name, so the same rules hold as for
-/// events.
+/// Why nothing may be injected about a file. An injection is logged with the file's name, so the same rules apply as
+/// for events.
 pub(super) fn bars(
     dir: &DataDir,
     settings: &Settings,
@@ -116,7 +117,7 @@ pub(super) fn bars(
     Ok(is_private.then_some(Reason::PrivateTurn))
 }
 
-/// Notes a prompt that nobody typed: its turn is as private as the one before it.
+/// Records a prompt that the host generated: its turn is as private as the one before it.
 pub(super) fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
     private_turns::begin(dir, session, origin, Turn::Continued)
 }
@@ -128,7 +129,7 @@ fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
         Body::PromptSubmitted { .. } => {
             private_turns::begin(dir, session, origin, Turn::Public).map(|()| false)
         }
-        // They say nothing of what was said. After everything was erased, not even the session is known before its next prompt.
+        // These events contain no text. After everything was erased, a session stays unknown until its next prompt.
         Body::SessionStarted { .. } | Body::SessionEnded { .. } => private_turns::is_erased(dir, session),
         // A digest of the whole session includes its private turns.
         Body::Compacted { .. } => private_turns::had_any(dir, session),
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bug_in_a_rule_costs_the_words_and_not_the_event() {
+    fn a_panicking_rule_loses_the_text_but_not_the_event() {
         let session = SessionRef { host: Host::ClaudeCode, id: "s".into() };
         let call =
             ToolCall::Run { command: "deploy --key hunter2".into(), output: "hunter2".into(), exit: None };

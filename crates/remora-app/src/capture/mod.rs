@@ -1,4 +1,4 @@
-//! From what a host reported to a record that may be stored: the one way hooks, HTTP and the demo share.
+//! Turns a host's report into a record that may be stored. Hooks, HTTP and the demo share this path.
 
 mod gate;
 
@@ -12,30 +12,30 @@ use remora_store::{DataDir, Record, StoreError};
 use gate::Admission;
 pub use gate::Reason;
 
-/// What a host reported, read from its wire format.
+/// A host's report, parsed from its wire format.
 #[derive(Debug)]
 pub enum Report {
     Event(Box<Event>),
-    /// An agent is about to read or change a file: nothing to store.
+    /// An agent is about to read or change a file. Nothing is stored.
     FileAhead(Box<FileAhead>),
-    /// A prompt nobody typed.
+    /// A prompt that the host generated, not the user.
     Synthetic {
         session: SessionRef,
         origin: Origin,
     },
 }
 
-/// What becomes of it.
+/// Result of [`take`].
 #[derive(Debug, PartialEq)]
 pub enum Taken {
     Record(Box<Record>),
     LeftOut(Reason),
-    /// Nothing to store; what is known of the file may be injected.
+    /// Nothing to store; knowledge about the file may be injected.
     FileAhead(Box<FileAhead>),
     Synthetic,
 }
 
-/// Decides what may be stored of a report, and cleans it. `home` is what `~` stands for in settings.
+/// Decides what of a report may be stored, and redacts it. `home` replaces `~` in settings.
 pub fn take(
     dir: &DataDir,
     settings: &Settings,

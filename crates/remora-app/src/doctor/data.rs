@@ -1,4 +1,4 @@
-//! The data directory, the disk below it, the database and its backups.
+//! Checks of the data directory, its disk, the database and its backups.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,13 +14,13 @@ use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, State, local};
 use crate::backup::{self, Standing};
 
-/// Below this, the next backup or migration does not fit, and soon no event.
+/// Below this, the next backup or migration does not fit, and soon events will not either.
 const LITTLE_SPACE: u64 = 64 << 20;
-/// Below this, a user wants to know.
+/// Below this, the report mentions free space.
 const SCARCE_SPACE: u64 = 512 << 20;
-/// The daemon empties the write-ahead log. Above this size, something keeps it from that.
+/// The daemon empties the write-ahead log. A larger log means that something prevents it.
 const LARGE_WAL: u64 = 64 << 20;
-/// How long a restored database is mentioned if nothing was set aside.
+/// How long the report mentions a restored database if nothing was set aside.
 const NEWS: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn before_opening(about: &Examination<'_>) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub(super) fn before_opening(about: &Examination<'_>) -> Vec<Finding> {
 
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     let database = database(opened);
-    // The check of a moment ago counts more than the daemon's.
+    // A fresh check counts more than the daemon's last one.
     let is_sound = database.state == State::Ok;
     let dir = opened.about.dir;
     let mut findings = vec![schema(opened), database, write_ahead_log(dir), backups(opened), reserve(opened)];
@@ -56,7 +56,7 @@ fn directory(dir: &DataDir) -> Finding {
 fn permissions(dir: &DataDir) -> Finding {
     let name = "permissions";
     let mode = fs::metadata(dir.path()).map_or(0, |directory| directory.mode() & 0o777);
-    // Nobody gets past a closed directory, whatever the modes of the files in it.
+    // In a closed directory, the modes of the files do not matter.
     if mode & 0o700 == mode {
         return Finding::good(name, "only you can read it");
     }
@@ -122,7 +122,7 @@ fn database(opened: &Opened<'_>) -> Finding {
     }
     match store.integrity_problems() {
         Ok(problems) if problems.is_empty() => Finding::good(name, "sound"),
-        // The command says which way back costs least: a new index, a backup, a new database.
+        // `remora verify` names the cheapest repair: a new index, a backup, a new database.
         Ok(problems) => Finding::wrong(name, format!("damaged: {}", problems[0]))
             .hint("see all of it, and the way back: `remora verify`"),
         Err(error) => Finding::failed(name, &error),
@@ -165,7 +165,7 @@ fn backups(opened: &Opened<'_>) -> Finding {
     }
 }
 
-/// What happens to events when the disk is full.
+/// Whether events can be stored when the disk is full.
 fn reserve(opened: &Opened<'_>) -> Finding {
     let name = "reserve";
     match spool::reserved(opened.about.dir) >> 10 {
@@ -178,7 +178,7 @@ fn reserve(opened: &Opened<'_>) -> Finding {
     }
 }
 
-/// Only after something happened: damage that the daemon found, or a database that was restored.
+/// Returns a finding only after damage was found or a database was restored.
 fn recovery(dir: &DataDir, is_sound: bool, now: Time) -> Option<Finding> {
     let name = "recovery";
     let LastCheck { checked_at, problems, restored } = last_check(dir)?;
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_fills_up_is_a_note_and_then_wrong() {
+    fn low_disk_space_is_a_note_and_then_wrong() {
         let state = |free| disk(free, Path::new("/data")).state;
         assert_eq!([1 << 20, 100 << 20, 1 << 40].map(state), [State::Wrong, State::Note, State::Ok]);
     }

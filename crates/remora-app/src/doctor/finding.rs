@@ -1,4 +1,4 @@
-//! What a check finds.
+//! The result of a check.
 
 use remora_store::StoreError;
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct Finding {
     pub name: &'static str,
     pub state: State,
     pub message: String,
-    /// The next command.
+    /// The next command to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// What `remora doctor --fix` does about it.
@@ -25,12 +25,12 @@ pub struct Finding {
 #[serde(rename_all = "lowercase")]
 pub enum State {
     Ok,
-    /// Worth knowing. Remora works.
+    /// Worth knowing, but Remora works.
     Note,
     Wrong,
 }
 
-/// The part of the installation a check is about, in the order of the report.
+/// The part of the installation that a check is about, in report order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -59,15 +59,15 @@ impl Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
-    /// Takes other users' access to files of the data directory away.
+    /// Removes other users' access to files of the data directory.
     ClosePermissions,
-    /// Installs again what is installed in hosts, as this version would install it.
+    /// Reinstalls in every host where something is installed, as this version would install it.
     RefreshHooks,
     /// Turns queued events of ended turns into observations.
     DrainQueue,
     /// Makes a backup.
     MakeBackup,
-    /// Makes the missing documents of the search index.
+    /// Creates the missing documents of the search index.
     FillIndex,
 }
 
@@ -88,7 +88,7 @@ impl Finding {
         Self::new(name, State::Wrong, message)
     }
 
-    /// A check that could not be made because of the store.
+    /// A check that failed because of the store.
     pub(super) fn failed(name: &'static str, error: &StoreError) -> Self {
         Self::wrong(name, error.to_string()).hint(remedy::of(error))
     }

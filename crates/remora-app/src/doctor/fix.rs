@@ -1,4 +1,4 @@
-//! Repairs that lose nothing: each can be repeated, and none decides anything for the user.
+//! Repairs that lose nothing: each can be repeated, and none makes a decision for the user.
 
 use remora_core::document::ProjectScope;
 use remora_store::{Store, StoreError};
@@ -8,7 +8,7 @@ use super::{Examination, Fix, Report};
 use crate::queue::{self, Turns};
 use crate::{AppError, backup, install};
 
-/// What became of a repair.
+/// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fixed {
     pub fix: Fix,
@@ -17,7 +17,7 @@ pub struct Fixed {
     pub is_done: bool,
 }
 
-/// Puts right what the report names.
+/// Runs the repairs that the report names.
 pub fn fix(about: &Examination<'_>, report: &Report) -> Vec<Fixed> {
     let mut done = Vec::new();
     for fix in report.fixes() {
@@ -74,7 +74,7 @@ fn fill_index(store: &mut Store) -> Result<(), StoreError> {
     while store.fill_documents()? {}
     let state = store.index_state(ProjectScope::All)?;
     if state.indexed < state.records {
-        // Documents are gone that were made before. All are made anew; the daemon makes their vectors.
+        // Some documents were lost after they were made. All are rebuilt; the daemon makes their vectors.
         store.clear_documents()?;
         while store.fill_documents()? {}
     }

@@ -10,7 +10,7 @@ use remora_install::{Surroundings, receipt_path};
 use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, State, local};
 
-/// A host writes its own files a little before and after its hooks run.
+/// A host writes its own files a little before or after its hooks run.
 const TOLERANCE: Duration = Duration::from_hours(1);
 
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
@@ -50,7 +50,7 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
             Finding::wrong(name, reason.clone()).hint("put that file right, then: `remora install`")
         }
         Hooks::Missing => {
-            // Whoever has it in one agent may leave out another on purpose.
+            // A user with hooks in one agent may leave out another on purpose.
             let is_elsewhere = all.iter().any(is_installed);
             let state = if is_elsewhere { State::Note } else { State::Wrong };
             Finding::new(name, state, format!("hooks not installed in {name}"))
@@ -63,7 +63,7 @@ fn is_installed(host: &HostState) -> bool {
     host.hooks != Hooks::Missing
 }
 
-/// The receipt, by which `uninstall` restores every file.
+/// The receipt, which `uninstall` uses to restore every file.
 fn receipt(machine: &Surroundings<'_>) -> Finding {
     let name = "receipt";
     match remora_install::install::installed(machine) {
@@ -95,7 +95,7 @@ fn plugin(machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
     }
 }
 
-/// Whether hooks that are installed bring events.
+/// Whether installed hooks deliver events.
 fn firing(opened: &Opened<'_>, machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
     let name = "hooks firing";
     let installed_at = std::fs::metadata(receipt_path(&machine.data_dir))
@@ -123,7 +123,7 @@ fn firing(opened: &Opened<'_>, machine: &Surroundings<'_>, hosts: &[HostState]) 
     })
 }
 
-/// The finding about a host that was used while its hooks brought nothing.
+/// The finding about a host that was used while its hooks delivered nothing.
 fn silent(name: &'static str, host: &HostState, used: Time, last_event: Option<Time>) -> Option<Finding> {
     let hint = format!(
         "restart {0}, then look again; see what its hooks reported: `remora logs`; install them anew: `remora install --host {1}`",

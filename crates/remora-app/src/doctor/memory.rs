@@ -1,4 +1,4 @@
-//! What memory is read by: the search index, the embedder, notes, context files. And what must be gone from it.
+//! Checks of the search index, the embedder, notes, context files, and of unfinished erasure.
 
 use remora_core::document::ProjectScope;
 use remora_core::settings::Embedder;
@@ -41,7 +41,7 @@ fn vectors(opened: &Opened<'_>) -> Finding {
         let state = store.index_state(ProjectScope::All)?;
         let message = format!("{} of {} documents have one", state.with_vector, state.documents);
         let is_off = opened.about.settings.search.embedder == Embedder::Off;
-        // The daemon makes them in the background, so some are always on their way. Most missing is a finding.
+        // The daemon makes vectors in the background, so a few are usually missing. It is a finding if most are.
         let is_behind = state.to_embed > 1_000 && state.to_embed > state.with_vector;
         Ok(if is_behind && !is_off {
             Finding::note(name, message)
@@ -106,7 +106,7 @@ fn context_files(opened: &Opened<'_>) -> Finding {
     })
 }
 
-/// Whether what was forgotten is gone from every file.
+/// Whether forgotten content is gone from every file.
 fn forgetting(opened: &Opened<'_>) -> Finding {
     let name = "forgetting";
     opened.with_store(name, |store| -> Result<Finding, StoreError> {
@@ -119,7 +119,7 @@ fn forgetting(opened: &Opened<'_>) -> Finding {
     })
 }
 
-/// Only where there is a source of notes.
+/// Returns a finding only if notes have a source.
 fn notes(opened: &Opened<'_>) -> Option<Finding> {
     let name = "notes";
     opened.about.settings.memory.notes_source()?;

@@ -1,7 +1,8 @@
-//! The doctor: named checks of the whole installation, each with a finding and, if something is wrong, the way out.
+//! The doctor: named checks of the whole installation, each with a finding and, if something is wrong, the next
+//! command.
 //!
-//! One file a group of checks. A check is a function from the [`Examination`] to a [`Finding`]; it changes nothing. [`fix`]
-//! puts right what can be put right safely. Doors show the report: the command, and the page about health.
+//! There is one file per group of checks. A check is a function from the [`Examination`] to a [`Finding`] and changes
+//! nothing. [`fix`] runs the safe repairs. The command and the health page show the report.
 
 mod data;
 mod finding;
@@ -26,17 +27,17 @@ use crate::status::Daemon;
 
 pub use observing::{CLAUDE_LOGIN, misses_key};
 
-/// Everything that is looked at.
+/// Input for all checks.
 pub struct Examination<'a> {
     pub dir: &'a DataDir,
     pub settings: &'a Settings,
-    /// What could not be used of the settings given.
+    /// Settings that could not be used.
     pub settings_problems: &'a [Problem],
     /// `None` without a home directory.
     pub machine: Option<&'a Surroundings<'a>>,
-    /// The running daemon; the default one is not running.
+    /// State of the daemon; the default means that it is not running.
     pub daemon: &'a Daemon,
-    /// Whether hooks are switched off by a variable of this process.
+    /// Whether an environment variable of this process switches hooks off.
     pub is_disabled: bool,
     /// Whether a connection to the provider in the settings may be tried. It takes up to two seconds and sends nothing.
     pub tries_provider: bool,
@@ -50,7 +51,7 @@ impl fmt::Debug for Examination<'_> {
     }
 }
 
-/// What was found.
+/// Result of all checks.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Whether nothing is wrong. Notes do not count.
@@ -65,7 +66,7 @@ impl Report {
         self.checks.iter().filter(|finding| finding.state == state).count()
     }
 
-    /// What [`fix`] would put right.
+    /// The repairs that [`fix`] would run.
     pub fn fixes(&self) -> Vec<Fix> {
         let mut fixes: Vec<Fix> = self.checks.iter().filter_map(|finding| finding.fix).collect();
         fixes.dedup();
@@ -80,7 +81,7 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// The finding of a check that needs the database. Without one, the check of the database says why.
+    /// Runs a check that needs the database. If it cannot be opened, the database check says why.
     fn with_store(
         &self,
         name: &'static str,
@@ -93,9 +94,10 @@ impl Opened<'_> {
     }
 }
 
-/// Runs every check. Nothing is changed, except that opening the database takes in the spool, as every command does.
+/// Runs every check. Changes nothing, except that opening the database stores the events in the spool, as every command
+/// does.
 pub fn examine(about: &Examination<'_>) -> Report {
-    // Before the database is opened: that closes files which are open to others.
+    // This comes before the database is opened, because opening it closes permissions that are too open.
     let mut checks = data::before_opening(about);
     let opened = Opened { about, store: Store::open(about.dir) };
     checks.extend(data::checks(&opened));

@@ -1,4 +1,4 @@
-//! The observer: its model, the key for it, whether it can be reached, and what it may spend.
+//! Checks of the observer: its model, its key, its connection and its budget.
 
 use remora_core::settings::{OverBudget, Provider, Settings};
 use remora_net::Reached;
@@ -8,7 +8,7 @@ use super::finding::grouped;
 use super::{Examination, Finding, Group, Opened, count, local};
 use crate::status;
 
-/// What `claude-cli` needs. It runs without the user's keys, so that it cannot be billed by accident.
+/// Hint for `claude-cli`. It runs without the user's keys, so that it cannot cause charges by accident.
 pub const CLAUDE_LOGIN: &str = "claude-cli needs a Claude Code login: run `claude` and type `/login`. With an API key \
     or a gateway: `remora config set observer.provider anthropic`, `remora config set anthropic.api_key -` and, for a \
     gateway, `remora config set anthropic.base_url URL`";
@@ -19,7 +19,7 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     let about = opened.about;
     let key = key(about.settings);
     let observer = observer(opened);
-    // A provider without a key, or in an outage that the daemon knows of, is not tried again here.
+    // A provider without a key, or with an outage that the daemon knows of, is not contacted again here.
     let is_fine = [&key, &observer].iter().all(|finding| finding.state == super::State::Ok);
     let reach = reach(about, is_fine);
     grouped(Group::Observer, [observer, key, reach, budget(opened)])
@@ -35,7 +35,7 @@ fn observer(opened: &Opened<'_>) -> Finding {
     opened.with_store(name, |store| {
         let observer = status::observer_of(dir, store, settings, daemon, *now)?;
         let alone = "the built-in observer works alone meanwhile";
-        // The missing key is a finding of its own.
+        // A missing key has its own finding.
         if let Some(trouble) = observer.trouble.as_ref().filter(|_| !misses_key(settings)) {
             let since = local(trouble.since);
             let message =
@@ -63,7 +63,7 @@ fn observer(opened: &Opened<'_>) -> Finding {
     })
 }
 
-/// The next command if a provider cannot be asked.
+/// The next command if a provider is not available.
 fn remedy(provider: Provider) -> String {
     match provider {
         Provider::ClaudeCli => format!("{CLAUDE_LOGIN}; {BUILTIN}"),
@@ -84,11 +84,11 @@ fn claude_cli(name: &'static str, about: &Examination<'_>) -> Finding {
     }
 }
 
-/// Whether the chosen provider needs a key and has none.
+/// Whether the chosen provider needs a key that is not set.
 pub fn misses_key(settings: &Settings) -> bool {
     let provider = settings.observer.provider;
     settings.service(provider).is_some_and(|service| {
-        // Your own server behind `openai` may need none.
+        // A private server behind `openai` may need none.
         !service.api_key.is_set() && (provider != Provider::OpenAi || service.base_url.is_empty())
     })
 }

@@ -1,4 +1,4 @@
-//! The program, its daemon, and what both write to the log.
+//! Checks of the program, its daemon and their log.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -12,9 +12,9 @@ use remora_store::problems;
 use super::finding::grouped;
 use super::{Examination, Finding, Group, Opened, count};
 
-/// A daemon on this machine answers a connection at once.
+/// Timeout for a connection to the daemon. On the same machine it answers at once.
 const ANSWER: Duration = Duration::from_millis(500);
-/// Errors in the log that are older are history.
+/// Older errors in the log are ignored.
 const RECENT: Duration = Duration::from_hours(24);
 
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
@@ -23,7 +23,7 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     grouped(Group::Daemon, findings)
 }
 
-/// Whether hooks and people run the same program.
+/// Whether hooks and the user run the same program.
 fn program(about: &Examination<'_>) -> Finding {
     let name = "program";
     let version = env!("CARGO_PKG_VERSION");
@@ -71,7 +71,7 @@ fn daemon(about: &Examination<'_>) -> Finding {
         };
     }
     let version = daemon.version.as_deref().unwrap_or_default();
-    // One that has just started has not introduced itself yet.
+    // A daemon that has just started has not reported its version yet.
     if !version.is_empty() && version != env!("CARGO_PKG_VERSION") {
         let message = format!("it runs version {version}, and this is {}", env!("CARGO_PKG_VERSION"));
         return Finding::wrong(name, message).hint("start it anew: `remora daemon restart`");
@@ -117,7 +117,7 @@ fn answers(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), ANSWER).is_ok()
 }
 
-/// Without the token, no command and no host can ask the daemon.
+/// Commands and hosts need the token to call the daemon.
 fn token(about: &Examination<'_>) -> Finding {
     let name = "token";
     let path = about.dir.token();
@@ -153,7 +153,7 @@ fn log(about: &Examination<'_>) -> Finding {
     }
 }
 
-/// Bugs of this version that the log tells of.
+/// Panics of this version in the log.
 fn bugs(about: &Examination<'_>) -> Finding {
     let name = "bugs";
     let lines = problems::recent(about.dir, usize::MAX);

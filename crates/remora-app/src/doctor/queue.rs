@@ -1,4 +1,4 @@
-//! Capture: whether it is on, and what waits, failed or was lost on the way to memory.
+//! Checks of capture: whether it is on, and which events wait, failed or were lost.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use remora_store::{Backlog, pause, problems, spool};
 use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, count, local};
 
-/// The daemon takes an ended turn at once. After this much time, something keeps it from that.
+/// The daemon observes an ended turn at once. Events that wait longer mean that something prevents it.
 const OLD: Duration = Duration::from_hours(1);
 
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
@@ -98,7 +98,7 @@ fn failed(opened: &Opened<'_>) -> Finding {
     })
 }
 
-/// Events that neither the database nor the spool took.
+/// Events that neither the database nor the spool could store.
 fn lost_events(about: &Examination<'_>) -> Finding {
     let name = "lost events";
     match problems::lost(about.dir) {

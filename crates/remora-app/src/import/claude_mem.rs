@@ -1,4 +1,4 @@
-//! The memory of claude-mem, row by row.
+//! Imports a claude-mem database, row by row.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::pipeline::{Decides, Pipeline};
 use super::report::Skipped;
 use super::{ImportError, Imported, Progress, Request};
 
-/// What rows belong to that say neither a project nor a session that is known.
+/// Project of rows that name neither a project nor a known session.
 const NOWHERE: &str = "claude-mem";
 
-/// Imports the database at `path`, which stays as it is.
+/// Imports the database at `path` without changing it.
 pub fn import(
     request: &Request<'_>,
     path: &Path,
@@ -94,13 +94,13 @@ fn of(source: &Source, table: Table) -> u64 {
     }
 }
 
-/// A line with the directory of its project in place of the name, if it is known.
+/// Replaces the project's name in a line by its directory, if known.
 fn placed(mut line: Line, directories: &Directories) -> Line {
     let (project, session) = match &mut line {
         Line::Session(line) => (&mut line.project, Some(line.id.clone())),
         Line::Observation(line) => (&mut line.project, line.session.clone()),
         Line::Summary(line) => (&mut line.project, line.session.clone()),
-        // A prompt belongs where its session does.
+        // A prompt belongs to the project of its session.
         Line::Message(_) | Line::Project(_) | Line::Fact(_) => return line,
     };
     let name = project.take().unwrap_or_else(|| NOWHERE.to_owned());

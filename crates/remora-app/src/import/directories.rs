@@ -1,4 +1,5 @@
-//! Where the projects of claude-mem are. It knows them by the name of a directory alone, and two directories may have one name.
+//! Finds the directories of claude-mem's projects. It stores only the name of a directory, and two directories may
+//! share one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use remora_store::locate;
 
 use crate::AppError;
 
-/// What is known of them, from tool calls, transcripts and the files of observations.
+/// Known directories, from tool calls, transcripts and the files of observations.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
     by_session: HashMap<(String, String), BTreeSet<PathBuf>>,
@@ -23,7 +24,7 @@ impl Directories {
         for (session, project, directory) in source.directories()? {
             known.note(&session, &project, &directory);
         }
-        // The transcripts of a host that was uninstalled are gone, and an unreadable one says nothing.
+        // Transcripts of an uninstalled host may be gone, and unreadable ones are skipped.
         let transcripts = home.and_then(|home| past::find(home).ok()).unwrap_or_default();
         let transcripts: HashMap<String, &past::PastTranscript> = transcripts
             .iter()
@@ -63,7 +64,8 @@ impl Directories {
         }
     }
 
-    /// Notes that something at `path` belongs to a project: the directory of its name is above it, or it is none of its own.
+    /// Records the directory of a project: the closest ancestor of `path` with the project's name. Other paths are
+    /// ignored.
     fn note(&mut self, session: &str, project: &str, path: &Path) {
         let name = project.rsplit('/').next().unwrap_or(project);
         let is_it = |ancestor: &&Path| ancestor.file_name().is_some_and(|own| own == name);
@@ -75,14 +77,14 @@ impl Directories {
         self.by_name.entry(project.to_owned()).or_default().insert(directory.to_owned());
     }
 
-    /// The directory of a project in a session, if exactly one is known: of this session, or else of all.
+    /// The directory of a project, if there is exactly one candidate in this session or else in all sessions.
     pub(super) fn find(&self, session: &str, project: &str) -> Option<&Path> {
         let own = self.by_session.get(&(session.to_owned(), project.to_owned()));
         own.and_then(only).or_else(|| self.by_name.get(project).and_then(only))
     }
 }
 
-/// Worktrees and links of one project count as one.
+/// Returns the only directory. Worktrees and links of one project count as one.
 fn only(directories: &BTreeSet<PathBuf>) -> Option<&Path> {
     let mut places = directories.iter().map(|directory| locate(directory).path);
     let first = places.next()?;

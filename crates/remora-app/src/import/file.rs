@@ -1,4 +1,4 @@
-//! Lines that somebody else wrote, or that `remora export` wrote. `docs/import.md` describes them.
+//! Imports lines of JSON written by `remora export` or by another program. `docs/import.md` describes the format.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -10,11 +10,11 @@ use remora_store::Store;
 use super::pipeline::{Decides, Pipeline};
 use super::{ImportError, Imported, Progress, Report, Request};
 
-/// A longer line is no record: everything in one is cut to a fraction of this.
+/// Longer lines are skipped: all fields of a record are cut to a fraction of this.
 const LONGEST_LINE: u64 = 16 << 20;
-/// Lines between two reports of progress.
+/// Lines between two progress reports.
 const STEP: u64 = 100;
-/// What the report calls lines that are no record.
+/// Name of unreadable lines in the report.
 const UNREADABLE: &str = "lines";
 
 /// Imports a file of lines; `-` is standard input.
@@ -46,7 +46,7 @@ pub fn import(
     })
 }
 
-/// Imports lines that the program carries, into a memory of its own: nothing is there that a backup would have to keep.
+/// Imports lines that are built into the program, into a separate memory that needs no backup.
 pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<Report, ImportError> {
     let mut pipeline = Pipeline::new(store, request.rules(Decides::Line));
     read(lines.as_bytes(), &mut pipeline, |_| {}).map_err(|error| match error {

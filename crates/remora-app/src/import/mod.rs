@@ -1,7 +1,8 @@
-//! Filling the memory from what is already there: a claude-mem database, transcripts of past sessions, a file of lines.
+//! Imports existing data: a claude-mem database, transcripts of past sessions, a file of lines.
 //!
-//! All ways share the same rules. A backup is taken first. Every record is in the report, and a second import adds nothing.
-//! Private text and secrets stay outside, excluded projects too. What was imported is reference data until the user confirms it.
+//! All imports follow the same rules. A backup is made first. Every record is counted in the report, and a second
+//! import adds nothing. Private text, secrets and excluded projects are left out. Imported data counts as reference
+//! data until the user confirms it.
 
 mod claude_mem;
 mod directories;
@@ -46,11 +47,11 @@ impl From<StoreError> for ImportError {
     }
 }
 
-/// What could be imported, counted without reading it.
+/// Data that could be imported, counted without reading it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Available {
     pub claude_mem: Option<ClaudeMem>,
-    /// Transcripts of past sessions, one entry a host that has any.
+    /// Transcripts of past sessions, one entry per host that has any.
     pub transcripts: Vec<Transcripts>,
 }
 
@@ -73,19 +74,19 @@ impl Available {
     }
 }
 
-/// Where claude-mem keeps its database.
+/// Path of claude-mem's database.
 pub fn claude_mem_database(home: &Path) -> PathBuf {
     home.join(".claude-mem/claude-mem.db")
 }
 
-/// What other programs left below a home directory that could be imported. Cheap: rows are counted, and transcripts are listed
-/// by name. A database that cannot be read counts as none; `remora import claude-mem` says why.
+/// Finds data of other programs below a home directory that could be imported. This is cheap: rows are counted and
+/// transcripts are listed by name. A database that cannot be read is left out; `remora import claude-mem` says why.
 pub fn available(home: &Path) -> Result<Available, ImportError> {
     let path = claude_mem_database(home);
     let rows = remora_store::claude_mem::count(&path).ok().filter(|rows| rows.total() > 0);
     let claude_mem = rows.map(|rows| ClaudeMem { path, rows });
     let found = match past::find(home) {
-        // A folder went away while it was read.
+        // A folder was removed while it was read.
         Err(error) if is_absent(&error) => Vec::new(),
         other => other.map_err(|source| ImportError::Unreadable { path: home.to_owned(), source })?,
     };
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_imported_is_counted_and_left_alone() {
+    fn available_data_is_counted_and_not_changed() {
         let home = tempfile::tempdir().unwrap();
         assert!(available(home.path()).unwrap().is_empty());
         let path = claude_mem_database(home.path());

@@ -1,4 +1,4 @@
-//! What an import did with every record.
+//! The report of an import.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,19 +7,19 @@ use remora_core::privacy::Unfit;
 use remora_store::import::Fate;
 use serde::{Serialize, Serializer};
 
-/// Problems that are told one by one; the rest is only counted.
+/// Limit for problems listed one by one; the rest are only counted.
 const MOST_PROBLEMS: usize = 20;
 
-/// Every record that was read is in exactly one of the counts.
+/// Each record that was read is in exactly one of the counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// By kind of record, in the order they were read.
+    /// One entry per kind of record, in the order they were read.
     pub kinds: Vec<Tally>,
     /// The projects the records belong to.
     pub projects: Vec<Recipient>,
-    /// What was wrong with single records, the first ones.
+    /// Problems with single records, up to the limit.
     pub problems: Vec<String>,
-    /// Observations and summaries that were made of imported events.
+    /// Observations and summaries made from imported events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed: Option<Observed>,
 }
@@ -35,11 +35,11 @@ pub struct Tally {
     pub skipped: BTreeMap<Skipped, u64>,
 }
 
-/// A project that got records.
+/// A project that received records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recipient {
     pub name: String,
-    /// `None`: its directory is not known.
+    /// `None` if its directory is unknown.
     pub root: Option<PathBuf>,
     pub is_new: bool,
     pub records: u64,
@@ -58,17 +58,17 @@ pub struct Observed {
 pub enum Skipped {
     Empty,
     Private,
-    /// The user had it forgotten.
+    /// The user has forgotten it.
     Forgotten,
-    /// Another record says the same.
+    /// Another record has the same content.
     Repeated,
     ExcludedProject,
     Paused,
-    /// A session of a memory's own observer.
+    /// A session of an observer's own model calls.
     Observer,
     /// A subagent's session; its report is in the session that started it.
     Subagent,
-    /// It can become memory only where it came from.
+    /// Raw events of claude-mem, which only claude-mem can process.
     NotMemory,
     Damaged,
 }
@@ -147,7 +147,7 @@ impl Report {
         }
     }
 
-    /// Of past sessions the sessions, otherwise all records.
+    /// Number of imported sessions if transcripts were imported, otherwise of all records.
     pub fn imported(&self) -> u64 {
         let counts = |tally: &&Tally| self.observed.is_none() || tally.kind == "sessions";
         self.kinds.iter().filter(counts).map(|tally| tally.imported).sum()

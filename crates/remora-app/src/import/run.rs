@@ -1,4 +1,4 @@
-//! What all imports have in common: the backup before, the throw-away copy of a dry run, the time it took.
+//! Shared steps of all imports: the backup, the temporary copy for a dry run, the elapsed time.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,21 +17,21 @@ use super::{ImportError, Report};
 use crate::AppError;
 use crate::context_files::{self, Followed};
 
-/// How an import is to be done.
+/// Options of an import.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub dir: &'a DataDir,
     pub settings: &'a Settings,
-    /// What `~` stands for.
+    /// Replaces `~`.
     pub home: Option<&'a Path>,
-    /// Directories of projects that the source knows by name alone.
+    /// Directories of projects for which the source has only a name.
     pub directories: HashMap<String, PathBuf>,
-    /// Only say what would be imported.
+    /// Only report what would be imported.
     pub dry_run: bool,
     pub now: Time,
 }
 
-/// How far an import is.
+/// Progress of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub done: u64,
@@ -40,13 +40,13 @@ pub struct Progress {
 
 #[derive(Debug, Serialize)]
 pub struct Imported {
-    /// Nothing was stored.
+    /// If true, nothing was stored.
     pub dry_run: bool,
     #[serde(flatten)]
     pub report: Report,
     #[serde(skip)]
     pub backup: Option<Backup>,
-    /// Context files that changed with it.
+    /// Problems while context files were updated.
     #[serde(skip)]
     pub followed: Followed,
     pub ms: u64,
@@ -64,7 +64,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Runs an import on the store or, if nothing is to be changed, on a copy of it.
+    /// Runs an import on the store or, for a dry run, on a copy of it.
     pub(super) fn run(
         &self,
         import: impl FnOnce(&mut Store) -> Result<Report, ImportError>,
@@ -80,14 +80,14 @@ impl<'a> Request<'a> {
             if lock.try_lock().is_err() {
                 return Err(ImportError::Running);
             }
-            // A new memory has nothing to lose.
+            // A new memory has nothing to back up.
             let backup = if self.dir.database().exists() {
                 Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup)
             } else {
                 None
             };
             let mut store = Store::open(self.dir)?;
-            // Much is written: copied back less often, it is half the work.
+            // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
             let report = import(&mut store)?;
             (report, backup, context_files::follow(&mut store, None))
@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A copy of the memory that is thrown away. What an import would do is certain only after it was done.
+/// A temporary copy of the memory. Only a real import shows exactly what would be imported.
 struct DryRun {
     dir: DataDir,
     _folder: Scratch,
@@ -111,7 +111,7 @@ impl DryRun {
         if dir.database().exists() {
             backup::make_to(dir, &copy.dir.database())?;
         }
-        // A pause holds for the copy, too. If the file cannot be read, everything counts as paused.
+        // The pause applies to the copy, too. If the file cannot be read, everything counts as paused.
         if dir.pause().exists() {
             let copied = fs::copy(dir.pause(), copy.dir.pause());
             copied.map_err(|source| remora_store::StoreError::File { path: dir.pause(), source })?;

@@ -1,5 +1,5 @@
-//! Past sessions from the transcripts of hosts: the same events, through the same gate and the same queue, observed by the built-in
-//! observer. A session is stored whole or not at all, so an import that was killed goes on where it was.
+//! Imports past sessions from transcripts of hosts: as events, through the same gate and queue, observed by the
+//! built-in observer. A session is stored completely or not at all, so an import that was killed can be continued.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,22 @@ use super::report::{Observed, Recipient, Skipped};
 use super::{ImportError, Imported, Progress, Report, Request};
 use crate::capture::{self, Reason, Taken};
 
-/// The name under which turns are claimed. Only one import runs at a time.
+/// Owner name for claimed turns. Only one import runs at a time.
 const OWNER: &str = "import";
 
-/// Imports the transcripts at these paths or, if none is named, those that hosts keep below the home directory.
+/// Imports the transcripts at these paths or, if `paths` is empty, those that hosts keep below the home directory.
 pub fn import(
     request: &Request<'_>,
     paths: &[PathBuf],
     mut progress: impl FnMut(Progress),
 ) -> Result<Imported, ImportError> {
     let mut transcripts = found(request, paths)?;
-    // The oldest first: ids count up with time, and what was said later replaces what was said before.
+    // Oldest first: ids increase with time, and later statements replace earlier ones.
     transcripts
         .sort_by_cached_key(|transcript| transcript.path.metadata().and_then(|file| file.modified()).ok());
     request.run(|store| {
         let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
-        // An import that was killed left a turn that nobody works on.
+        // Releases a turn that a killed import left claimed.
         store.reclaim_of(OWNER, request.now)?;
         let mut report = Report::default();
         let facts = store.counts()?.facts;
@@ -41,7 +41,7 @@ pub fn import(
             done += transcript.bytes;
             progress(Progress { done, total });
         }
-        // What an import that was killed left in the queue.
+        // Events that a killed import left in the queue.
         observe(store, &observer, &mut observed)?;
         observed.facts = store.counts()?.facts - facts;
         report.observed = Some(observed);
@@ -74,7 +74,7 @@ fn observe(store: &mut Store, observer: &Observer, observed: &mut Observed) -> R
                 observed.observations += settled.observations;
                 observed.summaries += usize::from(settled.has_summary);
             }
-            // A daemon that has just started takes all claims of others for dead, and observes the turn itself.
+            // A daemon that has just started treats all other claims as dead and observes the turn itself.
             Err(StoreError::ClaimLost) => {}
             Err(error) => return Err(error.into()),
         }
@@ -89,7 +89,7 @@ fn take(
     transcript: &PastTranscript,
     report: &mut Report,
 ) -> Result<(), ImportError> {
-    // Without reading it, if its name says which session it is.
+    // If the file name contains the session id, a known session is skipped without reading the file.
     if let Some(session) = transcript.session()
         && store.knows_session(&session)?
     {
@@ -151,7 +151,7 @@ fn note_project(store: &Store, session: &SessionRef, report: &mut Report) -> Res
     Ok(())
 }
 
-/// Why nothing of a session is wanted, whatever was said in it.
+/// Why a session is skipped regardless of its content.
 fn unwanted(request: &Request<'_>, past: &PastSession) -> Option<Skipped> {
     if past.of_subagent {
         return Some(Skipped::Subagent);
@@ -160,14 +160,14 @@ fn unwanted(request: &Request<'_>, past: &PastSession) -> Option<Skipped> {
     if !past.events.iter().any(|past| is_prompt(&past.event.body)) {
         return Some(Skipped::Empty);
     }
-    // Memories that ask a model by way of a host leave its sessions behind.
+    // Memory programs that call a model through a host leave its sessions behind.
     let directory = past.directory.as_deref()?;
     let is_own = directory.starts_with(request.dir.path());
     let is_claude_mem = request.home.is_some_and(|home| directory.starts_with(home.join(".claude-mem")));
     (is_own || is_claude_mem).then_some(Skipped::Observer)
 }
 
-/// What the gate lets through, or why that is nothing.
+/// The records that the gate admits, or the reason if there are none.
 fn admitted(
     request: &Request<'_>,
     dir: &DataDir,

@@ -1,4 +1,4 @@
-//! Which of the records found for a prompt are injected, and why not the others.
+//! Decides which search results for a prompt are injected, and explains the others.
 
 use remora_core::context::{Noted, Recalled};
 use remora_core::document::{RecordId, RecordKind};
@@ -15,41 +15,41 @@ use serde::{Deserialize, Serialize};
 use super::passages::{self, Evidence, Passage};
 use super::prompt::PromptRequest;
 
-/// About this much of a note is injected, around what fits, in characters.
+/// Length of a note's excerpt around the match, in characters.
 const NOTE_TEXT: usize = 500;
-/// The part of a note that its excerpt is from.
+/// The part of a note that the start of a session injects.
 const BEGINNING: &str = "section_1";
 
-/// What becomes of a record that was found.
+/// What happens to a search result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     Injected,
-    /// A session knows what it did itself.
+    /// A session already has its own records in its context.
     OwnSession,
-    /// An event that is no memory yet.
+    /// An event that was not observed yet.
     Waiting,
     Superseded,
-    /// Somebody called it wrong, or the record it was made of.
+    /// A user marked it wrong, or the record it was made from.
     Wrong,
     NotesOff,
-    /// The beginning of a note that is injected at every start.
+    /// The beginning of a note that is injected into every session.
     InjectedAsNote,
-    /// What it says was injected into this session before.
+    /// Its text was injected into this session before.
     AlreadyInjected,
-    /// A better candidate says the same.
+    /// A better candidate has the same content.
     Duplicate,
-    /// None of its sentences answers, or others answer better and there is no room for more.
+    /// No sentence of it answers, or better ones fill the limit.
     NoPassage,
-    /// The prompt asks about nothing of its own, or nothing fits well enough.
+    /// The prompt contains nothing specific, or no record scores high enough.
     Gated,
     OverBudget,
-    /// It was removed while it was searched.
+    /// It was removed during the search.
     Gone,
 }
 
 impl Fate {
-    /// Says in a few words what becomes of a record, or why not.
+    /// A short reason for users.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Injected => "injected",
@@ -69,7 +69,7 @@ impl Fate {
     }
 }
 
-/// A record that was found for a prompt, and what becomes of it.
+/// A search result for a prompt, and what happens to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     #[serde(rename = "outcome")]
@@ -78,11 +78,11 @@ pub struct Candidate {
     pub hit: Hit,
 }
 
-/// Decides what is worth injecting: the one place that does.
+/// Decides what is injected with a prompt. No other code decides this.
 pub(super) struct Judge<'a> {
     request: &'a PromptRequest,
     memory: &'a Memory,
-    /// Notes that are about to be injected.
+    /// Notes that will be injected.
     notes: &'a [Noted],
     before: InjectedBefore,
     ledger: Ledger,
@@ -102,7 +102,7 @@ impl<'a> Judge<'a> {
         Ok(Self { request, memory, notes, before, ledger, emptied_at })
     }
 
-    /// Which candidates may be injected: of the others, why not.
+    /// Marks each hit as eligible, or with the reason why not.
     pub(super) fn judge(
         &self,
         hits: Vec<Hit>,
@@ -112,7 +112,7 @@ impl<'a> Judge<'a> {
         for hit in hits {
             let fate = match self.of_itself(&hit) {
                 Some(fate) => fate,
-                // A wrong observation must not come back in the words of its turn.
+                // A wrong observation must not return in the text of its turn.
                 None if retells_wrong(hit.id)? => Fate::Wrong,
                 None => Fate::Injected,
             };
@@ -121,7 +121,7 @@ impl<'a> Judge<'a> {
         Ok(judged)
     }
 
-    /// Chooses passages of the candidates that may be injected, and says of the others why not.
+    /// Chooses passages of the eligible candidates, and marks the others with a reason.
     pub(super) fn choose(
         &self,
         store: &Store,
@@ -160,7 +160,7 @@ impl<'a> Judge<'a> {
         Ok((chosen, evidence))
     }
 
-    /// Why a hit is not injected whatever else is.
+    /// Why a hit cannot be injected, regardless of other candidates.
     fn of_itself(&self, hit: &Hit) -> Option<Fate> {
         let reasons: [(Fate, &dyn Fn() -> bool); 7] = [
             (Fate::OwnSession, &|| self.is_in_context(hit)),
@@ -176,13 +176,13 @@ impl<'a> Judge<'a> {
         reasons.into_iter().find(|(_, holds)| holds()).map(|(fate, _)| fate)
     }
 
-    /// A session has what it learned itself in its context, until its host empties that.
+    /// A session has its own records in its context, until its host empties it.
     fn is_in_context(&self, hit: &Hit) -> bool {
         let is_own = hit.session_id == Some(self.request.session);
         is_own && self.emptied_at.is_none_or(|emptied_at| hit.created_at >= emptied_at)
     }
 
-    /// Whether the beginning of this note was injected, or is about to be.
+    /// Whether the beginning of this note was injected, or will be.
     fn is_begun(&self, hit: &Hit) -> bool {
         hit.kind == RecordKind::Note
             && hit.part == BEGINNING
@@ -191,7 +191,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What is logged of a record that is injected.
+/// The log entry of an injected record.
 pub(super) fn item(hit: &Hit, passages: Vec<u64>) -> Item {
     let why = format!("{} {}", hit.part, hit.why.matched.join(" "));
     Item {
@@ -203,7 +203,7 @@ pub(super) fn item(hit: &Hit, passages: Vec<u64>) -> Item {
     }
 }
 
-/// A record with the passages that are injected; nothing where it was removed meanwhile.
+/// A record with its injected passages; `None` if it was removed meanwhile.
 pub(super) fn text_of(
     store: &Store,
     hit: &Hit,
@@ -217,7 +217,7 @@ pub(super) fn text_of(
         None => String::new(),
     };
     let text = passages.iter().map(|passage| ended(&passage.text)).collect::<Vec<_>>().join(" ");
-    // A turn and a summary are called by their prompt, which is no answer.
+    // The title of a turn or a summary is its prompt, which is not an answer.
     let is_repeated = passages.iter().any(|passage| passages::repeats(passage, &hit.title));
     let title = match hit.kind {
         RecordKind::Observation if !is_repeated => hit.title.clone(),
@@ -234,7 +234,7 @@ pub(super) fn text_of(
     Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host, since }))
 }
 
-/// Whether a key is made of the words of its own value. It says nothing more then.
+/// Whether a key consists of words of its value, so that it adds nothing.
 fn is_made_of(key: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     key.split(' ').filter(|word| *word != "asked").all(|word| value.contains(word))
@@ -245,11 +245,11 @@ fn ended(sentence: &str) -> String {
     if is_ended { sentence.to_owned() } else { format!("{sentence}.") }
 }
 
-/// The words of a note around what was found.
+/// The text of a note around the match.
 fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
     let Some(note) = store.note(NoteId(hit.id.number))? else { return Ok(None) };
     let Some(text) = store.part_text(hit.id, &hit.part)? else { return Ok(None) };
-    // A snippet is a piece of the text in which line breaks have become spaces.
+    // A snippet is part of the text, with line breaks replaced by spaces.
     let flat: String = text.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
     let at = flat.find(hit.snippet.text.trim_matches('…')).unwrap_or_default();
     Ok(Some(Recalled {

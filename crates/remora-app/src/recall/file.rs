@@ -1,4 +1,4 @@
-//! Before a file is read or changed.
+//! Injection before a file is read or changed.
 
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -14,8 +14,8 @@ use remora_store::{DataDir, Store, StoreError};
 
 use super::Injection;
 
-/// What is known of a file that is about to be read or changed, once a session and agent, logged. `room` is the host's limit in
-/// tokens.
+/// Knowledge about a file that is about to be read or changed, at most once per session and agent, logged. `room` is
+/// the host's limit in tokens.
 pub fn before(
     dir: &DataDir,
     ahead: &FileAhead,
@@ -24,7 +24,7 @@ pub fn before(
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    // The log has the path in it, so nothing is injected about a path that must not be kept.
+    // The log contains the path, so nothing is injected for a path that must not be stored.
     if privacy::clean_text(&ahead.path) != ahead.path {
         return Ok(None);
     }
@@ -40,7 +40,7 @@ pub fn before(
     }
     let mut observations = store.about_file(&session, &file)?;
     let ledger = store.ledger(session.id, agent)?;
-    // What was injected before, with a prompt or another file, is in the agent's context.
+    // Passages that were injected before, with a prompt or another file, are in the agent's context.
     observations.retain_mut(|about| {
         about.passages.retain(|passage| !ledger.passages.contains(&fingerprint(passage)));
         !about.passages.is_empty()

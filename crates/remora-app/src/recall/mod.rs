@@ -1,7 +1,8 @@
-//! What is injected into an agent's context: at the start of a session, with a prompt, and before it opens a file.
+//! Chooses what is injected into an agent's context: at the start of a session, with a prompt, and before a file is
+//! opened.
 //!
-//! Each moment has one function. What was injected is logged in the same step, so that it does not come twice, and a
-//! title never counts as injected.
+//! There is one function for each moment. It logs the injection in the same step, so that no passage is injected twice.
+//! A title alone does not count as injected.
 
 mod candidates;
 pub mod file;
@@ -27,10 +28,10 @@ use serde::{Deserialize, Serialize};
 pub use candidates::{Candidate, Fate};
 pub use passages::{Evidence, Gate, ScoredPassage};
 
-/// How much of a prompt is logged beside what was injected with it.
+/// Characters of a prompt that are logged with its injection.
 const PREVIEW: usize = 120;
 
-/// Text for an agent, framed as it is to be handed on, and the records it is made of.
+/// Text for an agent, framed and ready to be injected, with the records it contains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Injection {
     #[serde(rename = "context")]
@@ -38,16 +39,16 @@ pub struct Injection {
     pub tokens: u64,
     #[serde(rename = "memories")]
     pub items: Vec<Item>,
-    /// What could not be asked, and so is missing.
+    /// Why the search was incomplete, if it was.
     #[serde(default)]
     pub degraded: Option<String>,
 }
 
-/// How many of the latest injections with a prompt are looked at, and how few say nothing yet.
+/// Number of latest injections examined, and the minimum with a prompt for a verdict.
 const LATELY: u32 = 50;
 const TOO_FEW: usize = 5;
 
-/// How many prompts in a row the embedder was too late for, if it was for all of the latest.
+/// The number of latest injections with a prompt, if the embedder was too late for all of them.
 pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
     let latest = store.retrievals(WhichRetrievals::All, LATELY)?;
     let with_prompt = latest.iter().map(|row| &row.retrieval).filter(|row| row.moment == Moment::Prompt);
@@ -56,10 +57,10 @@ pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
     Ok((reasons.len() >= TOO_FEW && is_always).then_some(reasons.len()))
 }
 
-/// A session that has not begun: nothing was injected into it. Ids count from 1.
+/// A session that has not begun, so nothing was injected into it. Ids count from 1.
 pub const NEW_SESSION: SessionId = SessionId(0);
 
-/// The session of this name or, while its events cannot be stored, one that begins in this directory.
+/// The known session or, while its events cannot be stored, a new one in this directory.
 fn session_in(
     store: &Store,
     session: &SessionRef,
@@ -72,8 +73,8 @@ fn session_in(
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 
-/// Logs what is injected, and says whether it still is to be: another hook may just have injected it. If nothing can be stored,
-/// it is injected all the same: better twice than never.
+/// Logs an injection and returns whether to inject it: another hook may have just injected the same. If nothing can be
+/// stored, the text is injected anyway, because twice is better than never.
 fn log(store: &mut Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
     if retrieval.session == NEW_SESSION || store.read_only().is_some() {
         return Ok(true);
@@ -86,12 +87,12 @@ impl Injection {
         Self { tokens: context::tokens(&text), text, items, degraded: None }
     }
 
-    /// The observations it is made of.
+    /// The ids of its observations.
     pub fn observations(&self) -> Vec<i64> {
         self.items.iter().filter_map(|item| item.id.parse().ok()).collect()
     }
 
-    /// The log entry for it. `agent` is empty for the main one; `subject` is the prompt or the file.
+    /// The log entry for it. `agent` is empty for the main agent; `subject` is the prompt or the file.
     fn retrieval(
         &self,
         (session, agent): (SessionId, &str),

@@ -1,8 +1,8 @@
-//! Passages: the sentences of a record that answer a prompt. They are what is injected, never a whole record.
+//! Passages: the sentences of a record that answer a prompt. Only passages are injected, never a whole record.
 //!
-//! A passage is chosen by three things: the words of the prompt it has, how well its record fits, and whether it names
-//! a cause, a decision or a trap. Two gates keep strangers out. The prompt must ask about something of its own, and the
-//! best record must fit well; see [`Evidence`].
+//! The score of a passage depends on the prompt's words in it, on the score of its record, and on whether it states a
+//! cause, a decision or a pitfall. Two gates prevent irrelevant injections. The prompt must contain something specific,
+//! and the best record must match well; see [`Evidence`].
 
 use std::collections::HashSet;
 
@@ -16,42 +16,44 @@ use remora_store::{Store, StoreError};
 
 use super::prompt::MOST_TOKENS;
 
-/// Records that are searched for passages, the best ones.
+/// The best records are searched for passages, up to this number.
 const RECORDS: usize = 8;
-/// What a line costs beside its passages and its title: id, host and date.
+/// Tokens of a line without its passages and title: id, host and date.
 const TOKENS_A_RECORD: u64 = 14;
-/// Longer sentences are cut, in characters: a table row or a log line, not prose.
+/// Longer sentences are cut, in characters: they are table rows or log lines, not prose.
 const LONGEST: usize = 400;
-/// Shorter ones seldom say anything alone.
+/// Shorter sentences get a penalty, in bytes: they rarely say anything on their own.
 const SHORT: usize = 30;
 
-/// What counts, against a passage that has every word of the prompt (1.0).
+/// Weight of the record's score. All weights are relative to a passage that contains every word of the prompt (1.0).
 const RECORD_WEIGHT: f64 = 0.6;
-/// Words of the prompt in the record's title count for its passages, too, but less than in the passage itself.
+/// Weight of prompt words that are only in the record's title.
 const TITLE_WEIGHT: f64 = 0.4;
-/// So do words of the prompt that the record answered: who asks the same again wants the same answer.
+/// Weight of prompt words that are only in the prompt that the record answered: a repeated question wants the same
+/// answer.
 const ASKED_WEIGHT: f64 = 0.25;
 const ROLE_BONUS: f64 = 0.15;
 const SHORT_PENALTY: f64 = 0.15;
-/// Each place further down in the ranking takes this much.
+/// Penalty for each place further down in the ranking.
 const RANK_PENALTY: f64 = 0.02;
-/// Each further passage of one record takes this much: another record may know what this one does not say.
+/// Penalty for each further passage of the same record, so that other records get a chance.
 const SAME_RECORD_PENALTY: f64 = 0.08;
-/// A passage that counts less is left out.
+/// Passages with a lower score are left out.
 const LEAST: f64 = 0.3;
-/// A word that is rarer than all of these counts no more than them: one odd name must not outweigh the rest.
+/// Upper limit for the weight of a word, so that one rare name does not outweigh all others.
 const LARGEST_WEIGHT: f64 = 6.0;
-/// Two passages that share this much of their word pairs say the same.
+/// Two passages that share more than this part of their word pairs count as duplicates.
 const SAME: f64 = 0.75;
 
-/// Where the first step of the gate stands. Chosen by the curve of answered against falsely injected; `docs/recall.md` has
-/// it.
+/// Thresholds of the first gate, chosen from the curve of answered prompts against false injections; see
+/// `docs/recall.md`.
 const RARE: f64 = 1.0;
 const NEAR: f64 = 0.5;
-/// What is near in meaning shares at least this much of a rare word with the prompt, or is nearer still.
+/// Similarity in meaning also needs this much of a rare word in common, or else the higher similarity `VERY_NEAR`.
 const NEAR_RARE: f64 = 0.5;
 const VERY_NEAR: f64 = 0.65;
-/// A passage with this share of the prompt's words has all that matter; its record needs this share of the threshold.
+/// A passage with this share of the prompt's words covers it. Its record then needs only this share of the score
+/// threshold.
 const COVERED: f64 = 0.9;
 const COVERED_SCORE: f64 = 0.7;
 
@@ -59,22 +61,22 @@ const COVERED_SCORE: f64 = 0.7;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Passage {
     pub(super) record: RecordId,
-    /// The place of its record among the hits.
+    /// Index of its record among the hits.
     pub(super) place: usize,
-    /// Its place in the record.
+    /// Index in the record.
     position: usize,
     pub(super) text: String,
     pub(super) score: f64,
     role: Role,
-    /// What its record's line costs beside its passages, its title included.
+    /// Tokens of its record's line without passages, including the title.
     tokens_of_line: u64,
     is_title: bool,
-    /// Terms of the prompt it has, with its title.
+    /// Terms of the prompt in the passage or its title.
     terms: Vec<usize>,
     pairs: HashSet<u64>,
 }
 
-/// The passages of one record, in its own order: cause and consequence stay together.
+/// The passages of one record in their original order, so that cause and effect stay together.
 pub(super) fn of_place(chosen: &[Passage], place: usize) -> Vec<&Passage> {
     let mut own: Vec<&Passage> = chosen.iter().filter(|passage| passage.place == place).collect();
     own.sort_by_key(|passage| passage.position);
@@ -82,18 +84,18 @@ pub(super) fn of_place(chosen: &[Passage], place: usize) -> Vec<&Passage> {
 }
 
 impl Passage {
-    /// A title is counted with its line.
+    /// A title costs nothing here, because its line includes it.
     fn tokens(&self) -> u64 {
         if self.is_title { 0 } else { tokens(&self.text) + 1 }
     }
 
-    /// Names what it says, for the ledger of what was injected.
+    /// Identifies the text in the ledger of injected passages.
     pub(super) fn hash(&self) -> u64 {
         fingerprint(&self.text)
     }
 }
 
-/// Passages that answer, and why others do not, by the place of their record among the hits.
+/// The chosen passages, and why others were not chosen, by the index of their record among the hits.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
     /// Best first.
@@ -102,7 +104,7 @@ pub(super) struct Choice {
     pub(super) duplicates: HashSet<usize>,
 }
 
-/// The best passages of these hits, at most `most`, none twice and none that was `injected` before.
+/// Chooses the best passages of these hits, at most `most`, without duplicates and without those in `injected`.
 pub(super) fn choose<'a>(
     store: &Store,
     hits: impl Iterator<Item = (usize, &'a Hit)>,
@@ -117,7 +119,7 @@ pub(super) fn choose<'a>(
     let mut choice = Choice::default();
     while let Some(next) = choice.best(&pool) {
         let passage = pool.remove(next);
-        // A cause without its change is half an answer, and so is the reverse.
+        // A cause without its change is half an answer, and vice versa.
         if choice.take(&passage, most, injected)
             && let Some(partner) = passage.partner(&pool)
         {
@@ -128,7 +130,7 @@ pub(super) fn choose<'a>(
 }
 
 impl Choice {
-    /// The passage that adds most to what is chosen, if any adds enough.
+    /// The passage that adds most to the chosen ones, if it scores high enough.
     fn best(&self, pool: &[Passage]) -> Option<usize> {
         let worth = |passage: &Passage| {
             let chosen = self.passages.iter().filter(|other| other.record == passage.record).count();
@@ -136,19 +138,19 @@ impl Choice {
             let repeated = chosen as f64;
             passage.score - SAME_RECORD_PENALTY * repeated
         };
-        // Of equal ones the first: `max_by` takes the last.
+        // The first of equal scores wins; `max_by` alone would return the last.
         let by_worth = pool.iter().map(worth).enumerate().rev();
         let best = by_worth.filter(|(_, worth)| *worth >= LEAST).max_by(|(_, a), (_, b)| a.total_cmp(b));
         best.map(|(place, _)| place)
     }
 
-    /// Adds a passage if it says something new and there is room. Says whether it did.
+    /// Adds a passage if it is new and there is room. Returns whether it was added.
     fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
         if injected.contains(&passage.hash()) {
             self.injected_before.insert(passage.place);
         } else if let Some(same) = self.passages.iter_mut().find(|other| says_the_same(other, passage)) {
             let is_another = same.position != passage.position || same.record != passage.record;
-            // What a summary or a turn only repeats is injected as the observation that it is from.
+            // If a summary or a turn repeats an observation's title, the observation is injected instead.
             if passage.is_title && !same.is_title {
                 self.duplicates.insert(same.place);
                 *same = passage.clone();
@@ -177,7 +179,7 @@ impl Choice {
 }
 
 impl Passage {
-    /// The change that follows a cause, or the cause that a change follows; in doubt, the other neighbour.
+    /// The change that follows a cause, or the cause before a change. Without either, the other neighbour.
     fn partner<'a>(&self, pool: &'a [Self]) -> Option<&'a Self> {
         let partners = pool.iter().filter(|other| other.completes(self));
         match self.role {
@@ -186,7 +188,7 @@ impl Passage {
         }
     }
 
-    /// Whether it stands beside another passage of its record, and one of both is the cause of the other.
+    /// Whether it is next to another passage of its record and exactly one of the two is a cause.
     fn completes(&self, other: &Self) -> bool {
         self.record == other.record
             && self.position.abs_diff(other.position) == 1
@@ -209,7 +211,7 @@ fn of_record(
     let in_title = terms.within(&hit.title);
     #[expect(clippy::cast_precision_loss, reason = "a handful of records")]
     let base = RECORD_WEIGHT * hit.score - RANK_PENALTY * rank as f64;
-    // A turn and a summary are called by their prompt, which is not injected.
+    // The title of a turn or a summary is its prompt, which is not injected.
     let has_title = matches!(hit.kind, RecordKind::Observation | RecordKind::Fact);
     let tokens_of_line = TOKENS_A_RECORD + if has_title { tokens(&hit.title) } else { 0 };
     let Texts { asked, said } = texts(store, hit)?;
@@ -232,7 +234,7 @@ fn of_record(
             score -= SHORT_PENALTY;
         }
         let pairs = pairs(&text);
-        // The title of an observation is injected with its passages, so its words are evidence like theirs.
+        // The title of an observation is injected with its passages, so its words count as evidence, too.
         let mut evidence = own;
         if hit.kind == RecordKind::Observation {
             evidence.extend(only_in_title);
@@ -254,10 +256,10 @@ fn of_record(
     Ok(passages)
 }
 
-/// What a record says, and what was asked before.
+/// The text of a record, and the prompt it answers.
 #[derive(Debug, Default)]
 struct Texts {
-    /// The prompt it answers. It is never injected: an agent has its own.
+    /// The prompt it answers. It is never injected, because it is not an answer.
     asked: String,
     said: Vec<(String, Role)>,
 }
@@ -271,21 +273,21 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
                 return Ok(Texts::default());
             };
             let asked = store.asked(ObservationId(number))?;
-            // A title is mostly the sentence that matters. One that was cut is not whole.
+            // A title is usually the most important sentence. A cut title is incomplete.
             let title = Some(hit.title.clone()).filter(|title| !title.ends_with('…'));
             (asked, title.into_iter().chain(facts).chain([narrative]).collect())
         }
         RecordKind::Summary => {
             let Some(row) = store.summary(SummaryId(number))? else { return Ok(Texts::default()) };
             let summary = row.summary;
-            // What is open may be a question.
+            // Open points may be phrased as questions.
             open = summary.next_steps.lines().map(|line| (line.to_owned(), Role::Next)).collect();
-            // It speaks of several turns, and each of its sentences answers only one request.
+            // A summary covers several turns, and each sentence answers only one prompt.
             (String::new(), vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
             let Some(row) = store.prompt(PromptId(number))? else { return Ok(Texts::default()) };
-            // A plan is what the agent wrote, though it came as a prompt.
+            // A plan was written by the agent, although it arrived as a prompt.
             let plan = plan_heading(&row.text).map(|_| row.text.clone());
             (row.text, row.closing_message.into_iter().chain(plan).collect())
         }
@@ -307,7 +309,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
     Ok(Texts { asked, said })
 }
 
-/// The pairs of words of a text, or of characters in a script without spaces.
+/// Hashes of the word pairs of a text, or of character pairs in a script without spaces.
 fn pairs(text: &str) -> HashSet<u64> {
     let mut words: Vec<&str> = Vec::new();
     for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
@@ -324,30 +326,31 @@ fn says_the_same(one: &Passage, other: &Passage) -> bool {
     one.hash() == other.hash() || overlap(&one.pairs, &other.pairs) > SAME
 }
 
-/// The share of word pairs that two texts have in common, of the shorter one's.
+/// The share of word pairs that two texts have in common, relative to the shorter one.
 #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
 fn overlap(one: &HashSet<u64>, other: &HashSet<u64>) -> f64 {
     let smaller = one.len().min(other.len()).max(1);
     one.intersection(other).count() as f64 / smaller as f64
 }
 
-/// Whether a passage says what a title says.
+/// Whether a passage repeats a title.
 pub(super) fn repeats(passage: &Passage, title: &str) -> bool {
     overlap(&passage.pairs, &pairs(title)) > SAME
 }
 
-/// What speaks for injecting anything with a prompt.
+/// Evidence for injecting something with a prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// How well the best record fits, from 0 to 1.
+    /// Score of the best record, from 0 to 1.
     pub score: f64,
-    /// How many rare terms of the prompt one passage has, with its title: one that nobody else uses counts as 1.
+    /// How many rare terms of the prompt one passage has, including its title. A term that no other record has counts
+    /// as 1.
     pub rare: f64,
-    /// The share of the prompt's terms that one passage has, rare ones weighing more; 0 for a passage with one term.
+    /// The share of the prompt's terms in one passage, weighted by rarity; 0 for a passage with only one term.
     pub covered: f64,
-    /// How near in meaning the nearest record is, from 0 to 1.
+    /// Similarity in meaning of the closest record, from 0 to 1.
     pub meaning: f64,
-    /// The passages with their records, injected or not, the best first.
+    /// All passages with their records, injected or not, best first.
     pub passages: Vec<ScoredPassage>,
 }
 
@@ -356,7 +359,7 @@ pub struct Evidence {
 pub struct ScoredPassage {
     pub record: RecordId,
     pub text: String,
-    /// How well it answers: 1 has every word of the prompt, and its record adds to that.
+    /// 1 if it contains every word of the prompt; the score of its record is added.
     pub score: f64,
 }
 
@@ -384,10 +387,11 @@ impl Evidence {
         }
     }
 
-    /// Whether a prompt gets anything at all. First, it must ask about something of its own: words that are rare here and
-    /// that stand in one passage, or something near in meaning. Near alone is weak evidence: everything about commits is near to
-    /// every question about commits. Second, the best record must fit; the user's setting says
-    /// how well. A passage with every word of the prompt may be in a record that fits less: a long turn speaks of much.
+    /// Decides whether passages are injected with a prompt. First, the prompt must contain something specific: rare
+    /// words that occur in one passage, or a record that is close in meaning. Closeness alone is weak evidence: every
+    /// text about commits is close to every question about commits. Second, the best record must reach the score in the
+    /// settings. A passage with all words of the prompt may be in a record with a lower score, because a long turn
+    /// covers many topics.
     pub fn gate(&self, least_score: f64) -> Gate {
         let is_covered = self.covered >= COVERED;
         let least_meaning = if self.rare >= NEAR_RARE { NEAR } else { VERY_NEAR };
@@ -402,14 +406,14 @@ impl Evidence {
     }
 }
 
-/// The steps of the gate, each passed or not, with what each needs.
+/// The steps of the gate, each passed or not, with their thresholds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
-    /// Whether the prompt asks about something of its own.
+    /// Whether the prompt contains something specific.
     pub has_own: bool,
-    /// Whether the best record fits well enough.
+    /// Whether the best record scores high enough.
     pub fits: bool,
-    /// Whether any sentence answers.
+    /// Whether there is a passage.
     pub has_passage: bool,
     pub least_rare: f64,
     pub least_meaning: f64,

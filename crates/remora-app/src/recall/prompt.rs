@@ -1,7 +1,7 @@
-//! What is injected with a prompt: little, only what fits, and nothing the session has already.
+//! Injection with a prompt: only a few records that match well, and nothing that the session already has.
 //!
-//! The daemon has the model and the vectors in memory, so a hook asks it first. Search by words in the hook's own
-//! process is the fallback, and starts before the daemon's deadline has passed.
+//! The daemon has the model and the vectors in memory, so a hook asks it first. Word search in the hook's own process
+//! is the fallback, and starts before the daemon's deadline.
 
 use std::sync::mpsc;
 use std::thread;
@@ -25,31 +25,31 @@ use super::passages::{self, Passage};
 use super::{Evidence, Fate, Injection};
 use crate::Engine;
 
-/// After this long without an answer of the daemon, search by words begins in this process, too.
+/// If the daemon has not answered after this time, word search starts in this process, too.
 const HEDGE: Duration = Duration::from_millis(40);
-/// What a scan for candidates takes at most, and so do logging and printing afterwards, with the usual limits.
+/// Time reserved for a scan for candidates, and again for logging and printing. Longer or shorter limits scale it.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Candidates examined for each memory that may be injected.
 const CANDIDATES_EACH: usize = 8;
-/// A prompt with fewer words or characters than this is a nod, not a question.
+/// Prompts with fewer words or characters are not searched: `yes` or `go on` asks nothing.
 const FEWEST_WORDS: usize = 3;
 const FEWEST_CHARACTERS: usize = 12;
-/// A character of a script without spaces says as much as this many letters.
+/// In a script without spaces, one character counts as this many letters.
 const LETTERS_A_CHARACTER: usize = 3;
-/// Limit for memories with a prompt, in tokens, without the frame around them.
+/// Limit for the injected records, in tokens, without the frame around them.
 pub(super) const MOST_TOKENS: u64 = 390;
-/// What the frame and its heading take.
+/// Tokens of the frame and its heading.
 const FRAME_TOKENS: u64 = 60;
 
-/// How `memory.auto_retrieve_ms` is shared out.
+/// Division of the time in `memory.auto_retrieve_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// An embedder over the network gets everything but the scan and the rest of the hook.
+    /// For an embedder over the network: everything except the scan and the rest of the hook.
     pub embedder: Duration,
-    /// After this long, search by words begins in the hook.
+    /// When word search starts in the hook.
     hedge: Duration,
-    /// After this long, the answer of the daemon is given up.
+    /// When the hook stops waiting for the daemon.
     daemon: Duration,
 }
 
@@ -65,7 +65,7 @@ impl Limits {
 /// A prompt of a session, as a hook sends it to the daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptRequest {
-    /// As it was captured: redacted.
+    /// The captured, redacted text.
     pub text: String,
     pub project: ProjectId,
     pub session: SessionId,
@@ -73,12 +73,12 @@ pub struct PromptRequest {
     pub room: u64,
 }
 
-/// Asks the daemon. `None` when no daemon runs, or when it did not answer well and in time.
+/// Asks the daemon. Returns `None` if no daemon runs, or if it failed or was too late.
 pub trait Daemon: Send + 'static {
     fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>>;
 }
 
-/// What is injected with a prompt, and why not the rest.
+/// The injection for a prompt, and why other records are not part of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
@@ -88,22 +88,22 @@ pub struct Explained {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// Why nothing was searched, where that is so.
+    /// Why nothing was searched, if so.
     pub skipped: Option<String>,
     pub mode: Option<Mode>,
-    /// Why not by meaning.
+    /// Why vectors were not used.
     pub no_vectors: Option<String>,
     pub least_score: f64,
     pub most: usize,
     pub ms: u64,
-    /// The best first.
+    /// Best first.
     pub candidates: Vec<Candidate>,
-    /// What the gate was decided by, for those who measure it.
+    /// Input of the gate, for evaluation.
     #[serde(skip)]
     pub evidence: Evidence,
 }
 
-/// A prompt that was captured, in a hook that must end soon.
+/// A captured prompt, in a hook with a deadline.
 #[derive(Debug)]
 pub struct Submitted<'a> {
     pub session: &'a SessionRef,
@@ -113,11 +113,11 @@ pub struct Submitted<'a> {
     /// The host's limit, in tokens.
     pub room: u64,
     pub at: Time,
-    /// When the time of the hook began.
+    /// Start of the hook's time limit.
     pub began: Instant,
 }
 
-/// What a prompt of a captured session gets, logged.
+/// The injection for a prompt of a captured session, logged.
 pub fn submit(
     store: &mut Store,
     daemon: impl Daemon,
@@ -137,13 +137,13 @@ pub fn submit(
     }
     let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
-    // Logged here and not by the daemon: an answer that came too late was not injected.
+    // Logged here and not by the daemon, because an answer that comes too late is not injected.
     let is_first =
         super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
     Ok(is_first.then_some(injection))
 }
 
-/// Logs what a program other than our hooks injects.
+/// Logs an injection by a program other than our hooks.
 pub fn log(
     store: &mut Store,
     session: SessionId,
@@ -155,7 +155,7 @@ pub fn log(
     Ok(())
 }
 
-/// The daemon's answer, or that of a search by words where it does not come in time.
+/// The daemon's answer or, if it is late, the result of a word search.
 fn ask(
     store: &Store,
     daemon: impl Daemon,
@@ -166,7 +166,7 @@ fn ask(
     let limits = Limits::of(&settings.memory);
     let (sender, answers) = mpsc::channel();
     let question = request.clone();
-    // Without a thread there is no answer, and words have to do.
+    // If no thread can be started, word search is used.
     let _ = thread::Builder::new().spawn(move || {
         // The hook may have ended.
         let _ = sender.send(daemon.recall(&question, limits.daemon.saturating_sub(began.elapsed())));
@@ -183,8 +183,8 @@ fn ask(
     Ok(answer(limits.daemon).unwrap_or(by_words))
 }
 
-/// What to inject with a prompt, and everything that was considered. Not logged. Without an embedder it goes by words
-/// alone.
+/// Chooses what to inject with a prompt, and explains all candidates. Not logged. Without an embedder, only words are
+/// searched.
 pub fn recall(
     store: &Store,
     engine: Engine<'_>,
@@ -240,7 +240,7 @@ fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery
     query
 }
 
-/// How the agent that asks reads on. A session that is not there yet has no host.
+/// How the agent can read more. A session that does not exist yet has no host.
 fn more(store: &Store, session: SessionId, settings: &Settings) -> More<'static> {
     const COMMANDS: More<'static> = More::Commands("remora");
     if settings.context.mcp_hosts.is_empty() {
@@ -250,7 +250,7 @@ fn more(store: &Store, session: SessionId, settings: &Settings) -> More<'static>
     host.map_or(COMMANDS, |host| settings.context.more(host, "remora"))
 }
 
-/// The text of what is to be injected. Candidates that do not fit into it are marked.
+/// Renders the injection. Candidates that do not fit are marked.
 fn inject(
     store: &Store,
     request: &PromptRequest,
@@ -292,7 +292,7 @@ fn inject(
     }))
 }
 
-/// `yes`, `go on`, `/compact`: nothing to search for.
+/// Whether a prompt is not worth a search: `yes`, `go on`, `/compact`.
 pub fn is_trivial(prompt: &str) -> bool {
     let text = prompt.trim();
     let letters = |character| if is_unspaced(character) { LETTERS_A_CHARACTER } else { 1 };
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nod_is_no_question() {
+    fn short_replies_and_commands_are_trivial() {
         for nod in [
             "",
             "yes",
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedder_gets_the_time_of_the_setting_less_the_scan() {
+    fn the_embedder_gets_the_configured_time_minus_two_steps() {
         let limits = |ms| {
             let limits = Limits::of(&Memory { auto_retrieve_ms: ms, ..Memory::default() });
             [limits.embedder, limits.hedge, limits.daemon].map(|limit| limit.as_millis())
@@ -339,12 +339,12 @@ mod tests {
         assert_eq!(limits(80), [40, 40, 60]);
         assert_eq!(limits(150), [110, 40, 130]);
         let longest = u16::try_from(HOOK_LIMIT.as_millis()).unwrap();
-        assert_eq!(limits(60_000), limits(longest), "a hook ends then, whatever is set");
-        assert_eq!(limits(20), [10, 10, 15], "little time is shared, too");
+        assert_eq!(limits(60_000), limits(longest), "the limit of the hook applies to every setting");
+        assert_eq!(limits(20), [10, 10, 15], "a short limit is divided, too");
     }
 
     #[test]
-    fn the_frame_leaves_room_for_what_it_frames() {
+    fn frame_tokens_match_the_rendered_frame() {
         let empty = context::tokens(&context::framed("Known about this (`remora show ID` has more):\n"));
         assert!((FRAME_TOKENS - 10..=FRAME_TOKENS).contains(&empty), "{empty}");
     }

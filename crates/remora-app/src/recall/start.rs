@@ -1,4 +1,4 @@
-//! The start of a session.
+//! Injection at the start of a session.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
 
-/// Characters of a text that are considered. More than a few sentences of it are never shown.
+/// Characters read of each text. Only a few sentences of it are ever shown.
 const MOST_READ: usize = 2_000;
 
-/// How long a loss is mentioned.
+/// How long a data loss is mentioned.
 const NEWS: Duration = Duration::from_hours(24);
 const MINUTE: &str = "%-d %B %H:%M";
 
@@ -25,20 +25,20 @@ const MINUTE: &str = "%-d %B %H:%M";
 pub struct Reader<'a> {
     /// Its limit in tokens.
     pub limit: u64,
-    /// How it asks for more.
+    /// How it can read more.
     pub more: More<'a>,
 }
 
-/// A session that starts.
+/// A session that is starting.
 #[derive(Debug, Clone, Copy)]
 pub struct Starting<'a> {
     pub session: &'a SessionRef,
     pub directory: &'a str,
-    /// How, in the host's word.
+    /// The kind of start, in the host's term.
     pub source: &'a str,
 }
 
-/// What a session gets at its start, logged.
+/// The text for a session start, logged.
 pub fn begin(
     store: &mut Store,
     starting: Starting<'_>,
@@ -52,7 +52,7 @@ pub fn begin(
     if store.has_just_started(session.id, source, now)? {
         return Ok(None);
     }
-    // Compaction empties the context, and so does the user who clears it: what was injected before is gone.
+    // Compaction and clearing both empty the context, so earlier injections are gone.
     if matches!(source, "compact" | "clear") && store.read_only().is_none() {
         store.begin_epoch(session.id, now)?;
     }
@@ -67,7 +67,7 @@ pub fn begin(
     Ok(is_first.then_some(injection))
 }
 
-/// What a session that began now would get. Not logged.
+/// The text that a new session would get now. Not logged.
 pub fn preview(
     store: &Store,
     project: ProjectId,
@@ -78,7 +78,7 @@ pub fn preview(
     context(store, project, Recall::Everything, Vec::new(), settings, reader, now)
 }
 
-/// What an agent should know of the memory itself, told while it is new.
+/// Recent events about the memory itself that an agent should know.
 fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, StoreError> {
     let mut notices = Vec::new();
     if let Some(restored) = last_check(store.dir()).and_then(|check| check.restored)
@@ -101,7 +101,7 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
     Ok(notices)
 }
 
-/// A session that goes on remembers itself, unless its host has just shortened it.
+/// What to inject for this kind of start. A resumed session gets only what is new; a compacted one, its own memory.
 fn part(source: &str, session: KnownSession) -> Option<Recall> {
     match source {
         "compact" => Some(Recall::OfSession(session.id)),

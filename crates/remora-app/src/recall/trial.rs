@@ -1,4 +1,4 @@
-//! What would be injected with a prompt by other settings, for somebody who tries them out before saving them.
+//! Previews the injection for a prompt with other settings, before they are saved.
 
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
@@ -6,7 +6,7 @@ use remora_store::Store;
 
 use crate::{AppError, Whose, project};
 
-/// Settings to try out, each in place of the one in force.
+/// Settings to try, each instead of the current one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Trial {
     pub most: Option<u8>,
@@ -14,7 +14,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The settings in force with these. Injection is on, so that somebody who has it off can see what it would do.
+    /// The current settings with these changes. Injection is always on, so that users who have it off can preview it.
     #[must_use]
     pub fn settings(self, in_force: &Settings) -> Settings {
         let mut settings = in_force.clone();
@@ -27,7 +27,7 @@ impl Trial {
     }
 }
 
-/// The project a prompt is tried in: the one that is meant or, of all, the one worked in last. `None` in an empty memory.
+/// The project of the preview: the given one or, for all projects, the one used last. `None` if the memory is empty.
 pub fn project_of(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {
     match whose {
         Whose::All => Ok(store.sessions(None, 1)?.first().map(|session| session.project_id)),

@@ -1,5 +1,5 @@
-//! Sixty ways to damage a database. Whatever happens, what was remembered before the backup is there afterwards, the database
-//! is sound, and if something may be missing, that is noted.
+//! Sixty ways to damage a database. In each case, everything remembered before the backup is there afterwards, the
+//! database is sound, and a possible loss is recorded.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -48,9 +48,9 @@ fn populate(dir: &DataDir) -> Vec<u8> {
 }
 
 enum Damage {
-    /// Overwrites pages, from the first one given, with this byte.
+    /// Overwrites a number of pages, from the first one given, with this byte.
     Pages(u64, u64, u8),
-    /// The page of a table or an index where its tree begins.
+    /// Overwrites the root page of a table or an index.
     Root(&'static str, u8),
     Bytes(u64, &'static [u8]),
     CutTo(u64),
@@ -149,21 +149,21 @@ fn remove_beside(path: &Path) {
 }
 
 #[test]
-fn whatever_is_damaged_is_noticed_and_comes_back_first_third() {
+fn every_damage_is_detected_and_recovered_first_third() {
     assert_third_comes_back(0);
 }
 
 #[test]
-fn whatever_is_damaged_is_noticed_and_comes_back_second_third() {
+fn every_damage_is_detected_and_recovered_second_third() {
     assert_third_comes_back(1);
 }
 
 #[test]
-fn whatever_is_damaged_is_noticed_and_comes_back_last_third() {
+fn every_damage_is_detected_and_recovered_last_third() {
     assert_third_comes_back(2);
 }
 
-/// Every third damage. Each one that is restored waits for hooks that may be at work.
+/// Tests every third damage. Each restore waits for hooks that may still be running, so the tests are split.
 fn assert_third_comes_back(third: usize) {
     let temp = tempfile::tempdir().unwrap();
     let dir = DataDir::new(temp.path().join("data"));
@@ -176,7 +176,7 @@ fn assert_third_comes_back(third: usize) {
         let _ = fs::remove_file(dir.path().join("check.json"));
         fs::write(dir.database(), &sound).unwrap();
         inflict(&dir, damage);
-        // What an idle daemon does, and then the start of the next one.
+        // The check of an idle daemon, and then the start of the next one.
         backup::check(&dir, Time::now()).unwrap();
         let recovered = backup::recover(&dir, Time::now());
         let recovered = recovered.unwrap_or_else(|error| panic!("{number}: {error}"));
@@ -197,7 +197,7 @@ fn assert_third_comes_back(third: usize) {
         let mut world = World::at(&dir);
         let query = world.query("app", "stale cache entry");
         let found = world.searcher.search(&world.store, None, &query).unwrap();
-        assert!(!found.hits.is_empty(), "{number}: it is found again");
+        assert!(!found.hits.is_empty(), "{number}: nothing found");
         world.hook(
             "app",
             &format!("after-{number}"),
@@ -207,7 +207,7 @@ fn assert_third_comes_back(third: usize) {
     }
 }
 
-/// SQLite ignores a log that is none, and keeps no checksum of unused pages.
+/// SQLite ignores an invalid log, and has no checksum of unused pages.
 fn is_harmless(damage: &Damage) -> bool {
     matches!(damage, Damage::Log(_) | Damage::Bytes(60 | 96, _))
 }

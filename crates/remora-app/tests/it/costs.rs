@@ -1,4 +1,4 @@
-//! What memory costs, from real rows: calls of a model and injections.
+//! Costs of memory, from real rows: model calls and injections.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn call(model: &str, tokens: u64, cost_usd: Option<f64>, at: Time) -> Call {
     }
 }
 
-/// A turn that a model was called for.
+/// A turn for which a model was called.
 fn spend(world: &mut World, project: &str, call: &Call) {
     let body = Body::PromptSubmitted { text: "why does the parser loop".to_owned() };
     world.hook(project, &format!("{project}-spends"), body, call.at);
@@ -53,7 +53,7 @@ fn inject(world: &mut World, moment: Moment, tokens: u64, at: Time) {
 }
 
 #[test]
-fn costs_are_told_by_day_provider_model_and_project_and_injections_apart() {
+fn costs_are_listed_by_day_provider_model_and_project_and_injections_separately() {
     let mut world = World::new();
     let now = Time::now();
     let yesterday = Time(now.start_of_day().0 - 1);

@@ -1,5 +1,5 @@
-//! The curve the gate was chosen by: questions answered against prompts that should get nothing and get something, over
-//! every set there is. It only prints:
+//! The curve from which the gate was chosen: answered questions against prompts that wrongly get an injection, over all
+//! sets. It only prints:
 //!
 //! `cargo test -p remora-app --test it curve -- --ignored --nocapture`
 
@@ -7,23 +7,23 @@ use remora_app::recall::Evidence;
 
 use crate::{languages, story};
 
-/// What speaks for injecting something with a prompt, and whether that would be right.
+/// Evidence for injecting something with a prompt, and whether that would be right.
 pub(crate) struct Measured {
     pub(crate) set: &'static str,
     pub(crate) is_question: bool,
     pub(crate) evidence: Evidence,
-    /// Whether the chosen passages answer.
+    /// Whether the chosen passages answer the prompt.
     pub(crate) is_answer: bool,
     pub(crate) is_injected: bool,
     pub(crate) tokens: u64,
 }
 
-/// Where a gate stands; see `Evidence::opens`.
+/// Thresholds of a gate; see `Evidence::gate`.
 #[derive(Clone, Copy)]
 struct Gate {
     rare: f64,
     near: f64,
-    /// What is near needs this much of a rare word, or to be this near.
+    /// Similarity `near` also needs this much of a rare word; `very_near` needs none.
     near_rare: f64,
     very_near: f64,
     score: f64,

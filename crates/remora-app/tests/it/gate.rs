@@ -92,9 +92,9 @@ fn a_private_prompt_makes_its_whole_turn_private_and_only_that() {
     assert_eq!(world.admit_body(turn("p1"), stop("the secret is out")), Err(Reason::PrivateTurn));
     world.admit_body(turn("p2"), prompt("now in public")).unwrap();
     world.admit_body(in_turn("p2"), bash("make")).unwrap();
-    // An agent in the background still works for the private turn.
+    // A background agent still works for the private turn.
     assert_eq!(world.admit_body(in_turn("p1"), bash("make")), Err(Reason::PrivateTurn));
-    // A digest of the session would tell of it.
+    // A digest of the session would contain it.
     let compacted = Body::Compacted { trigger: "auto".into(), summary: "all".into() };
     assert_eq!(world.admit_body(turn("p2"), compacted), Err(Reason::PrivateTurn));
     world.admit_body(turn("p1"), Body::SessionEnded { reason: "exit".into() }).unwrap();
@@ -126,7 +126,7 @@ fn sessions_without_private_turns_leave_no_file_behind() {
 }
 
 #[test]
-fn a_prompt_that_is_only_a_reminder_is_no_prompt() {
+fn a_prompt_with_only_a_reminder_is_left_out() {
     let world = World::new();
     for text in ["", "<system-reminder>x</system-reminder>\n", "<remora-context>old</remora-context>"] {
         assert_eq!(world.admit_body(turn("p"), prompt(text)), Err(Reason::EmptyPrompt), "{text}");
@@ -134,7 +134,7 @@ fn a_prompt_that_is_only_a_reminder_is_no_prompt() {
 }
 
 #[test]
-fn a_paused_project_is_left_alone_in_every_directory_it_has() {
+fn a_pause_covers_every_directory_of_a_project() {
     let world = World::new();
     world.dir.create().unwrap();
     let paused = world.make_repository("app", Some("https://example.org/team/app"));

@@ -10,7 +10,7 @@ use remora_search::Mode;
 use crate::memory::{World, observation};
 
 #[test]
-fn a_wrong_observation_is_found_below_the_rest_and_never_injected() {
+fn a_wrong_observation_ranks_last_and_is_never_injected() {
     let mut world = World::new();
     let narrative = "The sluice needs a zebra valve, because the pressure is too high for the others.";
     let memory =
@@ -33,19 +33,19 @@ fn a_wrong_observation_is_found_below_the_rest_and_never_injected() {
     };
     assert_eq!(injected(&mut world), ["1"]);
     world.store.judge(ObservationId(1), Verdict::Wrong, false, at).unwrap();
-    assert_eq!(injected(&mut world), [""; 0], "not even in the words of its turn");
+    assert_eq!(injected(&mut world), [""; 0], "not even from the text of its turn");
     let mut query = world.query("app", "sluice valve pressure");
     query.mode = Mode::Text;
     let found = world.searcher.search(&world.store, None, &query).unwrap();
     let found: Vec<String> = found.hits.iter().map(|hit| hit.id.to_string()).collect();
-    assert_eq!(found, ["t1", "1"], "it does not stand for its turn any more");
+    assert_eq!(found, ["t1", "1"], "it no longer replaces its turn");
     world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
     assert_eq!(injected(&mut world), ["1"]);
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "nothing replaces an observation yet")]
-fn a_replaced_observation_is_not_injected_and_gives_way_in_search() {
+fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     let mut world = World::new();
     for animal in ["zebra", "giraffe"] {
         let narrative =

@@ -19,13 +19,13 @@ const SETS: [(&str, &str); 4] = [
     ("zh", include_str!("../golden/zh.txt")),
 ];
 
-/// A prompt, and the sentences of which one answers it; none for a stranger's prompt.
+/// A prompt and the sentences that answer it; empty for an unrelated prompt.
 struct Prompt<'a> {
     text: &'a str,
     answers: Vec<&'a str>,
 }
 
-/// Live through the lines of a set, and return what is asked.
+/// Stores the lines of a set, and returns its prompts.
 fn live(set: &str) -> (World, Vec<Prompt<'_>>) {
     let (memories, strangers) = set.split_once("# strangers\n").unwrap();
     let mut world = World::new();
@@ -77,12 +77,12 @@ fn ask(name: &'static str, set: &str, by_meaning: bool) -> Vec<Measured> {
     all
 }
 
-/// What speaks for injecting something with each prompt of every language.
+/// Evidence for injecting something with each prompt of every language.
 pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
     SETS.into_iter().flat_map(|(name, set)| ask(name, set, by_meaning)).collect()
 }
 
-/// How many of forty questions are answered, and with how many of forty other prompts nothing comes.
+/// The number of questions that are answered, and of other prompts that get no injection, out of forty each.
 fn measure(name: &'static str, set: &str, by_meaning: bool) -> (usize, usize) {
     let all = ask(name, set, by_meaning);
     let is_answered = |one: &&Measured| one.is_question && one.is_injected && one.is_answer;
@@ -92,7 +92,7 @@ fn measure(name: &'static str, set: &str, by_meaning: bool) -> (usize, usize) {
     (answered, quiet)
 }
 
-/// At least 85 % of the questions and 90 % of the others.
+/// Requires 85 % of the questions to be answered and 90 % of the other prompts to get nothing.
 #[track_caller]
 fn holds(name: &'static str) {
     let (_, set) = SETS.into_iter().find(|(known, _)| *known == name).unwrap();

@@ -1,4 +1,4 @@
-//! The use cases, on real stores with the real model.
+//! Tests of the use cases with real stores and the real model.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 

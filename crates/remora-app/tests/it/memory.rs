@@ -32,13 +32,13 @@ impl World {
         Self { _temp: Some(temp), ..world }
     }
 
-    /// In a directory that is the caller's.
+    /// Opens a store in the caller's directory.
     pub(crate) fn at(dir: &DataDir) -> Self {
         let store = Store::open(dir).unwrap();
         Self { _temp: None, store, searcher: Searcher::new(), embedder: Embedder::new(), turns: 0 }
     }
 
-    /// What a hook stores.
+    /// Stores an event as a hook does.
     pub(crate) fn hook(&mut self, project: &str, session: &str, body: Body, at: Time) {
         self.hook_of(Host::ClaudeCode, project, session, body, at);
     }
@@ -55,7 +55,7 @@ impl World {
         self.store.enqueue(&Record::new(clean(event), at)).unwrap();
     }
 
-    /// A turn, and what was made of it.
+    /// Stores a turn and the memory made from it.
     pub(crate) fn turn(&mut self, project: &str, prompt: &str, closing: &str, memory: &Memory, at: Time) {
         let session = format!("{project}-{}", self.turns / 20);
         self.hook(project, &session, Body::PromptSubmitted { text: prompt.to_owned() }, at);
@@ -63,7 +63,7 @@ impl World {
         self.remember(memory, at);
     }
 
-    /// What an observer makes of all that waits.
+    /// Stores `memory` for all queued events, as an observer would.
     pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
         while let Some(batch) = self.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap() {
             self.store.confirm(&batch, memory, None, at).unwrap();
@@ -87,7 +87,7 @@ impl World {
         SearchQuery::new(ProjectScope::One(self.project(project)), text)
     }
 
-    /// What comes with the first prompt of a new session, after its start; by words alone, or by meaning too.
+    /// The injection for the first prompt of a new session, after its start; by words alone, or also by meaning.
     pub(crate) fn first_prompt(
         &mut self,
         project: &str,
@@ -113,7 +113,7 @@ impl World {
         self.recall(&request, settings, by_meaning, now)
     }
 
-    /// What is injected with a prompt, by words alone or by meaning too.
+    /// The injection for a prompt, by words alone or also by meaning.
     pub(crate) fn recall(
         &mut self,
         request: &PromptRequest,

@@ -54,7 +54,7 @@ fn the_feed_goes_back_page_by_page_and_shows_every_row_once() {
         }
         let once: std::collections::BTreeSet<&String> = seen.iter().collect();
         assert_eq!(seen.len(), once.len(), "a row came twice");
-        // Summaries are fewer: a session has one, and its checkpoints are left out.
+        // There are fewer summaries: each session has one, and its checkpoints are left out.
         let [prompts, summaries] =
             ["t", "s"].map(|kind| seen.iter().filter(|id| id.starts_with(kind)).count());
         assert_eq!((prompts, seen.len() - prompts - summaries), (turns, turns), "{seen:?}");
@@ -63,7 +63,7 @@ fn the_feed_goes_back_page_by_page_and_shows_every_row_once() {
 }
 
 #[test]
-fn a_story_says_what_failed_what_was_learned_and_what_broke_off() {
+fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     let mut world = World::new();
     let now = Time::now();
     let ask = |world: &mut World, text: &str| {
@@ -79,16 +79,16 @@ fn a_story_says_what_failed_what_was_learned_and_what_broke_off() {
     ask(&mut world, "Never mind");
     let session = world.store.sessions_named("one").unwrap()[0].id;
 
-    let told = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
-    let [first, second] = told.turns.as_slice() else { panic!("{:?}", told.turns) };
+    let page = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
+    let [first, second] = page.turns.as_slice() else { panic!("{:?}", page.turns) };
     assert_eq!((first.steps.len(), first.observations.len(), first.broke_off), (2, 1, None));
-    assert_eq!(first.steps[0].files, ["src/lock.rs"], "named from the project's root");
+    assert_eq!(first.steps[0].files, ["src/lock.rs"], "relative to the project's root");
     assert_eq!(first.steps[1].outcome.as_deref(), Some("failed"));
     assert_eq!(second.broke_off, Some("interrupted"));
-    assert_eq!((told.earlier, told.next, told.spent.calls), (None, Some(3), 0));
+    assert_eq!((page.earlier, page.next, page.spent.calls), (None, Some(3), 0));
     let rest = story(&world.store, session, Part { from: 3, most: 2 }).unwrap().unwrap();
     assert_eq!((rest.turns.len(), rest.earlier, rest.next), (1, Some(1), None));
-    assert_eq!(rest.turns[0].broke_off, None, "the last turn of an active session goes on");
+    assert_eq!(rest.turns[0].broke_off, None, "the last turn of an active session may still be running");
     assert!(
         story(&world.store, remora_core::ids::SessionId(99), Part { from: 1, most: 2 }).unwrap().is_none()
     );
@@ -134,7 +134,7 @@ fn files_days_and_moments_are_those_of_live_observations() {
 }
 
 #[test]
-fn what_is_not_edited_stays_as_it_is() {
+fn fields_that_are_not_edited_stay_unchanged() {
     let mut world = World::new();
     let now = Time::now();
     let long = "A title that is much longer than what a person may type into the form, because a model wrote all of it";
@@ -184,7 +184,7 @@ fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
     world.index();
     remora_app::backup::make(&dir, &remora_core::settings::Backup::default(), now).unwrap();
     assert!(matches!(erase_everything(&mut world.store, "yes"), Err(AppError::NotTheWord)));
-    assert_eq!(world.store.counts().unwrap().observations, 1, "without the word nothing goes");
+    assert_eq!(world.store.counts().unwrap().observations, 1, "without the word, nothing is erased");
 
     let erased = erase_everything(&mut world.store, "erase").unwrap();
     assert_eq!(erased.files.len(), 1, "the backup: {erased:?}");

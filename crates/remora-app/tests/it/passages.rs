@@ -1,4 +1,4 @@
-//! Which sentences are injected with a prompt.
+//! Tests which sentences are injected with a prompt.
 
 use remora_core::memory::{Memory, Observation};
 use remora_core::settings::Settings;
@@ -35,7 +35,7 @@ fn a_cause_comes_with_its_change() {
     let prompt = "why did departures shift by an hour at the gangway?";
     let injection = world.first_prompt(PROJECT, prompt, &settings, true, NOW).injection.unwrap();
     assert!(injection.text.contains(cause) && injection.text.contains(change), "{}", injection.text);
-    assert!(!injection.text.contains(similar), "its change before what also fits: {}", injection.text);
+    assert!(!injection.text.contains(similar), "its change comes before other matches: {}", injection.text);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_call_is_found_by_its_name() {
 }
 
 #[test]
-fn what_comes_with_a_prompt_has_one_limit() {
+fn the_injection_with_a_prompt_has_a_token_limit() {
     let long = |number: usize| {
         let sentence = |part: usize| {
             let detail: Vec<String> = (0..30).map(|word| format!("n{number}p{part}w{word}")).collect();
@@ -70,7 +70,7 @@ fn what_comes_with_a_prompt_has_one_limit() {
 }
 
 #[test]
-fn memories_in_a_language_the_model_does_not_know_are_not_near_to_everything() {
+fn memories_in_a_language_unknown_to_the_model_do_not_match_everything() {
     let mut world = world_with(vec![
         observation(
             "Le cache des tarifs",
@@ -105,7 +105,7 @@ fn a_question_that_was_asked_before_gets_its_answer() {
     }
     world.index();
     let question = "why does the launcher say credentials missing when I am signed in?";
-    // By words: by meaning the whole turn is near anyway.
+    // By words only, because by meaning the whole turn matches anyway.
     let text =
         world.first_prompt(PROJECT, question, &Settings::default(), false, NOW).injection.unwrap().text;
     assert!(text.contains(answer), "{text}");
@@ -150,7 +150,7 @@ fn another_record_is_worth_more_than_a_further_sentence_of_the_same_one() {
 }
 
 #[test]
-fn a_sentence_comes_once_and_as_the_observation_that_it_is_from() {
+fn a_repeated_sentence_is_injected_once_as_its_observation() {
     let mut world = World::new();
     let cause = "The tax of invoices was wrong because `round_tax` rounded each line";
     let learned = observation(cause, "Watch out: exported files must keep the old rounding of the tax.");

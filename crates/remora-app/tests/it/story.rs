@@ -1,9 +1,9 @@
-//! What is told with a prompt, measured on half a year of an invented project: three hundred observations, forty
-//! prompts for which one of them matters, forty for which none does.
+//! Injection with a prompt, measured on half a year of an invented project: three hundred observations, forty prompts
+//! for which one of them matters, forty for which none does.
 //!
-//! `cargo test -p remora-app --test it story -- --nocapture` prints what came with each prompt. Look at `tune` (forty
-//! and forty more) and `dev` to improve something, and at `held` only to see whether it helped. In `across` somebody asks
-//! in another language than the memory is written in; the built-in model knows only English, so that is not measured.
+//! `cargo test -p remora-app --test it story -- --nocapture` prints the injection for each prompt. Use `tune` (forty
+//! and forty more) and `dev` to improve something, and `held` only to check whether it helped. In `across`, the prompts
+//! are in another language than the memory; the built-in model knows only English, so that set is not measured.
 
 use std::fmt::Write as _;
 
@@ -20,11 +20,11 @@ use serde::Deserialize;
 use crate::curve::Measured;
 use crate::memory::World;
 
-/// The past that `remora demo --keep` imports. Each session's line is followed by what was learned in it.
+/// The history that `remora demo --keep` imports. Each session's line is followed by its observations.
 const STORY: &str = include_str!("../../../remora/src/demo/ferries.jsonl");
 const PROMPTS: &str = include_str!("../golden/prompts.jsonl");
 const PROJECT: &str = "ferries";
-/// What counts; the others are there to look at.
+/// The sets that are asserted on; the others are only printed.
 const MEASURED: [&str; 2] = ["dev", "held"];
 
 #[derive(Deserialize)]
@@ -57,24 +57,28 @@ struct Learned {
 struct Golden {
     half: String,
     prompt: String,
-    /// Titles of which one has to come; without any, nothing may.
+    /// Titles of which one must be injected. If empty, nothing may be injected.
     expected: Vec<String>,
 }
 
-/// What came with a prompt.
+/// The injection for a prompt.
 struct Outcome {
     golden: Golden,
-    told: Vec<(String, f64)>,
+    injected: Vec<(String, f64)>,
     tokens: u64,
     evidence: Evidence,
-    /// Where what was expected stands among all that was found.
+    /// Rank and score of the expected record among all results.
     place: String,
 }
 
 impl Outcome {
     fn is_right(&self) -> bool {
         let is_expected = |(title, _): &(String, f64)| self.golden.expected.contains(title);
-        if self.golden.expected.is_empty() { self.told.is_empty() } else { self.told.iter().any(is_expected) }
+        if self.golden.expected.is_empty() {
+            self.injected.is_empty()
+        } else {
+            self.injected.iter().any(is_expected)
+        }
     }
 }
 
@@ -82,7 +86,7 @@ fn lines<T: for<'a> Deserialize<'a>>(text: &str) -> Vec<T> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Everything as it was written at the time: a turn of a session, and what an observer made of it.
+/// Stores the story as it happened: each turn of a session, and the memory made from it.
 fn live_through_the_story() -> World {
     let mut sessions: Vec<(Session, Memory)> = Vec::new();
     for line in lines(STORY) {
@@ -111,7 +115,7 @@ fn live_through_the_story() -> World {
     world
 }
 
-/// Each prompt is the first of a new session, after its start.
+/// Runs each prompt as the first of a new session, after its start.
 fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
     let now = Time::from_iso("2025-08-01T09:00:00Z").unwrap();
     let mut outcomes = Vec::new();
@@ -119,15 +123,15 @@ fn ask(world: &mut World, by_meaning: bool) -> Vec<Outcome> {
         let explained = world.first_prompt(PROJECT, &golden.prompt, &Settings::default(), by_meaning, now);
         let tokens = explained.injection.as_ref().map_or(0, |injection| injection.tokens);
         let items = explained.injection.map(|injection| injection.items).unwrap_or_default();
-        let told = items.into_iter().map(|item| (title(world, &item.id), item.score.unwrap_or_default()));
-        let told = told.collect();
+        let injected = items.into_iter().map(|item| (title(world, &item.id), item.score.unwrap_or_default()));
+        let injected = injected.collect();
         let place = place(world, &golden, by_meaning, now);
-        outcomes.push(Outcome { golden, told, tokens, place, evidence: explained.explanation.evidence });
+        outcomes.push(Outcome { golden, injected, tokens, place, evidence: explained.explanation.evidence });
     }
     outcomes
 }
 
-/// What speaks for injecting something with each prompt that is measured or tuned by.
+/// Evidence for injecting something with each prompt that is measured or used for tuning.
 pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
     let mut world = live_through_the_story();
     if by_meaning {
@@ -143,21 +147,21 @@ pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
             .passages
             .iter()
             .any(|passage| outcome.golden.expected.contains(&title(&world, &passage.record.to_string()))),
-        is_injected: !outcome.told.is_empty(),
+        is_injected: !outcome.injected.is_empty(),
         evidence: outcome.evidence,
         tokens: outcome.tokens,
     };
     outcomes.map(of).collect()
 }
 
-/// The title of an observation; anything else by its id.
+/// The title of an observation; for other records, the id.
 fn title(world: &World, id: &str) -> String {
     let observation =
         id.parse().ok().and_then(|number| world.store.observation(ObservationId(number)).unwrap());
     observation.map_or_else(|| id.to_owned(), |row| row.observation.title)
 }
 
-/// The best of what was expected, or, where nothing was, of all.
+/// Rank of the best expected result or, if nothing is expected, of the best result.
 fn place(world: &mut World, golden: &Golden, by_meaning: bool, now: Time) -> String {
     let mut query = world.query(PROJECT, &golden.prompt);
     query = SearchQuery { limit: 40, now, ..query };
@@ -176,7 +180,7 @@ fn place(world: &mut World, golden: &Golden, by_meaning: bool, now: Time) -> Str
     )
 }
 
-/// How many of these halves' prompts got what they should: one of the expected, or nothing.
+/// The number of prompts in these sets with the right result: one of the expected records, or nothing.
 fn right(outcomes: &[Outcome], halves: &[&str], is_relevant: bool) -> (usize, usize) {
     let belongs = |outcome: &&Outcome| {
         halves.contains(&outcome.golden.half.as_str()) && outcome.golden.expected.is_empty() != is_relevant
@@ -195,44 +199,44 @@ fn table(outcomes: &[Outcome]) -> String {
             let _ = writeln!(table, "         expected {title}");
         }
         let _ = writeln!(table, "         at best  {}", outcome.place);
-        for (title, score) in &outcome.told {
+        for (title, score) in &outcome.injected {
             let _ = writeln!(table, "         {score:.2}     {title}");
         }
     }
     for half in ["tune", "dev", "held", "across"] {
-        let (told, relevant) = right(outcomes, &[half], true);
+        let (answered, relevant) = right(outcomes, &[half], true);
         let (silent, others) = right(outcomes, &[half], false);
         let _ = writeln!(
             table,
-            "{half:<7}{told} of {relevant} got what they need, {silent} of {others} rightly got nothing"
+            "{half:<7}{answered} of {relevant} got what they need, {silent} of {others} rightly got nothing"
         );
     }
     table
 }
 
-/// Says with how many of the forty prompts the right thing was told, and with how many of the forty others nothing.
+/// The number of the forty prompts with a right injection, and of the forty others without one.
 fn measure(world: &mut World, by_meaning: bool) -> (usize, usize, String) {
     let outcomes = ask(world, by_meaning);
     let table = table(&outcomes);
     println!("{table}");
-    let (told, relevant) = right(&outcomes, &MEASURED, true);
+    let (answered, relevant) = right(&outcomes, &MEASURED, true);
     let (silent, others) = right(&outcomes, &MEASURED, false);
     assert_eq!((relevant, others), (40, 40), "the prompts");
-    (told, silent, table)
+    (answered, silent, table)
 }
 
 #[test]
 fn nine_of_ten_prompts_get_what_they_need_and_nine_of_ten_others_nothing() {
     let mut world = live_through_the_story();
     world.index();
-    let (told, silent, table) = measure(&mut world, true);
-    assert!(told >= 36 && silent >= 36, "{table}");
+    let (answered, silent, table) = measure(&mut world, true);
+    assert!(answered >= 36 && silent >= 36, "{table}");
 }
 
-/// As a hook does it that finds no daemon.
+/// This is the case of a hook without a daemon.
 #[test]
-fn by_words_alone_less_is_told_and_little_of_it_is_wrong() {
+fn word_search_alone_answers_fewer_prompts_and_is_rarely_wrong() {
     let mut world = live_through_the_story();
-    let (told, silent, table) = measure(&mut world, false);
-    assert!(told >= 25 && silent >= 36, "{table}");
+    let (answered, silent, table) = measure(&mut world, false);
+    assert!(answered >= 25 && silent >= 36, "{table}");
 }

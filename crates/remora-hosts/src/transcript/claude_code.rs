@@ -1,5 +1,5 @@
-//! Claude Code's transcripts, as version 2.1.325 writes them: `~/.claude/projects/PROJECT/SESSION.jsonl`. Subagents have
-//! files of their own; older versions marked their lines with `isSidechain`.
+//! Claude Code's transcripts, as version 2.1.325 writes them: `~/.claude/projects/PROJECT/SESSION.jsonl`. Subagents
+//! have their own files; older versions marked their lines with `isSidechain`.
 
 use remora_core::intake::Document;
 use remora_core::time::Time;
@@ -9,8 +9,8 @@ use super::replay::{Call, Returned, Work};
 use super::{Line, asked, digest, said, texts, timestamp};
 use crate::claude_code::SYNTHETIC;
 
-/// How other lines begin that Claude Code writes in the user's name and that begin no turn: commands the user runs
-/// without the agent, and the note of an interruption.
+/// Beginnings of other lines that Claude Code writes as the user and that do not start a turn: commands the user runs
+/// without the agent, and the note about an interruption.
 const NOT_ASKED: &[&str] =
     &["<bash-input>", "<bash-stdout>", "<bash-stderr>", "[Request interrupted by user"];
 
@@ -22,7 +22,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     }
     let content = &line["message"]["content"];
     let read = match line["type"].as_str()? {
-        // The host's own message in the agent's place.
+        // A message of the host itself, written as the agent.
         "assistant" if is("isApiErrorMessage") => None,
         "assistant" => said(texts(content, &["text"])).or_else(|| called(content)),
         "user" if is("isCompactSummary") => digest(without_frame(&texts(content, &["text"]))),
@@ -40,7 +40,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     Some((read?, timestamp(line)))
 }
 
-/// A digest without the sentences before and behind it, in which the host asks the agent to go on.
+/// A compaction summary without the sentences around it, in which the host asks the agent to continue.
 fn without_frame(text: &str) -> &str {
     const BEFORE: &str = "This session is being continued from a previous conversation";
     const BEHIND: &[&str] = &[
@@ -56,7 +56,7 @@ fn without_frame(text: &str) -> &str {
     &inside[..end.unwrap_or(inside.len())]
 }
 
-/// Blocks of a kind; a message of the host has one kind in each line.
+/// Blocks of one kind. Each line of a message has one kind of block.
 fn blocks<'a>(content: &'a Value, kind: &'static str) -> impl Iterator<Item = &'a Value> {
     content.as_array().into_iter().flatten().filter(move |block| block["type"] == kind)
 }
@@ -77,7 +77,7 @@ fn called(content: &Value) -> Option<Line> {
     })
 }
 
-/// A command such as `/review 12`, which the transcript has in tags, as it was typed and as hooks report it.
+/// A command such as `/review 12` as the user typed it and as hooks report it. The transcript has it in tags.
 fn command(text: &str) -> Option<String> {
     let inside = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
@@ -90,7 +90,7 @@ fn command(text: &str) -> Option<String> {
     Some(format!("{name} {arguments}").trim_end().to_owned())
 }
 
-/// The calls of a line and their results.
+/// The tool calls and results in a line.
 pub(super) fn work(document: &Document) -> Work {
     let line = &document.value;
     let mut work = Work::default();
@@ -110,7 +110,8 @@ pub(super) fn work(document: &Document) -> Work {
             }
         }
         Some("user") => {
-            // What hooks get as the tool's response. With several results in a line it is one of them, so it is not used.
+            // The tool response as hooks get it. In a line with several results it belongs to only one of them, so it
+            // is not used.
             let structured = &line["toolUseResult"];
             let is_only = blocks(content, "tool_result").count() == 1;
             for block in blocks(content, "tool_result") {

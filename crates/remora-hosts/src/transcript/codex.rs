@@ -1,5 +1,5 @@
-//! Codex's rollouts, as version 0.166 writes them: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-….jsonl`. A subagent has a
-//! rollout of its own. `event_msg` lines repeat what `response_item` lines say and are left out.
+//! Codex's rollouts, as version 0.166 writes them: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-….jsonl`. A subagent has
+//! its own rollout. `event_msg` lines repeat `response_item` lines and are skipped.
 
 use remora_core::intake::Document;
 use remora_core::time::Time;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::replay::{Call, Returned, Work};
 use super::{Line, asked, digest, said, texts, timestamp};
 
-/// How messages begin that Codex writes in the user's name.
+/// Beginnings of messages that Codex writes as the user.
 const NOT_ASKED: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -43,7 +43,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     Some((read?, timestamp(line)))
 }
 
-/// A digest without the line before it, which introduces it to the agent.
+/// A compaction summary without the line that introduces it to the agent.
 fn without_frame(text: &str) -> &str {
     match text.split_once('\n') {
         Some((first, rest)) if first.starts_with("Another language model started to solve this problem") => {
@@ -53,10 +53,10 @@ fn without_frame(text: &str) -> &str {
     }
 }
 
-/// How a command is called, by version and platform.
+/// Names of the shell tool, by version and platform.
 const SHELLS: &[&str] = &["shell", "shell_command", "exec_command", "local_shell", "container.exec"];
 
-/// The session, the calls of a line and their results.
+/// The session, and the tool calls and results in a line.
 pub(super) fn work(document: &Document) -> Work {
     let line = &document.value;
     let payload = &line["payload"];
@@ -94,12 +94,12 @@ pub(super) fn work(document: &Document) -> Work {
     work
 }
 
-/// A call by the name that hooks have for the tool.
+/// A call, with the tool name that hooks use.
 fn call(name: &str, payload: &Value, private: bool) -> Call {
     let arguments = payload["arguments"].as_str().or(payload["input"].as_str()).unwrap_or_default();
     let parsed: Value = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
     if !SHELLS.contains(&name) {
-        // Tools of a server have its name beside their own.
+        // Tools of a server carry its name in `namespace`.
         let tool = match payload["namespace"].as_str() {
             Some(server) if !server.is_empty() => format!("{server}__{name}"),
             _ => name.to_owned(),
@@ -110,7 +110,7 @@ fn call(name: &str, payload: &Value, private: bool) -> Call {
     Call { tool: "Bash".to_owned(), input: json!({ "command": command(given) }), private }
 }
 
-/// A command line, or what a shell is given to run.
+/// The command line, or the script passed to a shell.
 fn command(given: &Value) -> String {
     let Some(words) = given.as_array() else { return given.as_str().unwrap_or_default().to_owned() };
     let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -120,7 +120,7 @@ fn command(given: &Value) -> String {
     }
 }
 
-/// What a command printed and its exit code, from the forms in which versions write them: JSON, or labels before the output.
+/// The output and exit code of a command. Versions write them as JSON, or with labels before the output.
 fn output(given: &Value) -> Value {
     let text = given.as_str().or(given["content"].as_str()).unwrap_or_default();
     if let Ok(Value::Object(parsed)) = serde_json::from_str(text)
@@ -135,8 +135,8 @@ fn output(given: &Value) -> Value {
     }
 }
 
-/// What stands behind the labels, and the exit code among them. Some versions write labels twice: a patch that a shell was
-/// given has those of the shell and its own.
+/// The text after the labels, and the exit code in them. Some versions write labels twice: a patch applied through a
+/// shell has the shell's labels and its own.
 fn unlabelled(text: &str) -> (Option<i64>, &str) {
     const LABELS: &[&str] = &[
         "Chunk ID:",
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_told_from_what_was_printed() {
+    fn labels_are_separated_from_the_output() {
         let shell =
             "Chunk ID: 8d04\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\nno such file\n";
         assert_eq!(output(&json!(shell)), json!({ "stdout": "no such file\n", "exitCode": 1 }));

@@ -1,5 +1,5 @@
-//! Copilot CLI's sessions, as version 1.0 writes them: `~/.copilot/session-state/ID/events.jsonl`. Its hooks do not report what
-//! the agent said last, so this is the only place for it.
+//! Copilot CLI's sessions, as version 1.0 writes them: `~/.copilot/session-state/ID/events.jsonl`. Its hooks do not
+//! report the agent's closing message, so it is only available here.
 
 use remora_core::intake::Document;
 use remora_core::time::Time;
@@ -9,7 +9,7 @@ use super::{Line, asked, said, timestamp};
 pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     let line = &document.value;
     let data = &line["data"];
-    // A subagent's message names the call that started it.
+    // A message of a subagent names the call that started it.
     if !data["parentToolCallId"].is_null() {
         return None;
     }

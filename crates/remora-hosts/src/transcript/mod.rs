@@ -1,7 +1,7 @@
-//! One line of the transcript a host keeps of a session.
+//! Reads one line of a host's session transcript.
 //!
-//! Hooks report what tools did, and what the agent said last. What it said in between is only in the transcript: a file
-//! of JSON lines. As with hooks, a line or field we do not know is no error, and every line has passed
+//! Hooks report tool calls and the agent's closing message. Its messages in between are only in the transcript, a file
+//! of JSON lines. As with hooks, unknown lines and fields are not errors, and every line has passed
 //! [`remora_core::intake`] first.
 
 mod claude_code;
@@ -16,34 +16,34 @@ use remora_core::intake::Document;
 use remora_core::time::Time;
 use serde_json::Value;
 
-/// A line that says something of the conversation between the user and the main agent.
+/// A line of the conversation between the user and the main agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub line: Line,
-    /// The directory the agent worked in, if the host says it.
+    /// The agent's working directory, if the host reports it.
     pub cwd: Option<String>,
     pub at: Option<Time>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// What the user asked. A new turn begins.
+    /// The user's prompt. It starts a new turn.
     Asked {
         text: String,
-        /// Nothing of it may be kept, so nothing of its turn may.
+        /// The text is entirely private, so nothing of its turn may be stored.
         withheld: bool,
     },
-    /// What the agent said to the user: no thinking, no tool call, no subagent.
+    /// The agent's message to the user: no thinking, no tool call, no subagent.
     Said(String),
-    /// The host's own digest of the session so far, with which it replaced the conversation.
+    /// The host's own summary, with which it replaced the conversation so far.
     Digest(String),
     /// The agent runs a command.
     Called { id: String, command: String },
-    /// Calls have returned, by their ids.
+    /// Calls that have returned, by their ids.
     Returned(Vec<String>),
 }
 
-/// Reads one line; `None` if it holds nothing of interest, or if the host's transcripts are unknown.
+/// Reads one line. Returns `None` if it is not relevant, or if the host's transcript format is unknown.
 pub fn read(host: Host, document: &Document) -> Option<Entry> {
     let (line, at) = match host {
         Host::ClaudeCode => claude_code::read(document)?,
@@ -63,17 +63,17 @@ pub fn read(host: Host, document: &Document) -> Option<Entry> {
     Some(Entry { line, cwd, at })
 }
 
-/// Whether transcripts of this host can be read at all.
+/// Whether transcripts of this host can be read.
 pub fn is_known(host: Host) -> bool {
     matches!(host, Host::ClaudeCode | Host::Codex | Host::Copilot)
 }
 
-/// Whether the closing message of a turn is only in the transcript: the host's hooks do not report it.
+/// Whether the closing message of a turn is only in the transcript, because the host's hooks do not report it.
 pub fn alone_has_closing(host: Host) -> bool {
     matches!(host, Host::Copilot)
 }
 
-/// A user's line. `text` is what private tags left of it; an image alone leaves nothing either.
+/// A prompt of the user. `text` is without private parts; a prompt with only an image is empty, too.
 fn asked(document: &Document, member: &str, text: String) -> Line {
     let had_private = document.private_in.iter().any(|name| name == member);
     Line::Asked { withheld: had_private && text.trim().is_empty(), text }
@@ -83,7 +83,7 @@ fn said(text: String) -> Option<Line> {
     (!text.trim().is_empty()).then_some(Line::Said(text))
 }
 
-/// The blocks of these kinds, as one text. Some hosts write a text without blocks.
+/// Joins the blocks of these kinds into one text. Some hosts write plain text instead of blocks.
 fn texts(content: &Value, kinds: &[&str]) -> String {
     match content {
         Value::String(text) => text.clone(),

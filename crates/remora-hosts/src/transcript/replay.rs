@@ -1,8 +1,8 @@
-//! A whole transcript as the events that hooks would have reported.
+//! Converts a whole transcript into the events that hooks would have reported.
 //!
-//! Hooks were not there when it happened, but the host wrote down the same: what was asked, each call with its result, and what
-//! the agent said last. Each event carries the time of its line. What the agent said between its calls is not here: the
-//! observer reads it from the transcript, as it does for sessions that hooks report.
+//! A transcript contains what hooks would have reported: the prompts, each call with its result, and the agent's
+//! closing message. Each event gets the time of its line. The agent's messages between calls are not included: the
+//! observer reads them from the transcript, as it does for captured sessions.
 
 use std::collections::HashMap;
 
@@ -16,23 +16,23 @@ use super::{Entry, Line, claude_code, codex, read};
 use crate::dialect::with_absolute_paths;
 use crate::tools::Raw;
 
-/// An event of the past.
+/// An event of a past session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Past {
     pub event: Event,
     pub at: Time,
 }
 
-/// What a line says beyond the conversation.
+/// The parts of a line that are not conversation.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Calls that begin, by their ids.
+    /// New calls, by their ids.
     pub(super) calls: Vec<(String, Call)>,
     /// Calls that have returned.
     pub(super) results: Vec<(String, Returned)>,
-    /// The host's name of the session.
+    /// The host's id of the session.
     pub(super) session: Option<String>,
-    /// All of the transcript is a subagent's.
+    /// Whether the whole transcript is a subagent's.
     pub(super) of_subagent: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Call {
 #[derive(Debug, Clone)]
 pub(super) struct Returned {
     pub(super) output: Value,
-    /// Empty if there was none.
+    /// Empty if there was no error.
     pub(super) error: String,
     pub(super) private: bool,
 }
@@ -57,18 +57,18 @@ pub struct Replay {
     session: SessionRef,
     path: String,
     cwd: String,
-    /// The turn that is open, by its number: lines have no id that all versions write.
+    /// Number of the open turn. Lines have no id that all versions write.
     turn: Option<u64>,
     turns: u64,
     calls: HashMap<String, Call>,
-    /// What was said last, if nothing was done since.
+    /// The agent's last message, if no call followed it.
     said: String,
     last: Option<Time>,
     of_subagent: bool,
 }
 
 impl Replay {
-    /// For the transcript at `path`. `id` is the session's name unless the lines say another.
+    /// Reads the transcript at `path`. `id` is the session's id unless a line names another.
     pub fn new(host: Host, id: &str, path: &str) -> Self {
         Self {
             session: SessionRef { host, id: id.to_owned() },
@@ -87,7 +87,7 @@ impl Replay {
         &self.session
     }
 
-    /// The directory the agent worked in, as far as it was read.
+    /// The agent's working directory, as far as it is known.
     pub fn cwd(&self) -> &str {
         &self.cwd
     }
@@ -97,7 +97,7 @@ impl Replay {
         self.of_subagent
     }
 
-    /// Takes the next line and adds the events that it completes.
+    /// Reads the next line and adds the events that it completes.
     pub fn push(&mut self, document: &Document, past: &mut Vec<Past>) {
         let line = &document.value;
         let work = match self.session.host {
@@ -118,7 +118,7 @@ impl Replay {
         let at =
             line["timestamp"].as_str().and_then(Time::from_iso).or(entry.as_ref().and_then(|entry| entry.at));
         if matches!(entry, Some(Entry { line: Line::Asked { .. }, .. })) {
-            // It ended when its last line was written.
+            // The previous turn ended with its last line.
             self.end_turn(past);
         }
         self.last = at.or(self.last);
@@ -180,7 +180,7 @@ impl Replay {
         self.calls.clear();
     }
 
-    /// Nothing is dated that has no time of its own or before it.
+    /// Adds an event with the time of the last line. Events before the first time are dropped.
     fn add(&self, past: &mut Vec<Past>, call: Option<String>, body: Body) {
         let Some(at) = self.last else { return };
         let origin = Origin {

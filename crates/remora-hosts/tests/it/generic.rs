@@ -57,33 +57,33 @@ fn the_message_may_name_its_event() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
-    let told = |event: &str, message: Value| match reading(event, &message) {
+fn a_malformed_message_names_the_invalid_member() {
+    let reason = |event: &str, message: Value| match reading(event, &message) {
         Reading::Malformed(reason) => reason,
         other => panic!("{other:?}"),
     };
-    assert_eq!(told("init", json!({"cwd": "/p"})), "contentSessionId is missing");
-    assert_eq!(told("observations", json!({"session_id": "s"})), "tool_name is missing");
+    assert_eq!(reason("init", json!({"cwd": "/p"})), "contentSessionId is missing");
+    assert_eq!(reason("observations", json!({"session_id": "s"})), "tool_name is missing");
     assert_eq!(
-        told("init", json!({"session_id": "s", "host": "two words"})),
+        reason("init", json!({"session_id": "s", "host": "two words"})),
         "host is not a short name, such as whatsapp"
     );
-    assert_eq!(told("init", json!({"session_id": "s", "prompt": ["x"]})), "prompt has the wrong type");
-    assert_eq!(told("init", json!({"session_id": "s", "timestamp": {}})), "timestamp has the wrong type");
-    assert_eq!(told("init", json!({"contentSessionId": ""})), "contentSessionId is missing");
-    assert_eq!(told("observations", json!({"session_id": "s", "tool_name": ""})), "tool_name is missing");
-    assert_eq!(told("init", json!([])), "the message is not a JSON object");
+    assert_eq!(reason("init", json!({"session_id": "s", "prompt": ["x"]})), "prompt has the wrong type");
+    assert_eq!(reason("init", json!({"session_id": "s", "timestamp": {}})), "timestamp has the wrong type");
+    assert_eq!(reason("init", json!({"contentSessionId": ""})), "contentSessionId is missing");
+    assert_eq!(reason("observations", json!({"session_id": "s", "tool_name": ""})), "tool_name is missing");
+    assert_eq!(reason("init", json!([])), "the message is not a JSON object");
     assert_eq!(reading("party", &json!({"session_id": "s"})), Reading::Nothing);
 }
 
 #[test]
-fn members_that_are_null_or_unknown_change_nothing() {
+fn null_and_unknown_members_are_ignored() {
     let message = json!({"contentSessionId": 7, "session_id": "s", "prompt": null, "host": null, "duration_ms": 1.5, "more": [1]});
     assert_eq!(event("init", &message)["body"]["kind"], "session_started");
 }
 
 #[test]
-fn tools_known_from_elsewhere_are_known_here() {
+fn tools_of_claude_code_are_recognised() {
     let read = json!({"session_id": "s", "tool_name": "Read", "tool_input": {"file_path": "/p/a.rs"},
         "tool_response": {"file": {"filePath": "/p/a.rs", "content": "fn main() {}"}}});
     let Reading::Event(event) = reading("observations", &read) else { panic!() };

@@ -1,4 +1,4 @@
-//! Remora reads what real hosts sent.
+//! Tests that messages of real hosts are read.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

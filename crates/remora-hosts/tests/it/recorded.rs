@@ -1,4 +1,4 @@
-//! Every line that was recorded from a real host.
+//! Reads every line that was recorded from a real host.
 
 use remora_core::host::Host;
 use remora_core::intake::{Document, Intake};
@@ -29,7 +29,7 @@ fn meaning(reading: Reading) -> Value {
     }
 }
 
-/// What a message means, in the way `remora hook HOST --event NAME` reads it.
+/// The meaning of a message, read like `remora hook HOST --event NAME`.
 fn named(host: Host, event: &str, message: &Value) -> Value {
     meaning(read(host, Some(event), document(message)))
 }
@@ -129,7 +129,7 @@ fn the_setup_of_claude_code_is_not_an_event() {
 }
 
 #[test]
-fn the_transcript_of_copilot_has_the_last_words() {
+fn the_closing_message_is_read_from_the_transcript_of_copilot() {
     use remora_hosts::transcript::{self, Line};
     let said = |line: Value| transcript::read(Host::Copilot, &document(&line)).map(|entry| entry.line);
     let asked = said(

@@ -1,4 +1,4 @@
-//! Lines of transcripts, in the shape in which the hosts write them.
+//! Lines of transcripts in the formats of their hosts.
 
 use remora_core::host::Host;
 use remora_core::intake::Intake;
@@ -44,7 +44,7 @@ fn withheld() -> Line {
 }
 
 #[test]
-fn claude_code_says_what_was_asked_and_said_and_where_and_when() {
+fn prompts_and_messages_of_claude_code_are_read_with_directory_and_time() {
     let text = json!([{ "type": "text", "text": "The offsets are dropped." }]);
     let line = json!({
         "isSidechain": false, "type": "assistant", "message": { "role": "assistant", "content": text },
@@ -67,7 +67,7 @@ fn claude_code_says_what_was_asked_and_said_and_where_and_when() {
 }
 
 #[test]
-fn thinking_tools_subagents_and_the_hosts_own_lines_are_nothing_that_was_said() {
+fn thinking_tools_subagents_and_lines_of_the_host_are_skipped() {
     let text = json!([{ "type": "text", "text": "x" }]);
     let block = |block: Value| json!([block]);
     for (kind, content, more) in [
@@ -95,7 +95,7 @@ fn thinking_tools_subagents_and_the_hosts_own_lines_are_nothing_that_was_said() 
 }
 
 #[test]
-fn a_command_reads_as_it_was_typed() {
+fn a_slash_command_is_read_as_typed() {
     let line = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>12 now</command-args>";
     assert_eq!(claude("user", &json!(line), &json!({})), Some(asked("/review 12 now")));
     let line = "<command-name>/compact</command-name>\n            <command-args></command-args>";
@@ -103,7 +103,7 @@ fn a_command_reads_as_it_was_typed() {
 }
 
 #[test]
-fn a_private_prompt_is_known_as_one_and_private_text_never_arrives() {
+fn a_private_prompt_is_withheld_and_private_text_is_removed() {
     for content in [json!("<private>the merger</private>"), json!([{ "type": "text", "text": "<private>x" }])]
     {
         assert_eq!(claude("user", &content, &json!({})), Some(withheld()));
@@ -118,7 +118,7 @@ fn a_private_prompt_is_known_as_one_and_private_text_never_arrives() {
 }
 
 #[test]
-fn codex_says_what_was_asked_and_said() {
+fn prompts_and_messages_of_codex_are_read() {
     assert_eq!(
         codex("response_item", &message("assistant", "output_text", "The cache is stale.")),
         Some(said("The cache is stale."))
@@ -151,7 +151,7 @@ fn transcripts_of_other_hosts_are_not_read() {
 }
 
 #[test]
-fn a_digest_comes_without_what_the_host_says_around_it() {
+fn a_digest_is_read_without_the_frame_of_the_host() {
     let digest = |text: &str| Some(Line::Digest(text.to_owned()));
     let compacted = json!({ "isCompactSummary": true, "isVisibleInTranscriptOnly": true });
     let framed = "This session is being continued from a previous conversation that ran out of context. The summary \
@@ -175,7 +175,7 @@ fn a_digest_comes_without_what_the_host_says_around_it() {
 }
 
 #[test]
-fn a_command_is_known_from_its_call_to_its_return() {
+fn the_call_and_the_return_of_a_command_are_read() {
     let call =
         json!([{ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "make test" } }]);
     let called = Line::Called { id: "t".into(), command: "make test".into() };
@@ -208,7 +208,7 @@ mod replay {
     }
 
     #[test]
-    fn a_transcript_of_claude_code_is_what_hooks_would_have_reported() {
+    fn a_transcript_of_claude_code_replays_the_events_of_its_hooks() {
         let at = |minute: u8| format!("2026-03-10T09:{minute:02}:00Z");
         let line = |minute: u8, kind: &str, content: Value| {
             json!({ "type": kind, "cwd": "/home/dev/shop", "timestamp": at(minute),
@@ -247,7 +247,7 @@ mod replay {
             "turn_ended",
             "session_ended",
         ];
-        assert_eq!(kinds(&past), expected, "a call that never returned is none");
+        assert_eq!(kinds(&past), expected, "a call that never returned is not an event");
         let Body::ToolUsed(run) = &past[1].event.body else { panic!() };
         let printed = ToolCall::Run { command: "make".into(), output: "no rule".into(), exit: Some(2) };
         assert_eq!((&run.call, &run.outcome), (&printed, &Outcome::Failed { error: "Exit code 2".into() }));

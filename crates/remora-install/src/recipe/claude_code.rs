@@ -38,14 +38,14 @@ fn folder(around: &Surroundings) -> PathBuf {
     around.folder(FOLDER).unwrap_or_else(|| around.home.join(".claude"))
 }
 
-/// The file with the servers of the user, beside much else.
+/// The state file, which also contains the user's servers.
 fn state(around: &Surroundings) -> PathBuf {
     around.folder(FOLDER).unwrap_or_else(|| around.home.clone()).join(".claude.json")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
     let program = ask.around.program.to_string_lossy();
-    // Arguments apart from the program: no shell, and nothing to quote.
+    // With separate arguments, there is no shell and nothing to quote.
     let mut entries = groups(
         EVENTS,
         |event| json!({ "type": "command", "command": program, "args": ["hook", "claude-code"], "timeout": event.timeout }),
@@ -57,9 +57,9 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
-    // Loaded at once, because a tool that has to be searched for is not used.
+    // Loaded at once, because a model does not use a tool that it has to search for.
     let server = json!({ "type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true });
-    // The path of this program means nothing to others, so what a project shares is left alone.
+    // The path of this program is only valid here, so files that a project shares are not changed.
     let (settings, at) = match ask.project {
         None => (folder(ask.around).join("settings.json"), vec!["mcpServers".to_owned(), SERVER.to_owned()]),
         Some(project) => {
@@ -92,7 +92,7 @@ mod tests {
         serde_json::from_str(&fs::read_to_string(root.join(file)).unwrap()).unwrap()
     }
 
-    /// A plugin knows no path of the program, so a script of its own finds it.
+    /// A plugin does not know the path of the program, so its own script finds it.
     const FIND: &str = "${CLAUDE_PLUGIN_ROOT}/scripts/find-remora";
 
     #[test]

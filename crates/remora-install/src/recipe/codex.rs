@@ -35,7 +35,7 @@ const EVENTS: &[Event] = &[
     event("PostToolUse", 5),
     event("SubagentStop", 5),
     event("Stop", 5),
-    // Its own limit: above it, every session begins with a warning.
+    // This is Codex's own limit. With a longer timeout, every session starts with a warning.
     event("SessionEnd", 3),
 ];
 
@@ -72,9 +72,9 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     files
 }
 
-/// Rules by which commands that only read run without asking.
+/// Rules that let read-only commands run without approval.
 fn rules(around: &Surroundings) -> String {
-    // Words are compared, not a line: nothing is quoted.
+    // Codex compares words and not a line, so nothing is quoted.
     let is_on_path = around.command == SERVER;
     let command = if is_on_path { SERVER.into() } else { around.program.to_string_lossy() };
     let names: Vec<String> = READING_COMMANDS.iter().map(|name| format!("\"{name}\"")).collect();
@@ -86,7 +86,7 @@ fn rules(around: &Surroundings) -> String {
     )
 }
 
-/// Where Codex keeps that the user trusts our hooks: one table for each, named by file, event and position.
+/// Where Codex records that the user trusts our hooks: one table per hook, named by file, event and position.
 fn trust(ask: &Ask) -> Vec<Leftover> {
     let hooks = place(ask).join("hooks.json");
     let config = folder(ask.around).join("config.toml");
@@ -94,7 +94,7 @@ fn trust(ask: &Ask) -> Vec<Leftover> {
     keys(&hooks).into_iter().map(table).collect()
 }
 
-/// The names of our handlers in a file of hooks.
+/// Codex's names of our handlers in a file of hooks.
 fn keys(path: &Path) -> Vec<String> {
     let Some(Value::Object(events)) = Found::read(path)
         .ok()
@@ -115,7 +115,7 @@ fn keys(path: &Path) -> Vec<String> {
     keys
 }
 
-/// `PreToolUse` as `pre_tool_use`.
+/// Converts `PreToolUse` to `pre_tool_use`.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for c in name.chars() {

@@ -1,5 +1,5 @@
-//! Copilot CLI, as of version 1.0. Its messages do not name their event, so the command does. It has no rules for single
-//! commands in a file: approvals stay with the user.
+//! Copilot CLI, as of version 1.0. Its messages do not name their event, so the command does. It has no file for rules
+//! about single commands, so the user approves them.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Cursor, by its documentation (hooks version 1). Hooks cannot give it context: `remora context-files enable --cursor` does.
+//! Cursor, based on its documentation (hooks version 1). It does not accept context from hooks; `remora context-files
+//! enable --cursor` provides it.
 
 use std::path::PathBuf;
 

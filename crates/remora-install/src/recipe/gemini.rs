@@ -22,7 +22,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     leftovers: |_| Vec::new(),
 };
 
-/// `BeforeTool` takes no context, so it is not asked for.
+/// `BeforeTool` is left out, because it accepts no context.
 const EVENTS: &[Event] = &[
     event("SessionStart", 5000),
     event("BeforeAgent", 5000),
@@ -44,7 +44,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
     let mut files =
         vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];
-    // Policies of a workspace are disabled.
+    // Gemini ignores policies of a workspace.
     if ask.allow && ask.project.is_none() {
         files.push(Wanted {
             path: place.join("policies/remora.toml"),
@@ -54,7 +54,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     files
 }
 
-/// A policy by which reading memory needs no approval.
+/// A policy that lets the agent read memory without approval.
 fn policy(around: &Surroundings) -> String {
     let list = |items: Vec<String>| Value::from(items).to_string();
     let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());

@@ -1,6 +1,6 @@
-//! One module a host: which events it is asked for, in which files that is written, and how.
+//! One module per host: its events, the files that configure them, and their format.
 //!
-//! A recipe only says what there should be. Merging it into a file, and taking it out, is the same for every host.
+//! A recipe only describes the wanted state. Merging it into a file and removing it work the same way for every host.
 
 mod claude_code;
 mod codex;
@@ -24,18 +24,18 @@ use crate::entry::{Entry, Format, What};
 #[expect(missing_debug_implementations, reason = "functions have none that says anything")]
 pub struct Recipe {
     pub host: Host,
-    /// As its makers write it.
+    /// Its official name.
     pub name: &'static str,
-    /// Its programs.
+    /// Names of its programs.
     programs: &'static [&'static str],
-    /// The directory in which it keeps its configuration.
+    /// The directory of its configuration.
     folder: fn(&Surroundings) -> PathBuf,
     files: fn(&Ask) -> Vec<Wanted>,
     /// Whether it ignores a JSON file with comments or a trailing comma.
     pub(crate) strict: bool,
-    /// What is left for the user to do.
+    /// The remaining step for the user.
     pub(crate) next_step: Option<&'static str>,
-    /// Tables of the host that are about our hooks, and have to go with them.
+    /// Tables in the host's files about our hooks, which are removed with them.
     pub(crate) leftovers: fn(&Ask) -> Vec<Leftover>,
 }
 
@@ -56,12 +56,12 @@ pub fn recipe(host: Host) -> Option<&'static Recipe> {
     RECIPES.iter().find(|recipe| recipe.host == host)
 }
 
-/// What a recipe is asked for.
+/// Input of a recipe.
 pub(crate) struct Ask<'a> {
     pub(crate) around: &'a Surroundings<'a>,
-    /// The project, if it is to be installed there only.
+    /// The project, if Remora is installed only there.
     pub(crate) project: Option<&'a Path>,
-    /// Whether the agent may read memory without asking.
+    /// Whether the agent may read memory without approval.
     pub(crate) allow: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Leftover {
     pub(crate) at: Vec<String>,
 }
 
-/// A file as it should be.
+/// The wanted state of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) path: PathBuf,
@@ -85,14 +85,14 @@ pub(crate) enum Content {
 }
 
 impl Recipe {
-    /// Whether the host is on this machine: its program, or its configuration.
+    /// Whether the host is on this machine: its program or its configuration exists.
     pub fn is_here(&self, around: &Surroundings) -> bool {
         let path = (around.variable)("PATH").unwrap_or_default();
         let is_program = |folder: PathBuf| self.programs.iter().any(|name| folder.join(name).is_file());
         (self.folder)(around).is_dir() || std::env::split_paths(&path).any(is_program)
     }
 
-    /// The directory in which the host keeps its configuration.
+    /// The directory of the host's configuration.
     pub(crate) fn folder_of(&self, around: &Surroundings) -> PathBuf {
         (self.folder)(around)
     }
@@ -105,9 +105,9 @@ impl Recipe {
 /// An event that a host reports.
 struct Event {
     name: &'static str,
-    /// Which tools it is about; all if there is none.
+    /// Which tools it applies to; all if `None`.
     matcher: Option<&'static str>,
-    /// In the unit of the host. Remora ends within 250 ms; this is for a machine that stands still.
+    /// In the unit of the host. Remora ends within 250 ms, so this only matters on an overloaded machine.
     timeout: u32,
 }
 
@@ -127,17 +127,17 @@ fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
     events.iter().map(group).collect()
 }
 
-/// The command of a hook for hosts that run it in a shell.
+/// The command of a hook, for hosts that run it in a shell.
 fn command_line(ask: &Ask, host: Host) -> String {
     format!("{} hook {host}", quoted(&ask.around.program.to_string_lossy()))
 }
 
-/// Tools that only read.
+/// MCP tools that only read.
 const READING_TOOLS: &[&str] =
     &["search", "timeline", "get_observations", "get_session_summary", "get_project_context"];
 /// Commands that only read.
 const READING_COMMANDS: &[&str] = &["show", "search", "timeline"];
-/// The name under which the server is registered; `capture.skip_tools` has it.
+/// The name of our MCP server, which is also in `capture.skip_tools`.
 const SERVER: &str = "remora";
 
 #[cfg(test)]

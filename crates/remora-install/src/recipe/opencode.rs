@@ -1,4 +1,4 @@
-//! `OpenCode`, as of version 1.18. It has plugins instead of hooks: ours calls this program.
+//! `OpenCode`, as of version 1.18. It has plugins instead of hooks; our plugin calls this program.
 
 use std::path::PathBuf;
 

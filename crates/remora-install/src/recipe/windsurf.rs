@@ -1,4 +1,4 @@
-//! Windsurf, by its documentation. Hooks cannot give it context, and have no timeout.
+//! Windsurf, based on its documentation. It does not accept context from hooks, and hooks have no timeout.
 
 use std::path::PathBuf;
 

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "forget";
 const EXAMPLE: &str = r#"{"ids": ["123"]} or {"topic": "blue harbour"}, then the same with "confirm": true"#;
 
 const MOST_FOR_TITLE: u64 = 32;
-/// A call that takes more than this with it was not thought through.
+/// Larger requests are refused: a single call that deletes more than this is probably a mistake.
 const MOST_RECORDS: usize = 20;
 
 pub(super) fn definition() -> Tool {

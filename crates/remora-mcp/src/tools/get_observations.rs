@@ -35,7 +35,7 @@ struct Arguments {
 }
 
 const MOST_IDS: usize = 50;
-/// The most tokens of one answer. Hosts cut longer ones, or refuse them.
+/// Token limit of one answer. Hosts cut or refuse longer ones.
 const MOST_TOKENS: u64 = 10_000;
 
 pub(super) async fn call<M: Memory>(
@@ -60,7 +60,7 @@ pub(super) async fn call<M: Memory>(
     Ok(answer(batch.found.iter().map(Shown::new).collect(), &batch.unknown))
 }
 
-/// As many records as fit, whole; the first one always.
+/// As many complete records as fit. The first is always included, shortened if necessary.
 fn answer(found: Vec<Shown>, unknown: &[String]) -> Answer {
     let (mut shown, mut left_out, mut cost) = (Vec::new(), Vec::new(), 0);
     for record in found {

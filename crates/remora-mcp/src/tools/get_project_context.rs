@@ -36,9 +36,9 @@ struct Arguments {
     project: Option<One<String>>,
 }
 
-/// The limits of `tokens`: below, not even the frame fits; above, hosts cut the answer.
+/// Limits for `tokens`: the frame needs the minimum, and hosts cut answers above the maximum.
 const TOKENS: (u64, u64) = (200, 10_000);
-/// The default where the setting injects nothing by itself. A call asks for it by name.
+/// Default if the setting disables injection: this call asks for the context explicitly.
 const DEFAULT_TOKENS: u64 = 2_000;
 
 pub(super) async fn call<M: Memory>(
@@ -59,7 +59,7 @@ pub(super) async fn call<M: Memory>(
         Ok(start::preview(store, project, &settings, reader, Time::now())?)
     });
     match preview.await {
-        // It is framed already, and the user's own words in it stand apart.
+        // The text is already framed, and marks the user's own statements separately.
         Ok(Some(injection)) => {
             let structured = json!({ "context": injection.text, "tokens": injection.tokens });
             Ok(Answer { text: injection.text, structured })

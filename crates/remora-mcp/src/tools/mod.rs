@@ -1,4 +1,5 @@
-//! The tools, one module each: its arguments, which also make its schema, its description, and the call of the use case.
+//! The tools, one module each: its arguments, which also define its schema, its description, and the call of the use
+//! case.
 
 mod forget;
 mod get_observations;
@@ -22,7 +23,7 @@ use crate::schema;
 
 pub(crate) use search::index;
 
-/// The definitions of all tools, made when they are first asked for.
+/// The definitions of all tools, created on first use.
 pub(crate) fn all() -> &'static [Tool] {
     static ALL: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         [
@@ -38,7 +39,7 @@ pub(crate) fn all() -> &'static [Tool] {
     ALL.as_slice()
 }
 
-/// Calls a tool by its name; `None` if there is none.
+/// Calls a tool by its name; `None` if it is unknown.
 pub(crate) async fn call<M: Memory>(
     asker: &Asker<M>,
     name: &str,
@@ -62,7 +63,7 @@ fn reading<T: JsonSchema>(name: &'static str, title: &str, description: &'static
     Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
 }
 
-/// A tool that only adds to this memory. The same call twice adds once.
+/// A tool that only adds to this memory. A repeated call adds nothing.
 fn adding<T: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
     let annotations = ToolAnnotations::with_title(title)
         .read_only(false)
@@ -72,7 +73,7 @@ fn adding<T: JsonSchema>(name: &'static str, title: &str, description: &'static 
     Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
 }
 
-/// A tool that deletes from this memory. The same call twice deletes once.
+/// A tool that deletes from this memory. A repeated call deletes nothing more.
 fn deleting<T: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
     let annotations = ToolAnnotations::with_title(title)
         .read_only(false)
@@ -82,7 +83,7 @@ fn deleting<T: JsonSchema>(name: &'static str, title: &str, description: &'stati
     Tool::new(name, description, schema::of::<T>()).with_annotations(annotations)
 }
 
-/// Nothing was captured in the host's directory yet, which is where everybody begins.
+/// Answer for a directory in which nothing was captured yet.
 fn nothing_yet(structured: Value) -> Answer {
     Answer::of_ours(
         "Nothing is remembered of this project yet. `project` names another one; `all` means every project.",
@@ -97,17 +98,17 @@ mod tests {
 
     use super::*;
 
-    /// What a host puts into every request to its model.
+    /// Token limit for all definitions: a host sends them with every request to its model.
     const MOST: u64 = 1_500;
 
     #[test]
-    fn all_definitions_together_stay_small() {
+    fn all_definitions_stay_within_the_token_limit() {
         let listed = json!(all()).to_string();
         assert!(tokens(&listed) < MOST, "{} tokens: {listed}", tokens(&listed));
     }
 
     #[test]
-    fn every_definition_says_what_a_host_needs() {
+    fn every_definition_is_complete() {
         for tool in all() {
             let Tool { name, description, input_schema, annotations, .. } = tool;
             assert!(description.as_ref().is_some_and(|text| text.len() > 40), "{name}");

@@ -62,7 +62,7 @@ pub(super) async fn call<M: Memory>(
         kind: arguments.r#type.map_or(ObservationType::Discovery, |One(kind)| kind),
         facts: arguments.facts.0,
         files: arguments.files.0.into_iter().map(PathBuf::from).collect(),
-        // An agent may save what a page says, so only what a person types is laid down as their word.
+        // An agent may save text from a web page, so only what a person types counts as the user's statement.
         by: SavedBy::Program,
     };
     let SavedFor { saved, project } = asker.memory.save(request).await?;

@@ -52,7 +52,7 @@ struct Arguments {
     project: Option<One<String>>,
 }
 
-/// An index of this many is read at a glance.
+/// Default number of hits in an index.
 const DEFAULT_LIMIT: usize = 10;
 
 pub(super) async fn call<M: Memory>(
@@ -73,7 +73,7 @@ pub(super) async fn call<M: Memory>(
     index(asker, request).await
 }
 
-/// What a search finds, as an index.
+/// Runs a search and returns the hits as an index.
 pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -> Result<Answer, Failure> {
     let found = match asker.memory.search(request.clone()).await {
         Ok(found) => found,

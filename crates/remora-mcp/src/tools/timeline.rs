@@ -48,7 +48,7 @@ struct Arguments {
     project: Option<One<String>>,
 }
 
-/// Enough to see the way to a record and from it.
+/// Default number of records on each side.
 const DEFAULT_LENGTH: u32 = 5;
 
 pub(super) async fn call<M: Memory>(
@@ -64,7 +64,7 @@ pub(super) async fn call<M: Memory>(
     let named = given(arguments.project);
     let anchor = arguments.anchor.map(|One(Id(id))| id).filter(|id| !id.is_empty());
     let mut request = TimelineRequest {
-        // An id says by itself which project is meant.
+        // An id alone identifies the project.
         whose: if anchor.is_some() && named.is_none() { None } else { Some(asker.whose(named.as_deref())?) },
         around: Around::Now,
         before: length(arguments.before),

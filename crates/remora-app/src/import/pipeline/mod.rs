@@ -1,5 +1,5 @@
-//! The one way of lines into the store, wherever they come from: whose they are, whether they may be kept, and then in batches,
-//! so that hooks get in between.
+//! The path of all imported lines into the store: find their project, check whether they may be stored, then store them
+//! in batches, so that hooks can write in between.
 
 mod places;
 mod records;
@@ -22,23 +22,23 @@ use crate::AppError;
 /// Records stored in one transaction.
 const BATCH: usize = 200;
 
-/// Who decides to which project a record belongs.
+/// What decides which project a record belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decides {
-    /// The line, because a name of a session may be used in many projects.
+    /// The line, because the same session name may be used in many projects.
     Line,
-    /// The session, if it is known: its host gave it a name of its own.
+    /// The session, if known: its host gave it a unique name.
     Session,
 }
 
-/// What an import goes by.
+/// Rules of an import.
 #[derive(Debug)]
 pub(super) struct Rules<'a> {
-    /// The data directory that names stand in, also if this is a dry run elsewhere.
+    /// The real data directory, for projects that have only a name. A dry run writes elsewhere.
     pub(super) dir: &'a DataDir,
     pub(super) capture: &'a Capture,
     pub(super) home: Option<&'a Path>,
-    /// Directories that the user gave for names.
+    /// Directories that the user gave for project names.
     pub(super) directories: &'a HashMap<String, PathBuf>,
     pub(super) decides: Decides,
     pub(super) now: Time,
@@ -50,14 +50,14 @@ pub(super) struct Pipeline<'a> {
     rules: Rules<'a>,
     report: Report,
     projects: HashMap<String, Result<Known, Skipped>>,
-    /// By the uuid of their line, and by host and name.
+    /// By the uuid of the session's line, and by host and name.
     sessions: HashMap<String, Result<(SessionId, ProjectId), Skipped>>,
-    /// Sessions that no line describes, with their first and last record.
+    /// Sessions without a line of their own, with the times of their first and last record.
     implied: HashMap<SessionId, (Time, Time)>,
     waiting: Vec<(&'static str, ProjectPlace, ImportedRecord)>,
 }
 
-/// A project that was looked up, by its place in the report.
+/// A project that was looked up, with its index in the report.
 #[derive(Debug, Clone)]
 struct Known {
     id: ProjectId,
@@ -65,10 +65,10 @@ struct Known {
     place: ProjectPlace,
 }
 
-/// `None` for what holds everywhere.
+/// Index in the report; `None` for facts that hold everywhere.
 type ProjectPlace = Option<usize>;
 
-/// Why a line goes no further.
+/// Why a line is not stored.
 enum Stop {
     Skip(Skipped),
     Damaged(String),
@@ -110,7 +110,7 @@ impl<'a> Pipeline<'a> {
         &mut self.report
     }
 
-    /// Takes one line. `kind` is what the report calls it, `place` where it was read.
+    /// Processes one line. `kind` is its name in the report, `place` where it was read.
     pub(super) fn take(&mut self, kind: &'static str, place: &str, line: Line) -> Result<(), AppError> {
         match self.try_take(kind, line) {
             Ok(()) => Ok(()),
@@ -126,7 +126,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// Stores what is left, and says what became of everything.
+    /// Stores the remaining records and returns the report.
     pub(super) fn finish(mut self) -> Result<Report, AppError> {
         self.flush()?;
         for (session, (first, last)) in std::mem::take(&mut self.implied) {
@@ -190,7 +190,7 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// Of a line that has none: the same line is the same record.
+/// Uuid for a line without one, derived from its text: the same line is always the same record.
 fn uuid_of(line: &Line) -> Uuid {
     let text = serde_json::to_string(line).unwrap_or_default();
     derived_uuid(&["line", &text])

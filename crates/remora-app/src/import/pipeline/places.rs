@@ -1,4 +1,4 @@
-//! Whose a line is: projects and sessions, found or made.
+//! Finds or creates the projects and sessions of lines.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ impl Pipeline<'_> {
         let names = [uuid.to_string(), key(host, &id)];
         let project = match self.project(belongs.project.as_deref(), at) {
             Err(Stop::Skip(reason)) => {
-                // Nor may its records go elsewhere.
+                // Records of this session must not go to another project.
                 self.sessions.extend(names.map(|name| (name, Err(reason))));
                 return Err(Stop::Skip(reason));
             }
@@ -83,7 +83,7 @@ impl Pipeline<'_> {
         };
         let (session, owner, fate) = self.store.import_session(&new)?;
         self.sessions.extend(names.map(|name| (name, Ok((session, owner)))));
-        // Its records say how long it lasted, if the line does not.
+        // Without an end in the line, the session's records determine how long it lasted.
         if fate == Fate::Imported && line.until.is_none() {
             self.implied.insert(session, (at, last));
         }
@@ -111,7 +111,7 @@ impl Pipeline<'_> {
         }
         let given = belongs.project.as_deref();
         let known = match (self.rules.decides, &belongs.session, given) {
-            // A prompt says its session and no project.
+            // A prompt names its session but no project.
             (Decides::Session, Some(name), None) => match self.sessions.get(&key(host, name)) {
                 Some(Ok((_, owner))) => self.owner(*owner)?,
                 Some(Err(reason)) => return Err(Stop::Skip(*reason)),
@@ -166,7 +166,7 @@ impl Pipeline<'_> {
         Ok(found)
     }
 
-    /// A project as a line names it.
+    /// The project that a line names.
     pub(super) fn project(&mut self, name: Option<&str>, at: Time) -> Result<Known, Stop> {
         let reference = name.unwrap_or_default();
         if let Some(found) = self.projects.get(reference) {
@@ -192,7 +192,7 @@ impl Pipeline<'_> {
         found.map_err(Stop::Skip)
     }
 
-    /// The project that a known session is in.
+    /// The project of a known session.
     fn owner(&mut self, id: ProjectId) -> Result<Known, Stop> {
         let known =
             self.projects.values().filter_map(|known| known.as_ref().ok()).find(|known| known.id == id);
@@ -206,7 +206,8 @@ impl Pipeline<'_> {
         Ok(known)
     }
 
-    /// A directory of that name may be another project's, so only the user says which one is meant.
+    /// The place of a project that has only a name. A directory with that name may be another project's, so only the
+    /// user can map names to directories.
     fn place_of_name(&self, name: &str) -> Place {
         match self.rules.directories.get(name) {
             Some(directory) => locate(directory),
@@ -252,7 +253,7 @@ fn key(host: Host, id: &str) -> String {
     format!("{host} {id}")
 }
 
-/// A directory that is not on this machine is known by its path and by the origin it had.
+/// A directory that is not on this machine is identified by its path and its former origin.
 fn place_of(root: &str, origin: Option<String>) -> Place {
     let place = locate(Path::new(root));
     let origin = if place.identity.is_some() { place.origin } else { origin };

@@ -1,4 +1,4 @@
-//! Lines as records that may be stored.
+//! Turns lines into records that may be stored.
 
 use std::path::Path;
 
@@ -108,7 +108,7 @@ pub(super) fn summary(
     })))
 }
 
-/// A path as memory has it: from the project's root, or whole if the file lies elsewhere.
+/// Normalises a path for storage: relative to the project's root, or absolute if the file lies elsewhere.
 fn below(path: &mut String, root: &Path) {
     if let Ok(relative) = Path::new(path.as_str()).strip_prefix(root)
         && !relative.as_os_str().is_empty()
