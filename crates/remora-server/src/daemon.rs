@@ -1,4 +1,4 @@
-//! The daemon's life: wait, work, end.
+//! The daemon's life cycle: start, serve, end.
 
 use std::io;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
 use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
 
-/// How a daemon ended.
+/// Why a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Another process is the daemon.
     NotNeeded,
-    /// It was asked to, by a message or a signal.
+    /// Stopped by a message or a signal.
     Asked,
     /// A newer version takes over.
     HandedOver,
-    /// Nothing had happened for long.
+    /// Idle for longer than the settings allow.
     Idle,
     /// The database is damaged, or another file is in its place. The next start restores it or opens the other.
     Damaged,
 }
 
 impl End {
-    /// In words, for the log.
+    /// The reason in words, for the log.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NotNeeded => "not needed: another daemon serves this data directory",
@@ -47,7 +47,8 @@ impl End {
     }
 }
 
-/// Runs until it is asked to stop, a newer version shows up, or nothing has happened for long.
+/// Runs until it is asked to stop, a newer version takes over, the idle timeout passes, or the database is
+/// damaged.
 pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     dir.create()?;
     let failed =
@@ -64,7 +65,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         hold.introduce(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
         log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
-        // Heard from now on: whatever comes in while the store is opened is seen right after.
+        // The socket is open from here on: messages that arrive while the store is opened are read right
+        // after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
         backups::recover(dir);
@@ -113,7 +115,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         for thread in [writing, reading, searching] {
             let _ = thread.join();
         }
-        // Connections that are closed at the same moment each leave the write-ahead log to the others.
+        // When connections close at the same moment, each leaves the write-ahead log to the others. Opening
+        // the store once more empties it.
         if !is_damaged && let Err(error) = Store::open(dir) {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
@@ -121,7 +124,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     })
 }
 
-/// Listens until there is a reason to end.
+/// Handles messages until there is a reason to end.
 async fn live(
     shared: &Shared,
     ear: &Ear,
@@ -164,7 +167,7 @@ async fn live(
     }
 }
 
-/// The two ways to be asked to end by the system.
+/// The signals that end the daemon.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -1,4 +1,4 @@
-//! Finding what was learned.
+//! Search.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Body for SearchRequest {
         r#"send {"whose": {"project": "NAME"}, "text": "WORDS"}; docs/http.md has the rest"#;
 }
 
-/// The same with the request as it is, for programs of ours and others.
+/// Search with the request as a JSON body.
 async fn by_body(
     State(http): State<Arc<Http>>,
     Sent(request): Sent<SearchRequest>,
@@ -44,7 +44,7 @@ async fn by_body(
 }
 
 impl Http {
-    /// Searches by the settings in force.
+    /// Searches with the current settings.
     pub(super) async fn search(&self, request: SearchRequest) -> Result<Results, ApiError> {
         self.shared.refresh_settings();
         Ok(self.shared.finder.search(request, self.shared.settings()).await?)

@@ -1,4 +1,4 @@
-//! What was learned before and after something.
+//! Records before and after a point in time.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn timeline(
     let length = |length: Option<Within<0, MOST>>| length.map_or(DEFAULT_LENGTH, |Within(length)| length);
     let around = anchor.map_or(Around::Now, |One(record)| Around::Record(record));
     let mut request = TimelineRequest { whose: None, around, before: length(before), after: length(after) };
-    // An id says by itself which project is meant.
+    // An id implies its project.
     if project.is_some() || cwd.is_some() || request.around == Around::Now {
         request.whose = Some(project::whose(project, cwd)?);
     }
