@@ -15,7 +15,7 @@ pub(crate) struct Update {
     check: bool,
 }
 
-/// Where this program came from, by the directory it is in.
+/// How this program was installed, derived from its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Origin {
