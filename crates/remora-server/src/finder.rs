@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_model_and_the_vectors_come_with_a_question_and_go_when_told() {
+    async fn model_and_vectors_load_with_a_query_and_can_be_unloaded() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
         let mut store = Store::open(&dir).unwrap();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_stands_back_for_an_answer_but_not_for_ever() {
+    async fn background_work_waits_for_a_query_but_not_forever() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "searcher").unwrap();
         let finder = Finder::new(thread, Arc::default());

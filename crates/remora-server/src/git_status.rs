@@ -109,7 +109,7 @@ mod tests {
     use super::paths;
 
     #[test]
-    fn git_tells_states_and_paths() {
+    fn states_and_paths_of_git_are_parsed() {
         let status = " M src/a b.rs\0?? new/\0R  src/new.rs\0src/old.rs\0A  日本.md\0";
         assert_eq!(paths(status), ["src/a b.rs", "new/", "src/new.rs", "日本.md"]);
         assert_eq!(paths(""), [""; 0]);

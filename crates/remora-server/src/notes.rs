@@ -291,15 +291,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_that_is_down_is_asked_ever_more_seldom() {
+    fn a_source_that_is_down_is_retried_with_backoff() {
         let seconds: Vec<u64> = [1, 2, 3, 7, 100].map(|failures| retry(failures).as_secs()).into();
         assert_eq!(seconds, [5, 10, 20, 300, 300]);
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_a_source_that_is_down_or_was_just_looked_at() {
+    async fn no_request_waits_for_a_source_that_is_down_or_was_just_scanned() {
         let freshness = Freshness::default();
-        assert!(!freshness.wait().await, "nobody has looked yet, and nobody does");
+        assert!(!freshness.wait().await, "there was no scan yet, and none is running");
         let look = |failed| Some(Look { at: Instant::now(), pause: Duration::from_mins(1), failed });
         freshness.last.send_replace(look(false));
         assert!(freshness.wait().await);

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_bug_in_one_piece_of_work_ends_that_one_alone() {
+    async fn a_panic_in_one_job_ends_only_that_job() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
         let counts = || thread.call(|store| store.counts().map(|counts| counts.sessions));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_whose_caller_has_gone_is_skipped() {
+    async fn a_job_whose_caller_is_gone_is_skipped() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
         let (go, gate) = mpsc::channel::<()>();

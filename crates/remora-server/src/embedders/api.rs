@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_asked_in_its_own_words() {
+    fn each_api_gets_its_own_request_format() {
         let texts = ["one".to_owned()];
         let ask = |api: Api, purpose| api.question(api.own_model(), &texts, purpose);
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn an_invalid_answer_is_an_error() {
         for api in ALL {
             for wrong in [
                 json!([[1.0, 0.0]]),

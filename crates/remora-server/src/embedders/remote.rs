@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_sent_in_portions_that_lose_none() {
+    fn splitting_texts_into_requests_loses_none() {
         let lengths =
             |texts: &[String]| portions(texts).iter().map(|portion| portion.len()).collect::<Vec<_>>();
         assert_eq!(lengths(&vec!["short".to_owned(); 70]), [32, 32, 6]);

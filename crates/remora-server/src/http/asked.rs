@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_was_expected() {
+    fn an_invalid_parameter_is_reported_with_what_was_expected() {
         for (name, value, expected) in [
             ("limit", "101", "expected 1 to 100"),
             ("limit", "many", "expected 1 to 100"),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         let document = document();
         let mut references = Vec::new();
         collect(&document, &mut references);

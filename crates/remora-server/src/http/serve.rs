@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_request_that_hits_a_bug_is_answered() {
+    async fn a_request_that_panics_is_answered() {
         let answer = caught(async { panic!("a bug, on purpose") }).await;
         assert_eq!(answer.status(), hyper::StatusCode::INTERNAL_SERVER_ERROR);
     }

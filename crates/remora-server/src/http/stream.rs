@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_as_it_is_written() {
+    fn a_place_is_parsed_as_it_is_written() {
         let place = Place(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
         assert_eq!(place.to_string(), "o12-s3-p45-e67");
         assert_eq!("o12-s3-p45-e67".parse::<Place>().unwrap(), place);

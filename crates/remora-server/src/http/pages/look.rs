@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stored_text_is_shown_and_never_run() {
+    fn stored_text_is_escaped() {
         for hostile in [
             "<script>alert(1)</script>",
             "a <img src=x onerror=alert(1)> b",
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_where_the_words_are() {
+    fn ranges_are_highlighted() {
         assert_eq!(marked("a <b> `c", &[(2, 5)]).0, "a <mark>&lt;b&gt;</mark> c");
-        assert_eq!(marked("é", &[(1, 2)]).0, "é", "a stretch inside a character marks nothing");
+        assert_eq!(marked("é", &[(1, 2)]).0, "é", "a range inside a character marks nothing");
     }
 }

@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_section_of_the_settings_has_words() {
+    fn every_section_of_the_settings_has_a_description() {
         for setting in remora_core::settings::all() {
             assert!(SECTIONS.iter().any(|(id, ..)| *id == setting.section()), "{}", setting.name);
         }
