@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_form_is_read_as_it_is_written() {
+    fn the_form_is_parsed_as_it_is_written() {
         let observation: Observation = serde_json::from_value(serde_json::json!({
             "type": "decision", "title": "Totals are cents", "narrative": "Because\n\nfloats round.", "facts": ["a", "b"],
         }))

@@ -84,7 +84,7 @@ mod tests {
     use super::telling;
 
     #[test]
-    fn an_id_is_as_long_as_it_takes_to_tell_it_from_the_others() {
+    fn an_id_is_shortened_to_a_unique_prefix() {
         let all =
             ["01a1e8f9-5b9f-7e71", "01a1e8f9-6fe4-75a0", "a8ab1c26-1331-440a", "chat"].map(str::to_owned);
         let shortened: Vec<String> = all.iter().map(|id| telling(id, &all)).collect();

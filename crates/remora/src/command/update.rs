@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_says_where_the_program_came_from() {
+    fn the_directory_shows_how_the_program_was_installed() {
         for (program, origin) in [
             ("/home/me/node_modules/remora-linux-x64/bin/remora", Origin::Npm),
             ("/home/me/.local/share/uv/tools/remora/bin/remora", Origin::Python),
