@@ -30,7 +30,8 @@ pub enum End {
     HandedOver,
     /// Idle for longer than the settings allow.
     Idle,
-    /// The database is damaged, or another file is in its place. The next start restores it or opens the other.
+    /// The database is damaged or was replaced by another file. The next start restores it or opens the new
+    /// file.
     Damaged,
 }
 
@@ -56,7 +57,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     let Some(hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
-        // The port is bound before `daemon.json` says that the daemon runs.
+        // The port is bound before `daemon.json` announces the daemon.
         let http = Opened::open(dir, load().daemon.port).await;
         if let Err(error) = &http {
             problems::report(Some(dir), &format!("daemon: no HTTP: {error}"));

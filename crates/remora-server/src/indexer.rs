@@ -185,7 +185,7 @@ impl Workshop {
             lower_thread_priority();
             let mut embedder = Embedder::new();
             for (batch, answer) in work {
-                // The caller may have gone; the documents stay on the work list.
+                // The caller may be gone; the documents stay on the work list.
                 let _ = answer.send(batch.embed(&mut embedder));
             }
         };

@@ -127,7 +127,7 @@ struct Keeper {
     /// Whether notes are off and none are left.
     is_empty: bool,
     failures: u32,
-    /// Problems that are in the log already; each is logged once.
+    /// Problems that are already in the log; each is logged once.
     reported: HashSet<String>,
 }
 
@@ -262,7 +262,7 @@ impl Keeper {
     }
 }
 
-/// The time of the last round is stored at most once a minute.
+/// Limits writes: the time of the last round is stored at most once a minute.
 fn is_stale(state: &NotesState) -> bool {
     let now = Time::now();
     state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))

@@ -18,7 +18,7 @@ use crate::store_thread::StoreThread;
 
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Reads the settings in force.
+/// Reads the current settings.
 pub type Load = Box<dyn Fn() -> Settings + Send + Sync>;
 
 pub struct Shared {
@@ -30,7 +30,7 @@ pub struct Shared {
     /// For searches, in parallel with both.
     pub finder: Finder,
     pub activity: Activity,
-    /// Counts up whenever there may be something new in the store.
+    /// Incremented whenever the store may have changed.
     pub news: watch::Sender<u64>,
     /// Health of the observer's model; `None` if no model is used.
     pub health: watch::Sender<Option<Health>>,

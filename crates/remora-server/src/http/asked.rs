@@ -217,7 +217,7 @@ impl<T: Word> JsonSchema for One<T> {
     }
 }
 
-/// Several words, with commas between them or sent one by one.
+/// A list of words, separated by commas or sent as repeated parameters.
 #[derive(Debug)]
 pub(super) struct List<T>(pub(super) Vec<T>);
 
@@ -304,7 +304,7 @@ impl From<Wrong> for ApiError {
     }
 }
 
-/// Parameters as a map: one entry a name, with every value that was sent under it.
+/// The parameters as a map from each name to all of its values.
 struct Pairs {
     left: std::vec::IntoIter<(String, Vec<String>)>,
     current: Option<(String, Vec<String>)>,
@@ -391,7 +391,7 @@ mod tests {
     struct Parameters {
         #[serde(default)]
         r#type: List<ObservationType>,
-        /// May have commas in it.
+        /// Values may contain commas.
         #[serde(default)]
         file: Vec<String>,
         limit: Option<Within<1, 100>>,

@@ -32,9 +32,9 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The project: an id, an absolute path or a unique name. Without it: what holds everywhere
+    /// The project: an id, an absolute path or a unique name. Without it: facts that hold everywhere
     project: Option<String>,
-    /// With it, everything that was said of this key
+    /// If given: all statements about this key
     key: Option<String>,
 }
 

@@ -33,7 +33,7 @@ use super::{Http, PATIENCE};
 /// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
 pub(super) const ROOM: usize = 1024;
 const PORTION: u64 = 64 << 10;
-/// Limit for the portions of one body: reading a larger one keeps no more in memory.
+/// Limit for the portions of one body. A larger body does not need more memory.
 const MOST_PORTIONS: u64 = 40;
 
 pub(super) fn router() -> Api {

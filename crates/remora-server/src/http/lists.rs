@@ -50,7 +50,7 @@ struct OfObservations {
     project: Option<String>,
     /// The session's id, or its host's
     session: Option<String>,
-    /// Only these, which counts as a use
+    /// Only these observations; counts as a use
     ids: Option<List<ObservationId>>,
 }
 

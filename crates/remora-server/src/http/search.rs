@@ -72,18 +72,18 @@ pub(super) struct Parameters {
     kind: List<RecordKind>,
     #[serde(default)]
     concepts: List<String>,
-    /// One concept, which may have commas in it
+    /// One concept, which may contain commas
     #[serde(default)]
     concept: Vec<String>,
     /// Parts of paths
     #[serde(default)]
     files: List<String>,
-    /// Part of one path, which may have commas in it
+    /// Part of one path, which may contain commas
     #[serde(default)]
     file: Vec<String>,
     /// `2026-03-01`, `2026-03-01T10:00:00Z`, `yesterday`, `2 weeks ago`
     date_from: Option<String>,
-    /// The same; a day counts to its end
+    /// The same; a day includes its end
     date_to: Option<String>,
     /// The agent program
     host: Option<One<Host>>,

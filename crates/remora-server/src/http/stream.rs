@@ -28,7 +28,7 @@ use super::error::ApiError;
 use super::routes::Api;
 use crate::activity::Connected;
 
-/// Rows of each kind that are read at once.
+/// Maximum number of rows of each kind per read.
 const PORTION: u32 = 20;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Limit for streams, each of which holds a connection.
@@ -43,7 +43,7 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// Where the reader has come to: the `id` of the last event it got
+    /// The reader's position: the `id` of the last event it received
     #[serde(rename = "lastEventId")]
     last_event_id: Option<String>,
 }

@@ -23,9 +23,9 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The record in the middle, by the id that search gave
+    /// The record in the middle: an id from search
     anchor: Option<One<RecordId>>,
-    /// Instead of `anchor`: its best hit is in the middle; or `q`
+    /// Instead of `anchor`: a query whose best hit is in the middle; or `q`
     #[serde(alias = "q")]
     query: Option<String>,
     /// The project: an id, an absolute path or a unique name

@@ -19,7 +19,7 @@ pub(super) struct Chart {
     pub(super) legend: Vec<(&'static str, &'static str)>,
     pub(super) width: f64,
     pub(super) bars: Vec<Bar>,
-    /// The value at the upper edge, and at half of it.
+    /// The values at the top and in the middle of the scale.
     pub(super) top: String,
     pub(super) middle: String,
     /// Labels for some of the days, spread over the width.
