@@ -1,5 +1,5 @@
-//! Links the program at a fixed address where that is possible, because hooks pay for the start of every process: a
-//! program that can lie anywhere has some ten thousand pointers to correct before its first line runs.
+//! Links the program at a fixed address if possible, because hooks pay for every process start: a
+//! position-independent program has about ten thousand pointers to relocate before its first line runs.
 
 #![allow(clippy::print_stdout, reason = "this is how a build script speaks")]
 

@@ -1,9 +1,9 @@
-// A realistic memory, made by real hooks: a year of work on three projects.
+// A realistic memory created by real hooks: a year of work on three projects.
 
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 
-// What was asked, the files, the commands with their failures, and what the agent said at the end.
+// Project, prompt, files, commands with their exit codes, and the agent's closing message.
 const turns = [
   ["harbor", "Bookings made at midnight show up on the wrong day. Why?", ["src/booking/day.rs", "src/booking/zone.rs"], [["cargo test booking::day", 1], ["cargo test booking::day", 0]],
     "The day was computed in UTC, so bookings after 22:00 in Lisbon landed on the next day. `BookingDay::of` now takes the harbor's zone. Watch out: the nightly report still groups by UTC, and that is on purpose."],
@@ -61,7 +61,7 @@ export function fill(world) {
     send(session, project, "Stop", { last_assistant_message: closing });
   };
   for (const project of ["harbor", "ledger-web", "dotfiles"]) world.directory(project);
-  // A year of smaller things, then the latest, which is what is looked at.
+  // A year of smaller turns, then the latest ones, which the pages show first.
   for (let index = 0; index < 40; index += 1) {
     const [subject, cause] = [subjects[index % subjects.length], causes[(index * 5) % causes.length]];
     const project = index % 4 === 3 ? "ledger-web" : "harbor";
@@ -78,8 +78,9 @@ export function fill(world) {
   world.remora("backup");
 }
 
-// Hooks store the time of the moment. So that the year is seen, older sessions are moved back, and one project is another
-// program's; and a model was called in the last month. All by Python, whose library has SQLite, which not every Node has.
+// Hooks store the current time. To fill a year, older sessions are moved back; one project gets another host,
+// and model calls are added for the last month. This uses Python, because its standard library has SQLite and
+// not every Node does.
 const mover = `
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -108,7 +109,7 @@ function age(data) {
   execFileSync("python3", ["-c", mover, path.join(data, "remora.db")]);
 }
 
-/** What an agent gets while somebody looks, and a turn that is under way. */
+/** Injections for an open page, and a turn in progress. */
 export function live(world) {
   const cwd = path.join(world.home, "harbor");
   const send = (event, more) => world.hook(event, { session_id: "today", cwd, ...more });

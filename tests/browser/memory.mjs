@@ -6,7 +6,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 
-// A server as OpenAI's: it answers every question with one observation, and says what that took.
+// A fake of OpenAI's API that answers every request with one observation and its token usage.
 async function model() {
   const server = http.createServer((request, answer) => {
     let body = "";
@@ -26,7 +26,7 @@ async function model() {
 }
 
 export async function handleMemory({ test, page, origin, until, hook, turn, remora, env, project, problems }) {
-  // The browser reports a refused request in its console. Where one is meant, it is no problem.
+  // The browser logs a refused request in its console. Removes it from the problems if it was expected.
   const refused = (status) => {
     const place = problems.findIndex((problem) => problem.includes(`status of ${status}`));
     assert.notEqual(place, -1, `a request was refused with ${status}`);
@@ -53,7 +53,7 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
     assert.equal(JSON.parse(remora("facts", "--json"))[0].source, "user", "a page is used by a person");
   });
 
-  await test("a fact is edited in place, and the change is taken back", async () => {
+  await test("a fact is edited in place, and the change is undone", async () => {
     await fact("package manager").locator("[data-act=edit]").click();
     assert.equal(await page.evaluate(() => document.activeElement.name), "value");
     await page.keyboard.press("Escape");
@@ -66,7 +66,7 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
     await shows("package manager", "pnpm, never npm");
   });
 
-  await test("a fact is removed and comes back", async () => {
+  await test("a fact is removed and restored", async () => {
     await fact("package manager").locator("[data-act=remove]").click();
     await until("the fact to go", async () => (await fact("package manager").count()) === 0);
     assert.match(await page.locator("#undo").innerText(), /“package manager” is removed/);
@@ -75,7 +75,7 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
     assert.equal(JSON.parse(remora("facts", "--json"))[0].value, "pnpm, never npm");
   });
 
-  await test("what an agent saved is confirmed", async () => {
+  await test("a fact saved by an agent is confirmed", async () => {
     const saved = await fetch(`${origin}/api/memory/facts`, {
       method: "POST",
       headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
@@ -170,7 +170,7 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
   });
 
   await test("the log of injections has scores, tokens and milliseconds", async () => {
-    // Earlier tests have judged what is known of the others. A program built for debugging needs more time.
+    // Earlier tests have judged the other observations. A debug build needs a longer time limit.
     turn(77, "compiler");
     remora("config", "set", "memory.auto_retrieve_ms", "200");
     await until("an injection with a prompt", async () => {
@@ -283,7 +283,7 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
     server.close();
   });
 
-  await test("a change without the sign of a page is refused", async () => {
+  await test("a change without the secret of a page is refused", async () => {
     const status = await page.evaluate(async () => {
       const answer = await fetch("/api/settings", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
       return answer.status;

@@ -31,7 +31,7 @@ const { origin } = new URL(link);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-// A page that has just been changed may load itself again, which cuts off the address a test goes to next: go there again.
+// A page may still be reloading after a change, which aborts the next navigation of a test: retries it.
 function steady(page) {
   const go = page.goto.bind(page);
   page.goto = async (...words) => {
@@ -82,7 +82,7 @@ try {
     assert.fail(`${what} did not happen`);
   };
 
-  await test("the link lets in once", async () => {
+  await test("the link works once", async () => {
     await page.goto(link);
     assert.equal(page.url(), `${origin}/`);
     const other = await (await browser.newContext()).newPage();
@@ -91,7 +91,7 @@ try {
     assert.match(await other.innerText("body"), /remora ui/);
   });
 
-  await test("what is learned comes into the open page", async () => {
+  await test("a new observation appears in the open page", async () => {
     await until("a connection", async () => (await page.getAttribute("#live", "data-state")) === "on");
     turn(10, "allocator");
     await until("the observation", async () => (await texts()).includes("The allocator failed because"));
@@ -119,12 +119,12 @@ try {
     await until("the way back", async () => (await judge.locator("[data-verdict=useful]").getAttribute("aria-pressed")) === "false");
   });
 
-  await test("search answers as you type, narrows down, and is in the address", async () => {
+  await test("search works as you type, has filters, and is in the URL", async () => {
     await page.goto(`${origin}/search`);
     await page.locator("#search input[name=q]").pressSequentially("scheduler cache", { delay: 20 });
     await until("results", async () => /scheduler failed/.test(await page.locator("#results").innerText()));
     await until("the whole question", () => /q=scheduler\+cache/.test(page.url()));
-    // What is counted is what is shown.
+    // The count matches the results.
     const total = Number((await page.locator("#results .summary").innerText()).match(/^(\d+)/)[1]);
     const facet = (name) => page.locator(".facets > div", { has: page.getByRole("heading", { name, exact: true }) });
     const counts = await facet("Record").locator("small").allInnerTexts();
@@ -133,10 +133,10 @@ try {
     const known = Number(await file.locator("small").innerText());
     await file.locator("a").click();
     await page.waitForURL(/file=scheduler\.rs/);
-    // A summary that stood for another turn may stand alone now.
-    assert.ok((await page.locator(".hits .entry").count()) >= known, "as many as the facet said");
-    assert.equal(await facet("File").count(), 0, "a filter in force is no facet");
-    // More letters keep the filter; its chip removes it.
+    // A summary that was folded into another turn may be listed on its own now.
+    assert.ok((await page.locator(".hits .entry").count()) >= known, "at least the facet's count");
+    assert.equal(await facet("File").count(), 0, "an active filter is not a facet");
+    // Typing more keeps the filter; its chip removes it.
     await page.locator("#search input[name=q]").press("End");
     await page.locator("#search input[name=q]").pressSequentially(" stale", { delay: 20 });
     await until("the filter with more letters", () => /q=scheduler\+cache\+stale/.test(page.url()) && /file=/.test(page.url()));
@@ -151,7 +151,7 @@ try {
     assert.equal(await page.locator(".chip").count(), 2);
     await page.locator(".clear").click();
     await page.waitForURL(/q=cache$/);
-    // An answer that comes late does not replace a later one.
+    // A late response does not replace a newer one.
     let held;
     await page.route(/q=parser&part=results/, (route) => { held = route; });
     await page.locator("#search input[name=q]").fill("parser");
@@ -166,7 +166,7 @@ try {
     await page.waitForURL(/observations|sessions/);
   });
 
-  await test("keys lead to every page", async () => {
+  await test("shortcuts open every page", async () => {
     await page.goto(`${origin}/`);
     await page.keyboard.press("/");
     assert.equal(await page.evaluate(() => document.activeElement.name), "q");
@@ -207,7 +207,7 @@ try {
         await look.setViewportSize({ width, height: 800 });
         for (const address of pages) {
           await look.goto(origin + address);
-          // Also what is folded away at first.
+          // Includes parts that are collapsed at first.
           await look.evaluate(() => {
             for (const part of document.querySelectorAll("main details")) part.open = true;
             for (const edit of document.querySelectorAll("[data-act=edit]")) edit.click();

@@ -1,4 +1,5 @@
-// Pictures of every page in both themes, with a realistic memory. Usage: REMORA=PROGRAM node screenshots.mjs DIRECTORY
+// Screenshots of every page in both themes, with a realistic memory. Usage: REMORA=PROGRAM node
+// screenshots.mjs DIRECTORY
 
 import fs from "node:fs";
 import path from "node:path";
@@ -46,7 +47,7 @@ try {
       await own.close();
     }
   }
-  // Two for the README: small, as WebP, which the browser itself writes.
+  // Two for the README: small, and as WebP, which the browser can write itself.
   for (const [name, colorScheme, address] of [["home", "light", pages.home], ["session", "dark", pages.session]]) {
     const own = await browser.newContext({ colorScheme, storageState, viewport: { width: 1240, height: 800 } });
     const page = await own.newPage();

@@ -1,4 +1,4 @@
-// Setting memory right in place, and the pages around it: sessions, files, timeline, privacy, queue.
+// Correcting memory in place, and the pages around it: sessions, files, timeline, privacy, queue.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -24,12 +24,12 @@ export async function setRight({ page, context, test, until, origin, link, brows
   const entry = (id) => page.locator(`#e-${id}`);
   const title = async (id) => (await api(`/api/observations?ids=${id}`)).body.items[0]?.title;
 
-  // Something to work with, on top of the feed.
+  // Records to work with, at the top of the feed.
   turn(50, "kettle");
   turn(51, "toaster");
   await until("both observations", async () => (await api("/api/observations?limit=2")).body.items.every((row) => /kettle|toaster/.test(row.title)));
 
-  await test("an observation is edited where it stands, and the edit taken back", async () => {
+  await test("an observation is edited in place, and the edit is undone", async () => {
     await page.goto(`${origin}/`);
     const id = await page.locator(".entry:has([data-judge])").first().getAttribute("data-id");
     const before = await title(id);
@@ -110,7 +110,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await until("what waited", async () => (await page.locator("#feed").innerText()).includes("The gauge was square"));
   });
 
-  await test("a session tells what was tried, what failed and what came of it", async () => {
+  await test("a session shows steps, failures and results", async () => {
     world.hook("UserPromptSubmit", { session_id: "broken", prompt: "Try something long", prompt_id: "x1" });
     world.hook("SessionEnd", { session_id: "broken", reason: "exit" });
     const sessions = (await api("/api/sessions?limit=100")).body.items;
@@ -127,7 +127,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     assert.match(await page.locator("main").innerText(), /interrupted/);
   });
 
-  await test("files and the year say what is known, and where", async () => {
+  await test("files and the timeline show observations with links", async () => {
     await page.goto(`${origin}/files`);
     await page.locator('form[data-instant] input[name="q"]').pressSequentially("sched", { delay: 20 });
     await until("one file", async () => /^1 file/.test(await page.locator("[data-renew]").innerText()));
@@ -266,7 +266,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await stranger.close();
   });
 
-  await test("the keyboard alone leads through every page, and edits", async () => {
+  await test("every page and edit works with the keyboard alone", async () => {
     const names = await page.locator("nav a").allInnerTexts();
     for (const name of names) {
       await page.goto(`${origin}/sessions`);
@@ -279,7 +279,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
       }
       await page.keyboard.press("Enter");
       await until(`the page ${name}`, async () => (await page.locator('nav a[aria-current="page"]').innerText()) === name);
-      // Everything that can be used is seen when it is reached.
+      // Every focused control is visible.
       for (let step = 0; step < 12; step += 1) {
         await page.keyboard.press("Tab");
         const hidden = await page.evaluate(() => {
@@ -307,7 +307,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
       await page.goto(origin + address);
       const seen = new Set();
       let largest = 0;
-      // A busy machine takes its time for the next portion; the link says whether there is one.
+      // A busy machine may take a while for the next part; the link shows whether there is one.
       for (let still = 0, isEnd = false; still < (isEnd ? 40 : 600) && seen.size < most;) {
         const before = seen.size;
         const { nodes, ids, more } = await page.evaluate((item) => ({
@@ -331,7 +331,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
   });
 }
 
-/** A queue with failed events: a model that answers nonsense. */
+/** A queue with failed events, caused by a model with invalid answers. */
 export class Failing {
   async start() {
     this.server = http.createServer((request, answer) => {
@@ -362,7 +362,7 @@ export class Failing {
       await page.locator("details.why summary").last().click();
       assert.match(await page.locator("details[open] pre").innerText(), /boiler/);
       assert.match(await page.locator("main").innerText(), /4 attempts/);
-      // What cannot be brought back is asked twice.
+      // Deleting needs a second click.
       const drop = page.locator('[data-event][data-queue="drop"]').first();
       await drop.click();
       assert.match(await drop.innerText(), /for good/);

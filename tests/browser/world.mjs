@@ -1,4 +1,4 @@
-// A data directory of its own, a daemon, and hooks as a host sends them.
+// A temporary data directory, a daemon, and hook messages as a host sends them.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -31,10 +31,10 @@ export class World {
     return ran.stdout.toString();
   }
 
-  /** Starts the daemon; the link lets a browser in. */
+  /** Starts the daemon and returns a sign-in link. */
   start() {
     this.remora("daemon", "start");
-    // A daemon that a hook has just started may not listen yet.
+    // A daemon that was just started by a hook may not listen yet.
     for (let tries = 0; ; tries += 1) {
       try {
         return this.remora("ui", "--print").trim();

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// How long a starting daemon tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+const LOCK: &str = "daemon.lock";
 
 /// The content of `daemon.json`, written by the running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +40,7 @@ pub struct Presence {
 pub struct Hold {
     dir: DataDir,
     started_at: Time,
-    _lock: File,
+    lock: File,
 }
 
 impl Hold {
@@ -49,13 +52,21 @@ impl Hold {
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => return Ok(None),
         }
-        let hold = Self { dir: dir.clone(), started_at: Time::now(), _lock: lock };
+        let hold = Self { dir: dir.clone(), started_at: Time::now(), lock };
         hold.introduce(None, None, None)?;
         Ok(Some(hold))
     }
 
     pub fn started_at(&self) -> Time {
         self.started_at
+    }
+
+    /// Whether the lock is still the one that others see. It is not if the data directory was deleted. A new file cannot
+    /// be mistaken for it, because the old inode is in use as long as it is open.
+    pub fn is_in_place(&self) -> bool {
+        let inode = |file: &fs::Metadata| (file.dev(), file.ino());
+        let there = fs::metadata(self.dir.path().join(LOCK)).ok();
+        self.lock.metadata().is_ok_and(|own| there.is_some_and(|there| inode(&own) == inode(&there)))
     }
 
     /// Writes `daemon.json` atomically: process, port, version, and the health of observer and embedder.
@@ -86,7 +97,7 @@ impl Drop for Hold {
 
 /// The daemon of this data directory, if one runs.
 pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
-    if !dir.path().join("daemon.lock").exists() {
+    if !dir.path().join(LOCK).exists() {
         return Ok(None);
     }
     match open(dir)?.try_lock_shared() {
@@ -109,7 +120,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
 }
 
 fn open(dir: &DataDir) -> io::Result<File> {
-    lock::open(&dir.path().join("daemon.lock"))
+    lock::open(&dir.path().join(LOCK))
 }
 
 fn card(dir: &DataDir) -> PathBuf {

@@ -1,10 +1,10 @@
-// Small refinements. Every page works without them.
+// Small enhancements. Every page works without them.
 
 export const $ = (selector, root = document) => root.querySelector(selector);
-// On a small screen the pages are a row that scrolls.
+// On a small screen the navigation is a row that scrolls.
 $('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
 
-// Times: `3 minutes ago`, kept true.
+// Times such as `3 minutes ago`, kept current.
 const units = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -43,7 +43,7 @@ theme?.addEventListener("click", () => {
 });
 if (theme) showTheme();
 
-// The project stays in the address.
+// The selected project is in the URL.
 $("#project")?.addEventListener("change", (event) => {
   const address = new URL(location.href);
   if (event.target.value) address.searchParams.set("project", event.target.value);
@@ -60,14 +60,14 @@ if (search && results) {
   let waiting;
   let asking = new AbortController();
   const ask = async () => {
-    // Filters in force are in the address, and stay.
+    // Active filters are in the URL and stay.
     const address = new URL(location.href);
     address.searchParams.delete("offset");
     for (const [name, value] of new FormData(search)) {
       if (value && value !== "auto") address.searchParams.set(name, value);
       else address.searchParams.delete(name);
     }
-    // An answer to fewer letters is of no use any more, and the server need not look for it.
+    // Aborts the previous request, whose results are outdated.
     asking.abort();
     asking = new AbortController();
     const part = new URL(address);
@@ -98,7 +98,7 @@ if (search && results) {
 
 const project = new URLSearchParams(location.search).get("project");
 
-// Keys.
+// Keyboard shortcuts.
 const keys = $("#keys");
 $("#help")?.addEventListener("click", () => keys.showModal());
 let went = 0;

@@ -1,4 +1,4 @@
-// What can be said of a record where it stands: verdicts, edit, forget, why. Each has a way back.
+// Actions on a record in place: verdicts, edit, forget, why. Each can be undone.
 
 import { $, tell } from "./app.js";
 import { send } from "./request.js";
@@ -72,7 +72,7 @@ async function open(judge, button) {
   }
 }
 
-// What is shown of an observation after a change.
+// Updates an observation on the page after a change.
 async function renew(id) {
   if ($(`.whole[data-record="${CSS.escape(id)}"]`)) {
     location.reload();
@@ -131,7 +131,7 @@ async function undo(button) {
   }
 }
 
-// Forgetting: what would go, then the deed, then the way back.
+// Forgetting: shows the plan, then forgets, then offers to undo.
 export async function plan(holder, request, done) {
   const { plan: found } = await send("/api/v1/forget", request);
   const counts = [
@@ -167,7 +167,7 @@ export async function plan(holder, request, done) {
   );
 }
 
-// What is said after forgetting, with the way back while there is one.
+// The message after forgetting, with an undo button while undo is possible.
 function note(forgotten) {
   const line = make("p", { class: "note", role: "status", tabindex: "-1" });
   if (!forgotten.undo_until) {
@@ -188,7 +188,7 @@ function note(forgotten) {
   return line;
 }
 
-// Every place where the record is shown says that it is gone. The first has the button.
+// Marks every place that shows the record as forgotten. The first one gets the undo button.
 function vanish(id, line) {
   const holders = [...judges(id)].map(holderOf);
   for (const holder of holders) holder.classList.add("gone");

@@ -1,4 +1,4 @@
-// Facts in place, with a way back; search in place; notes that follow their settings.
+// Editing facts in place, with undo; search in place; notes that follow their settings.
 
 import { fresh, part, send } from "/assets/request.js";
 
@@ -8,7 +8,7 @@ const undo = $("#undo");
 const error = $("#facts-error");
 let takeBack;
 
-// `changed` is marked for a moment; `next` only gets the focus.
+// Renders the facts again. Highlights and focuses `changed`; `next` is only focused.
 async function show(changed, next) {
   facts.innerHTML = await part(facts.dataset.address);
   fresh();
@@ -16,7 +16,7 @@ async function show(changed, next) {
   if (changed ?? next) document.getElementById(changed ?? next)?.focus();
 }
 
-// Says what was done, and offers to take it back.
+// Says what was done and offers to undo it.
 function offer(text, id) {
   $("#undo-text").textContent = text;
   takeBack = id;
@@ -113,7 +113,7 @@ facts.addEventListener("input", (event) => {
   }
 });
 
-// Search, by meaning or by words.
+// Search by meaning or by keywords.
 const look = $("#look");
 const found = $("#found");
 let waiting;
@@ -138,14 +138,14 @@ look.addEventListener("submit", (event) => {
   ask();
 });
 
-// After a change, the daemon looks at the notes again.
+// After a change of settings, the daemon scans the notes again.
 const notes = $("#notes-part");
 document.addEventListener("remora:setting", ({ detail }) => {
   if (!detail.name.startsWith("memory.obsidian_")) return;
   const again = async () => {
     const holder = document.createElement("template");
     holder.innerHTML = await part(notes.dataset.address);
-    // The forms stay: somebody may be typing in one.
+    // The forms stay, because the user may be typing in one.
     const forms = $(".setting-list", notes);
     const focused = document.activeElement;
     holder.content.querySelector(".setting-list").replaceWith(forms);

@@ -1,4 +1,4 @@
-// What is new, as it comes. The browser reconnects with the last id, and the server sends what was missed.
+// Live updates. The browser reconnects with the last id, and the server sends what was missed.
 
 import { $, tell } from "./app.js";
 import { lists, update } from "./list.js";
@@ -9,9 +9,9 @@ const fresh = $("#new");
 const pause = $("#pause");
 const now = $("#now");
 const project = new URLSearchParams(location.search).get("project");
-// Entries of one group before another begins.
+// Maximum number of entries in a group.
 const mostInGroup = 10;
-// Steps of a running turn that are shown.
+// Maximum number of steps shown for a running turn.
 const mostSteps = 6;
 const held = [];
 let paused = false;
@@ -21,7 +21,7 @@ function say(state, text) {
   live.textContent = text;
 }
 
-// An entry goes to those of its session, if they are on top.
+// Adds an entry to the top group if it is of the same session.
 function put(entry) {
   const top = feed.firstElementChild;
   const { session } = entry.dataset;
@@ -59,7 +59,7 @@ async function insert(id) {
   update();
 }
 
-// One after the other, in order. What a lost connection interrupts is tried again.
+// Processes events one by one, in order. After a lost connection, the interrupted one is retried.
 let working = false;
 async function work() {
   if (working) return;
@@ -92,7 +92,7 @@ function go(on) {
 fresh?.addEventListener("click", () => go(true));
 pause?.addEventListener("click", () => go(paused));
 
-// The turn that is under way.
+// The element of a turn in progress.
 function turnOf(row) {
   return document.querySelector(`[data-turn="${row.session_id}-${row.prompt_number}"]`);
 }

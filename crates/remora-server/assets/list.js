@@ -1,10 +1,11 @@
-// Long lists. More comes as the reader nears the end; what is far from the screen leaves the document, so that it stays light.
+// Long lists. More entries load as the reader nears the end; those far from the screen leave the document to
+// keep it small.
 
 import { tell } from "./app.js";
 
-// Pixels above and below the screen in which items stay.
+// Items within this many pixels above and below the screen stay.
 const near = 1300;
-// Entries that come and go together.
+// Number of entries that are added and removed together.
 const chunk = 10;
 
 /** Lists by their element. */
@@ -46,7 +47,7 @@ class LongList {
   }
 
   update() {
-    // All is measured before anything changes.
+    // Measures everything before any change, to avoid repeated layouts.
     const places = this.chunks.map(({ gap, items }) => {
       const [first, last] = gap ? [gap, gap] : [items[0], items.at(-1)];
       return [first.getBoundingClientRect().top, last.getBoundingClientRect().bottom];
@@ -102,7 +103,7 @@ class LongList {
         this.more = null;
       }
     } catch {
-      // The link stays, and can be followed by hand.
+      // The link stays and can be clicked.
       this.more = null;
     }
     this.loading = false;

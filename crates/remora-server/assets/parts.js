@@ -1,4 +1,5 @@
-// Parts of single pages: privacy, the queue, filters, and what follows its page. What changed is shown by the server.
+// Scripts of single pages: privacy, the queue, filters, and parts that load later. The server renders all
+// changes.
 
 import { $ } from "./app.js";
 import { send } from "./request.js";
@@ -12,7 +13,7 @@ forget?.addEventListener("submit", async (event) => {
   const holder = $("#plan");
   const request = {};
   for (const [name, value] of new FormData(forget)) if (value.trim() && name !== "everything") request[name] = value.trim();
-  // A check box has no value of its own here.
+  // A check box has no useful `value` here.
   if (forget.elements.everything.checked) request.everything = true;
   try {
     await plan(holder, request, (note) => {
@@ -69,7 +70,7 @@ erase?.addEventListener("submit", async (event) => {
   }
 });
 
-// Buttons that change something and then show the page anew.
+// Buttons that change something and then reload the page.
 const actions = {
   capture: (button) => send(`/api/v1/${button.dataset.capture}`, button.dataset.project ? { project: button.dataset.project } : {}),
   bringBack: (button) => send("/api/v1/forget/undo", { id: Number(button.dataset.bringBack) }),
@@ -79,7 +80,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-capture], [data-bring-back], [data-queue]");
   if (!button) return;
   const name = Object.keys(actions).find((name) => name in button.dataset);
-  // What cannot be brought back is asked for twice.
+  // Deleting needs a second click, because it cannot be undone.
   if (button.dataset.queue === "drop" && button.dataset.sure === undefined) {
     button.dataset.sure = "";
     button.textContent = "Drop for good?";
@@ -95,7 +96,7 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// A filter that answers as you type.
+// A filter that applies as you type.
 const instant = $("form[data-instant]");
 let waiting;
 let latest = 0;
@@ -114,10 +115,10 @@ instant?.addEventListener("input", () => {
   }, 120);
 });
 
-// The latest weeks are what is looked at first where the year does not fit.
+// If the year does not fit, the latest weeks are shown first.
 for (const year of document.querySelectorAll(".year .scroll")) year.scrollLeft = year.scrollWidth;
 
-// Parts that take a while follow the page.
+// Parts that take a while load after the page.
 for (const part of document.querySelectorAll("[data-load]")) {
   part.replaceChildren(make("p", { class: "hint" }, "Loading…"));
   fetch(part.dataset.load, { headers: { Accept: "text/html" } })

@@ -1,4 +1,4 @@
-// Try a prompt: the server says what would be injected, at every change.
+// Tries a prompt: at every change, the server shows what would be injected.
 
 import { fresh, part, send, tell } from "/assets/request.js";
 

@@ -1,4 +1,4 @@
-// Changes are sent as JSON with the sign of this page. What is refused says why.
+// Sends changes as JSON with the page's secret. Errors carry the reason.
 
 const page = document.querySelector('meta[name="remora-page"]')?.content ?? "";
 
@@ -18,19 +18,19 @@ export async function send(path, body, method = "POST") {
   return said;
 }
 
-// A part of a page, rendered by the server.
+// Fetches a part of a page, rendered by the server.
 export async function part(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } });
   if (!answer.ok) throw new Error(answer.statusText);
   return answer.text();
 }
 
-// A word that it is done, for a moment.
+// Shows a short confirmation.
 export function tell(place, text) {
   place.textContent = text;
   clearTimeout(Number(place.dataset.timer));
   place.dataset.timer = setTimeout(() => { place.textContent = ""; }, 4000);
 }
 
-// New text is in the page: its times are to be written as all others are.
+// Signals new content, so that its times are formatted like all others.
 export const fresh = () => document.dispatchEvent(new Event("remora:fresh"));

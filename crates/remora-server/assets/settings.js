@@ -64,7 +64,7 @@ document.addEventListener("click", (event) => {
   if (form) change(form, null);
 });
 
-// Finding one among many.
+// Filters the list of settings.
 const filter = document.querySelector("#filter");
 const only = document.querySelector("#only-set");
 function narrow() {

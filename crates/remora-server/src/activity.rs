@@ -19,7 +19,7 @@ impl Activity {
         Self { state: Arc::new(Mutex::new(State { last_sign: Instant::now(), connected: 0 })) }
     }
 
-    /// Something happened.
+    /// Restarts the idle time.
     pub fn touch(&self) {
         self.with(|state| state.last_sign = Instant::now());
     }

@@ -1,4 +1,5 @@
-//! A backup and a check of the database every day, when nobody waits for the daemon; and the way back from damage.
+//! A daily backup and integrity check of the database, run while the daemon is idle, and recovery from
+//! damage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +15,12 @@ use tokio::time::Instant;
 
 use crate::shared::Shared;
 
-/// How often the daemon looks whether something is due.
+/// Interval at which the daemon checks whether a backup or a check is due.
 const ROUND: Duration = Duration::from_mins(1);
-/// After this much silence the daemon counts as idle. A backup blocks no hook; this only leaves the disk to them.
+/// The daemon counts as idle after this long without activity. A backup blocks no hook, but it would compete
+/// for the disk.
 const QUIET: Duration = Duration::from_secs(5);
-/// On a machine that is never idle, a backup is made after this much time all the same.
+/// On a machine that is never idle, a backup is made after this long anyway.
 const MOST_BUSY: Duration = Duration::from_hours(2);
 const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
 
@@ -30,7 +32,8 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut busy_since = None;
     let mut next_look = Instant::now() + QUIET;
     loop {
-        // Every event is a reason to see that the database is still there: hooks cannot store theirs otherwise.
+        // Every event is a reason to check that the database still exists: without it, hooks cannot store
+        // theirs.
         let is_due = tokio::select! {
             () = tokio::time::sleep_until(next_look) => true,
             _ = news.changed() => false,
@@ -38,7 +41,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         };
         if !opened.are_those_of(&shared.dir) {
             // A data directory that the user deleted stays deleted.
-            if shared.dir.path().exists() {
+            if shared.hold.is_in_place() {
                 rescue(&shared, opened).await;
             }
             shared.damage.notify_one();
@@ -57,7 +60,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         next_look = Instant::now() + ROUND;
         let (dir, settings) = (shared.dir.clone(), shared.settings().backup.clone());
         let due = Due { check: !checked, settings };
-        // Not on a store thread: those answer hooks and pages meanwhile.
+        // Not on a store thread: those have to answer hooks and pages in the meantime.
         match tokio::task::spawn_blocking(move || look_after(&dir, &due)).await {
             Ok(Ok(found)) => {
                 checked = true;
@@ -74,14 +77,15 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Saves what the open connection still has of a database that was removed or replaced, or of its log.
+/// Saves the data that the open connection can still reach after the database or its log was removed or
+/// replaced.
 async fn rescue(shared: &Shared, opened: Files) {
     let now = Files::of(&shared.dir);
     let (what, saved) = if now.database != opened.database {
         let save = |store: &mut Store| remora_store::backup::make_from(store, Time::now());
         ("the database", shared.writer.call(save).await.map(drop))
     } else if now.log.is_none() {
-        // Nobody has begun another one, so the old one is complete.
+        // No other log was started, so the old one is complete.
         ("the log of the database", shared.writer.call(|store| store.empty_wal()).await)
     } else if now.log != opened.log {
         ("the log of the database", Err(StoreError::Busy))
@@ -102,7 +106,7 @@ async fn can_recover(shared: &Shared) -> bool {
 }
 
 struct Due {
-    /// Whether a check is due whenever the last one was.
+    /// Forces a check, regardless of the time of the last one.
     check: bool,
     settings: settings::Backup,
 }
@@ -113,7 +117,7 @@ enum Condition {
     Damaged,
 }
 
-/// Does what is due: a check, then a backup.
+/// Runs the check and the backup if they are due, in that order.
 fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
     let now = Time::now();
     let is_old = || last_check(dir).is_none_or(|last| now.since(last.checked_at) >= BETWEEN_CHECKS);
@@ -147,8 +151,8 @@ fn describe(made: &backup::Made) -> String {
     format!("backup {name} made, {} KiB{removed}", made.backup.bytes / 1024)
 }
 
-/// Before the store is opened: restores a database that is lost or damaged. If that fails, the daemon goes on and reports
-/// what it meets.
+/// Restores a lost or damaged database. Runs before the store is opened. If it fails, the daemon starts
+/// anyway and reports the errors it gets.
 pub(crate) fn recover(dir: &DataDir) {
     match backup::recover(dir, Time::now()) {
         Ok(None) => {}

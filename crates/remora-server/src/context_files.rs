@@ -1,7 +1,7 @@
-//! Keeps the context files of projects that have some: woken by news, never polling.
+//! Updates the context files of projects that have them. News wakes it; it never polls.
 //!
-//! News come with every event, memory changes with a batch: only a project whose memory is not what it was has its files
-//! looked at. What fails is noted and waits for the next change; nothing is tried again and again.
+//! Every event causes news, but memory changes only once per batch, so only the files of projects whose
+//! memory has changed are checked. Failures are logged and not retried before the next change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use tokio::sync::watch;
 
 use crate::shared::Shared;
 
-/// What is learned within this is written once.
+/// Changes within this time are written together.
 const MOMENT: Duration = Duration::from_millis(500);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut seen: HashMap<ProjectId, MemoryMark> = HashMap::new();
     loop {
-        // Whatever comes from now on is a reason to look again.
+        // Any news from here on triggers another round.
         news.borrow_and_update();
         if let Err(error) = refresh_changed(&shared, &mut seen).await {
             problems::report(Some(&shared.dir), &format!("daemon: context files were not updated: {error}"));
@@ -52,13 +52,13 @@ async fn refresh_changed(
     let marks: Vec<(ProjectId, MemoryMark)> = marks;
     let changed: Vec<ProjectId> =
         marks.iter().filter(|(project, mark)| seen.get(project) != Some(mark)).map(|(p, _)| *p).collect();
-    // Noted first: a project whose files cannot be written waits for its next change as well.
+    // Marked as seen first, so that a project whose files cannot be written also waits for its next change.
     *seen = marks.into_iter().collect();
     if changed.is_empty() {
         return Ok(());
     }
     let dir = shared.dir.clone();
-    // A slow disk under somebody's project must hold up neither the daemon nor its connections.
+    // Not on this thread: a slow disk with a project on it must not block the daemon.
     match tokio::task::spawn_blocking(move || refresh(&dir, &changed)).await {
         Ok(done) => done,
         Err(_) => Err(StoreError::Closed),

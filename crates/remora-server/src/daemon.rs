@@ -1,4 +1,4 @@
-//! The daemon's life: wait, work, end.
+//! The daemon's life cycle: start, serve, end.
 
 use std::io;
 use std::sync::Arc;
@@ -19,25 +19,26 @@ use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
 use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
 
-/// How a daemon ended.
+/// Why a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Another process is the daemon.
     NotNeeded,
-    /// It was asked to, by a message or a signal.
+    /// Stopped by a message or a signal.
     Asked,
     /// A newer version takes over.
     HandedOver,
-    /// Nothing had happened for long.
+    /// Idle for longer than the settings allow.
     Idle,
-    /// The database is damaged, or another file is in its place. The next start restores it or opens the other.
+    /// The database is damaged or was replaced by another file. The next start restores it or opens the new
+    /// file.
     Damaged,
     /// The data directory was deleted.
     Deleted,
 }
 
 impl End {
-    /// In words, for the log.
+    /// The reason in words, for the log.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NotNeeded => "not needed: another daemon serves this data directory",
@@ -50,15 +51,16 @@ impl End {
     }
 }
 
-/// Runs until it is asked to stop, a newer version shows up, or nothing has happened for long.
+/// Runs until it is asked to stop, a newer version takes over, the idle timeout passes, or the database is
+/// damaged.
 pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     dir.create()?;
     let failed =
         |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
-    let Some(hold) = Hold::take(dir).map_err(failed)? else { return Ok(End::NotNeeded) };
+    let Some(hold) = Hold::take(dir).map_err(failed)?.map(Arc::new) else { return Ok(End::NotNeeded) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
-        // The port is bound before `daemon.json` says that the daemon runs.
+        // The port is bound before `daemon.json` announces the daemon.
         let http = Opened::open(dir, load().daemon.port).await;
         if let Err(error) = &http {
             problems::report(Some(dir), &format!("daemon: no HTTP: {error}"));
@@ -67,7 +69,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         hold.introduce(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
         log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
-        // Heard from now on: whatever comes in while the store is opened is seen right after.
+        // The socket is open from here on: messages that arrive while the store is opened are read right
+        // after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
         backups::recover(dir);
@@ -82,7 +85,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
                 store.reclaim(&mine, Time::now())
             })
             .await?;
-        let shared = Arc::new(Shared::new(dir, Threads { writer, reader, searcher }, load));
+        let shared =
+            Arc::new(Shared::new(Arc::clone(&hold), dir, Threads { writer, reader, searcher }, load));
         let (stopping, stop) = watch::channel(false);
         let mut tasks = vec![
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
@@ -117,7 +121,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         for thread in [writing, reading, searching] {
             let _ = thread.join();
         }
-        // Connections that are closed at the same moment each leave the write-ahead log to the others.
+        // When connections close at the same moment, each leaves the write-ahead log to the others. Opening
+        // the store once more empties it.
         if has_database && let Err(error) = Store::open(dir) {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
@@ -125,7 +130,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
     })
 }
 
-/// Listens until there is a reason to end.
+/// Handles messages until there is a reason to end.
 async fn live(
     shared: &Shared,
     ear: &Ear,
@@ -163,14 +168,14 @@ async fn live(
             Ok(()) = embedder.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
             () = shared.damage.notified() => {
-                return Ok(if shared.dir.path().exists() { End::Damaged } else { End::Deleted });
+                return Ok(if shared.hold.is_in_place() { End::Damaged } else { End::Deleted });
             }
             () = idle => return Ok(End::Idle),
         }
     }
 }
 
-/// The two ways to be asked to end by the system.
+/// The signals that end the daemon.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

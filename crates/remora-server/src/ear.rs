@@ -1,4 +1,4 @@
-//! Where the daemon listens for what hooks and commands send; see `remora_client::control`.
+//! The daemon's socket for messages from hooks and commands; see `remora_client::control`.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use remora_client::control::{Address, Message, NAME};
 use remora_store::DataDir;
 
-/// The daemon's ear.
+/// The listening end of the control socket.
 #[derive(Debug)]
 pub(crate) struct Ear {
     socket: tokio::net::UnixDatagram,
@@ -15,7 +15,8 @@ pub(crate) struct Ear {
 }
 
 impl Ear {
-    /// Listens; a socket left behind by a dead daemon is replaced, which the caller's lock makes safe.
+    /// Binds the socket. Replaces one left behind by a dead daemon, which is safe because the caller holds
+    /// the lock.
     pub(crate) fn open(dir: &DataDir) -> io::Result<Self> {
         let address = Address::of(dir)?;
         let path = dir.path().join(NAME);
@@ -37,7 +38,7 @@ impl Ear {
 
 impl Drop for Ear {
     fn drop(&mut self) {
-        // A socket without a listener refuses; one that is gone says so too.
+        // Best effort: senders get an error from a leftover socket just as from a missing one.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,6 +1,6 @@
-//! Search in the daemon: a thread with a connection of its own, the model that questions are embedded with, and the
-//! vectors in memory. Model and vectors come with the first question that needs them and go when none came for a while.
-//! An embedder over the network is called before the thread gets the query, so that no other query waits for it.
+//! Search in the daemon: a thread with its own connection, the model that embeds queries, and the vectors in
+//! memory. Model and vectors are loaded with the first query that needs them and dropped when idle. An
+//! embedder over the network is called before the thread gets the query, so that no other query waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,9 +29,10 @@ pub struct Finder {
     thread: StoreThread,
     embedders: Arc<Embedders>,
     state: Arc<State>,
-    /// When the model was needed last, while it is there. Apart from the model, which is held while it works.
+    /// Last use of the model; `None` if it is not loaded. Kept outside of the model's lock, which is held
+    /// while it works.
     last_used: Mutex<Option<Instant>>,
-    /// How many questions are being answered.
+    /// The number of queries being answered.
     answering: watch::Sender<usize>,
     /// Notified after a query: model and vectors are in memory and may be dropped later.
     pub(crate) used: Notify,
@@ -40,13 +41,13 @@ pub struct Finder {
 /// The embedder of a query.
 enum EmbeddedBy {
     Nobody,
-    /// The model in the program, when its turn comes.
+    /// The built-in model, on the search thread.
     Here,
     /// An embedder over the network, with its answer or its error.
     Elsewhere(Result<Embeddings, EmbedError>),
 }
 
-/// What takes memory.
+/// The parts that take memory.
 #[derive(Debug, Default)]
 struct State {
     searcher: Searcher,
@@ -65,13 +66,13 @@ impl Finder {
         }
     }
 
-    /// Stands back while somebody waits for an answer, though not for ever: with two processors, a search on one of them
-    /// and anything else on the other are both slow.
+    /// Pauses background work while a query is being answered, for at most [`COURTESY`]. With two processors,
+    /// a search on one and other work on the other would slow each other down.
     pub(crate) async fn give_way(&self) {
         let _ = timeout(COURTESY, self.answering.subscribe().wait_for(|count| *count == 0)).await;
     }
 
-    /// Answers a search by these settings.
+    /// Answers a search with these settings.
     pub async fn search(&self, request: SearchRequest, settings: Arc<Settings>) -> Result<Results, AppError> {
         let wants_vectors = request.wants_vectors();
         let embedded_by = match self.embedders.chosen(&settings.search) {
@@ -88,7 +89,7 @@ impl Finder {
         self.find(embedded_by, search).await
     }
 
-    /// What to inject with a prompt, by these settings, and why.
+    /// Selects what to inject with a prompt, with these settings, and explains why.
     pub async fn recall(
         &self,
         request: PromptRequest,
@@ -144,12 +145,12 @@ impl Finder {
         found?
     }
 
-    /// How long the model was not needed; `None` when it is not there.
+    /// Time since the last use of the model; `None` if it is not loaded.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
         self.last_used.lock().unwrap_or_else(PoisonError::into_inner).map(|last| last.elapsed())
     }
 
-    /// Gives the model and the vectors up, after what is being answered; the next question brings them back.
+    /// Drops the model and the vectors after the current query. The next query loads them again.
     pub(crate) async fn unload(&self) -> Result<(), StoreError> {
         self.note_use(None);
         let state = Arc::clone(&self.state);
@@ -166,7 +167,7 @@ impl Finder {
     }
 }
 
-/// Counts as long as it lives.
+/// Counts as a query in progress until it is dropped.
 struct Answering<'a>(&'a watch::Sender<usize>);
 
 impl<'a> Answering<'a> {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_model_and_the_vectors_come_with_a_question_and_go_when_told() {
+    async fn model_and_vectors_load_with_a_query_and_can_be_unloaded() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
         let mut store = Store::open(&dir).unwrap();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_stands_back_for_an_answer_but_not_for_ever() {
+    async fn background_work_waits_for_a_query_but_not_forever() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "searcher").unwrap();
         let finder = Finder::new(thread, Arc::default());

@@ -1,5 +1,5 @@
-//! Carries out what was forgotten once it can no longer be undone: rows when they are due, files when nobody waits for the
-//! daemon.
+//! Erases forgotten records once they can no longer be undone: rows when they are due, files when the daemon
+//! is idle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use tokio::sync::watch;
 
 use crate::shared::Shared;
 
-/// News come with every event; this often is enough to see whether something new is to be forgotten.
+/// Every event causes news; checking for new erasures this often is enough.
 const MOMENT: Duration = Duration::from_secs(1);
-/// After this much silence the daemon counts as idle.
+/// The daemon counts as idle after this long without activity.
 const QUIET: Duration = Duration::from_secs(5);
-/// After an error, before it is tried again.
+/// Pause after an error before the next try.
 const AFTER_ERROR: Duration = Duration::from_mins(5);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
@@ -34,7 +34,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         };
         if wait == Some(Duration::ZERO) {
             let dir = shared.dir.clone();
-            // Not on a store thread: those answer hooks and pages meanwhile.
+            // Not on a store thread: those have to answer hooks and pages in the meantime.
             let done = tokio::task::spawn_blocking(move || finish(&dir)).await;
             let problem = match done {
                 Ok(Ok(_)) => continue,
@@ -56,9 +56,9 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Ends a moment after there was news.
+/// Returns [`MOMENT`] after the next news.
 async fn hear(news: &mut watch::Receiver<u64>) {
-    // The daemon sends news as long as it lives.
+    // Never fails: the sender lives as long as the daemon.
     let _ = news.changed().await;
     tokio::time::sleep(MOMENT).await;
 }
@@ -75,7 +75,7 @@ fn finish(dir: &DataDir) -> Result<Option<Erased>, AppError> {
 }
 
 impl Shared {
-    /// What would be forgotten. Nothing changes.
+    /// Lists what would be forgotten, without changing anything.
     pub(crate) async fn plan_forgetting(&self, request: ForgetRequest) -> Result<Plan, AppError> {
         self.refresh_settings();
         let similar = match forget::similar(&request) {
@@ -86,7 +86,8 @@ impl Shared {
         self.reader.call(plan).await?
     }
 
-    /// Takes it out of sight. Context files follow; so does the rest, when it is due and the daemon is idle.
+    /// Hides the planned records. Context files follow, and the data is erased when it is due and the daemon
+    /// is idle.
     pub(crate) async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
         let forget = move |store: &mut Store| Ok(forget::forget(store, &plan, undo, Time::now()));
         let forgotten = self.writer.call(forget).await??;
@@ -94,7 +95,7 @@ impl Shared {
         Ok(forgotten)
     }
 
-    /// Removes what can no longer be undone from every file.
+    /// Erases from every file what can no longer be undone.
     pub(crate) async fn finish_forgetting(&self) -> Result<Option<Erased>, AppError> {
         let dir = self.dir.clone();
         let done = tokio::task::spawn_blocking(move || finish(&dir));

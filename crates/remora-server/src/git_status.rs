@@ -1,5 +1,5 @@
-//! Asks git which files are changed in the projects somebody works in, so that a session can begin with what is known
-//! of them: woken by news, never polling, and never at the cost of a hook.
+//! Asks git which files have changed in recently used projects, so that a session can start with the memory
+//! about them. News wakes it; it never polls, and no hook waits for it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,14 +16,14 @@ use tokio::sync::watch;
 
 use crate::shared::Shared;
 
-/// News within this time cause one look.
+/// News within this time causes one check.
 const MOMENT: Duration = Duration::from_secs(1);
 /// Minimum pause between two `git status` runs: 10 s, or 20 times the duration of the last run if that is longer.
 const PAUSE: Duration = Duration::from_secs(10);
 const PAUSE_TIMES: u32 = 20;
-/// A repository in which git takes longer is left alone.
+/// Timeout of `git status`. Slower repositories are skipped.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A new daemon asks about what was worked in lately.
+/// A new daemon checks the projects with events within this time.
 const LATELY: Duration = Duration::from_hours(24);
 const MOST_FILES: usize = 50;
 
@@ -42,7 +42,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let pause = PAUSE.max(started.elapsed() * PAUSE_TIMES);
         let next = async {
             tokio::time::sleep(pause).await;
-            // It fails when the daemon is ending.
+            // Fails only when the daemon is ending.
             let _ = news.changed().await;
             tokio::time::sleep(MOMENT).await;
         };
@@ -67,13 +67,14 @@ async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<()
     Ok(())
 }
 
-/// `None` where git is not there, is not asked about a repository of its own, or takes too long.
+/// `None` if git is missing, fails or takes too long, or if `root` is not the root of a repository.
 async fn changed_in(root: &Path) -> Option<Vec<String>> {
     if !root.join(".git").exists() {
         return None;
     }
     let mut git = Command::new("git");
-    // Read-only: no lock that another git would wait for, no program that the repository's settings name.
+    // Read-only: takes no lock that another git would wait for, and runs no program named in the repository's
+    // configuration.
     git.args(["--no-optional-locks", "-c", "core.fsmonitor=false", "status", "--porcelain", "-z"])
         .args(["--untracked-files=normal", "--ignore-submodules=all"])
         .current_dir(root)
@@ -87,7 +88,8 @@ async fn changed_in(root: &Path) -> Option<Vec<String>> {
     output.status.success().then(|| paths(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Reads `XY PATH`, each ended by a zero; a file that was renamed is followed by the name it had.
+/// Parses entries of the form `XY PATH`, each ended by a zero byte. After a renamed file follows its old
+/// name.
 fn paths(status: &str) -> Vec<String> {
     let mut entries = status.split('\0');
     let mut paths = Vec::new();
@@ -107,7 +109,7 @@ mod tests {
     use super::paths;
 
     #[test]
-    fn git_tells_states_and_paths() {
+    fn states_and_paths_of_git_are_parsed() {
         let status = " M src/a b.rs\0?? new/\0R  src/new.rs\0src/old.rs\0A  日本.md\0";
         assert_eq!(paths(status), ["src/a b.rs", "new/", "src/new.rs", "日本.md"]);
         assert_eq!(paths(""), [""; 0]);

@@ -1,4 +1,4 @@
-//! What is looked after once an hour.
+//! Hourly maintenance: ends quiet sessions and deletes expired data.
 
 use std::sync::Arc;
 use std::time::Duration;

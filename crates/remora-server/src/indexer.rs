@@ -1,9 +1,10 @@
-//! Makes the vectors that are missing: woken by news, never polling, at the lowest priority.
+//! Creates missing vectors. News wakes it; it never polls, and runs at the lowest priority.
 //!
-//! The store's thread reads documents without a vector and writes vectors; in between, a thread of its own embeds them
-//! while nobody holds anything, or somebody over the network does. What is done is what has a vector, so a daemon that
-//! was killed goes on where it was. Another embedder is another name for vectors: those of the old one are given up once
-//! the new one has answered, and made anew like any that are missing.
+//! The store's thread reads documents without a vector and writes vectors. In between, they are embedded on a
+//! separate thread or over the network, while no lock is held. Progress is the stored vectors themselves, so
+//! a daemon that was killed continues where it stopped. Vectors carry the name of their embedder: after a
+//! change of embedder, the old ones are dropped once the new embedder has answered, and then count as
+//! missing.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -23,9 +24,9 @@ use tokio::sync::{oneshot, watch};
 use crate::embedders::Chosen;
 use crate::shared::Shared;
 
-/// After an error of the store, before it is tried again.
+/// Pause after a store error before the next try.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
-/// The least pause before an embedder that failed is called again; its own clock may say later.
+/// Minimum pause before a failed embedder is called again; its own backoff may be longer.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
@@ -33,13 +34,14 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut settings = shared.watch_settings();
     let mut indexer = Indexer { shared: Arc::clone(&shared), workshop: None, reported: None };
     loop {
-        // Whatever comes from now on is a reason to look again.
+        // Any news from here on triggers another round.
         news.borrow_and_update();
         let wanted = settings.borrow_and_update().search.clone();
         shared.publish_embedder_health();
         let retry = tokio::select! {
             done = indexer.index_all(&wanted) => indexer.retry_after(done, &wanted),
-            // Work in flight is aborted: another process may own it now, or it may never end.
+            // Work in flight is aborted: the new settings may name another embedder, or the call may never
+            // end.
             _ = settings.changed() => continue,
             _ = stop.changed() => return,
         };
@@ -56,7 +58,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Without a reason to wake up, none.
+/// Sleeps for `wait`, or forever without one.
 async fn sleep(wait: Option<Duration>) {
     match wait {
         Some(wait) => tokio::time::sleep(wait).await,
@@ -67,7 +69,7 @@ async fn sleep(wait: Option<Duration>) {
 struct Indexer {
     shared: Arc<Shared>,
     workshop: Option<Workshop>,
-    /// What is wrong with the embedder, as the log knows it.
+    /// The embedder's last error, as reported in the log.
     reported: Option<String>,
 }
 
@@ -89,7 +91,7 @@ impl Indexer {
             self.shared.finder.give_way().await;
             let next = move |store: &mut Store| IndexBatch::next(store, &model, with_turns);
             let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
-            // A daemon at work does not end for want of events.
+            // Counts as a connection, so that the daemon does not end as idle while it works.
             busy.get_or_insert_with(|| self.shared.activity.connect());
             let (model, made) = match &chosen {
                 Chosen::Remote(remote) => {
@@ -103,7 +105,7 @@ impl Indexer {
         }
     }
 
-    /// By the model in the program.
+    /// Embeds a batch with the built-in model.
     async fn embed_here(&mut self, batch: IndexBatch) -> Result<(String, Vec<Embedded>), IndexError> {
         let workshop = match &mut self.workshop {
             Some(workshop) => workshop,
@@ -116,7 +118,7 @@ impl Indexer {
         made
     }
 
-    /// When to go on after this, if by itself; every kind of trouble is reported once.
+    /// Returns when to retry, if at all before the settings change. Each kind of error is reported once.
     fn retry_after(&mut self, done: Result<(), IndexError>, wanted: &Search) -> Option<Duration> {
         let report = |text: &str| problems::report(Some(&self.shared.dir), &format!("daemon: {text}"));
         match done {
@@ -142,14 +144,14 @@ impl Indexer {
                         let next = remote.trouble().map(|trouble| trouble.next_try.since(Time::now()));
                         Some(next.unwrap_or_default().max(SHORTEST_WAIT))
                     }
-                    // Nothing changes before the settings do.
+                    // Only a change of the settings can help.
                     _ => None,
                 }
             }
         }
     }
 
-    /// Drops the model and the vectors if they were idle long enough. Returns when to look again.
+    /// Drops the model and the vectors if they were idle long enough. Returns when to check again.
     async fn give_up_idle(&mut self, idle: Duration) -> Option<Duration> {
         let left = |unused| idle.saturating_sub(unused);
         let own = self.workshop.as_ref().map(|workshop| left(workshop.last_used.elapsed()));
@@ -158,7 +160,7 @@ impl Indexer {
         }
         let search = self.shared.finder.idle_for().map(left);
         if search == Some(Duration::ZERO) {
-            // It fails when the daemon is ending, and then all of it goes.
+            // Fails only when the daemon is ending, and then the memory is freed anyway.
             let _ = self.shared.finder.unload().await;
         }
         if [own, search].contains(&Some(Duration::ZERO)) {
@@ -170,7 +172,7 @@ impl Indexer {
 
 type Made = Result<(String, Vec<Embedded>), EmbedError>;
 
-/// A thread with the model; it ends when this is dropped.
+/// A thread with the built-in model. It ends when this is dropped.
 struct Workshop {
     jobs: Sender<(IndexBatch, oneshot::Sender<Made>)>,
     last_used: Instant,
@@ -183,11 +185,11 @@ impl Workshop {
             lower_thread_priority();
             let mut embedder = Embedder::new();
             for (batch, answer) in work {
-                // The caller may have gone; the documents stay on the work list.
+                // The caller may be gone; the documents stay on the work list.
                 let _ = answer.send(batch.embed(&mut embedder));
             }
         };
-        // A machine that has no thread to spare has one later.
+        // Out of threads is a temporary condition.
         thread::Builder::new().name("embedder".to_owned()).spawn(run).map_err(|_| StoreError::Busy)?;
         Ok(Self { jobs, last_used: Instant::now() })
     }

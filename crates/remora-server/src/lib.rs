@@ -1,8 +1,8 @@
-//! The daemon: one background process a data directory that turns what waits into knowledge.
+//! The daemon: one background process per data directory that turns queued events into observations.
 //!
-//! In come datagrams from hooks and commands (`ear`) and requests from programs ([`http`]); out comes a queue worked off
-//! ([`daemon`]). A kernel lock (`remora_client::presence`) makes it the only one, not a PID file. What it answers is
-//! computed by `remora-app`. This crate knows no SQL and no host's wire format.
+//! Hooks and commands wake it with datagrams (`ear`); other programs send HTTP requests ([`http`]). The main
+//! loop is in [`daemon`]. A kernel lock (`remora_client::presence`), not a PID file, keeps it the only one.
+//! Its answers are computed by `remora-app`. This crate knows no SQL and no host's wire format.
 
 pub mod activity;
 mod backups;

@@ -1,8 +1,8 @@
 //! Keeps the index of the user's notes current. News and changed settings wake it; it never polls.
 //!
-//! A thread of the lowest priority looks at the vault and reads what changed while nothing is held; the store's own
-//! threads read and write, a few notes at a time. What a note looked like from outside when it was read is stored with
-//! it, so a daemon that was killed goes on where it was.
+//! A thread of the lowest priority scans the vault and reads changed notes while no lock is held; the store's
+//! own threads read and write a few notes at a time. Each note is stored with the file attributes it had when
+//! it was read, so a daemon that was killed continues where it stopped.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,34 +19,34 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::shared::Shared;
 
-/// Between two looks at a folder, at least; a look that takes long is repeated later, so that about a fiftieth of the time
-/// is spent on it.
+/// Minimum pause between two scans of a folder. After a slow scan the pause is longer, so that scanning takes
+/// about one fiftieth of the time.
 const FOLDER_PAUSE: Duration = Duration::from_secs(2);
 const SHARE: u32 = 50;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Obsidian looks at all its notes to list them.
+/// Pause between two requests for the list of notes. Obsidian goes through all of its notes to answer one.
 const API_PAUSE: Duration = Duration::from_secs(30);
-/// After a failure, twice as long after each further one.
+/// Pause after a failure. It doubles with each further failure, up to `LAST_RETRY`.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
-/// The longest wait of a request for a look that is due. A hook has little more than this for its whole request.
+/// Timeout of a request that waits for a due scan. A hook has little more than this for its whole request.
 const PATIENCE: Duration = Duration::from_millis(25);
 /// Notes removed in one transaction, and batches stored before the list of always injected notes is updated.
 const STEP: usize = 100;
 const BATCHES: usize = 16;
 
-/// How fresh what is known of the notes is.
+/// The state of the last scan, and a way to request the next one.
 #[derive(Debug)]
 pub(crate) struct Freshness {
     last: watch::Sender<Option<Look>>,
     wanted: Notify,
 }
 
-/// The last look.
+/// The last scan.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     at: Instant,
-    /// When it may be repeated.
+    /// Minimum time until the next one.
     pause: Duration,
     failed: bool,
 }
@@ -64,8 +64,8 @@ impl Default for Freshness {
 }
 
 impl Freshness {
-    /// Waits a moment for a look that is due. Whether what is known is what there is; a source that is down is not
-    /// waited for.
+    /// Waits a moment if a scan is due. Returns whether the index is current. Does not wait for a source that
+    /// is down.
     pub(crate) async fn wait(&self) -> bool {
         let mut last = self.last.subscribe();
         if let Some(look) = *last.borrow_and_update()
@@ -92,7 +92,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let memory = settings.borrow_and_update().memory.clone();
         tokio::select! {
             () = keeper.look(&memory) => {}
-            // A look at a disk or a server that hangs would not hear that it is not wanted any more. What was read is
+            // A scan of a hanging disk or server could not be cancelled otherwise. Notes that were read are
             // stored.
             _ = settings.changed() => {
                 keeper.failures = 0;
@@ -107,7 +107,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             _ = settings.changed() => is_changed = true,
             _ = stop.changed() => return,
         }
-        // Whatever comes meanwhile is seen by the same look.
+        // News that arrives during the pause is covered by the same scan.
         let rest = shared.notes.last.borrow().map(|look| look.pause.saturating_sub(look.at.elapsed()));
         if !is_changed {
             tokio::select! {
@@ -127,7 +127,7 @@ struct Keeper {
     /// Whether notes are off and none are left.
     is_empty: bool,
     failures: u32,
-    /// Problems that are in the log already; each is logged once.
+    /// Problems that are already in the log; each is logged once.
     reported: HashSet<String>,
 }
 
@@ -150,7 +150,7 @@ impl Keeper {
         let problem = match done {
             Ok(done) => {
                 if done.read + done.gone > 0 {
-                    // There is something to show, and vectors to make.
+                    // New notes can be shown, and need vectors.
                     self.shared.announce_news();
                     let message = format!("notes: {} read, {} gone", done.read, done.gone);
                     log::info(&self.shared.dir, "daemon", &message);
@@ -188,7 +188,7 @@ impl Keeper {
         let mut done = Done::default();
         match aside(move || Round::begin(&access, &known)).await? {
             Ok(round) => {
-                // A daemon at work does not end for want of events.
+                // Counts as a connection, so that the daemon does not end as idle while it works.
                 let busy = (round.left() > 0).then(|| shared.activity.connect());
                 done = self.take_in(round, memory, &mut state).await?;
                 drop(busy);
@@ -254,7 +254,7 @@ impl Keeper {
         self.shared.writer.call(forget).await
     }
 
-    /// Once: the same reason every few seconds would say nothing more.
+    /// Logs each reason once, because a source that is down would repeat it every few seconds.
     fn report(&mut self, reason: &str) {
         if self.reported.len() < 1_000 && self.reported.insert(reason.to_owned()) {
             problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
@@ -262,7 +262,7 @@ impl Keeper {
     }
 }
 
-/// The time of the last round is stored at most once a minute.
+/// Limits writes: the time of the last round is stored at most once a minute.
 fn is_stale(state: &NotesState) -> bool {
     let now = Time::now();
     state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))
@@ -273,15 +273,15 @@ fn retry(failures: u32) -> Duration {
     doubled.min(LAST_RETRY)
 }
 
-/// Does what takes long on a thread of its own, which gives way to everybody.
+/// Runs slow work on its own thread, at the lowest priority.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
     let (answer, waiting) = oneshot::channel();
     let run = move || {
         lower_thread_priority();
-        // The caller may have gone.
+        // The caller may be gone.
         let _ = answer.send(work());
     };
-    // A machine that has no thread to spare has one later.
+    // Out of threads is a temporary condition.
     thread::Builder::new().name("notes".to_owned()).spawn(run).map_err(|_| StoreError::Busy)?;
     waiting.await.map_err(|_| StoreError::Closed)
 }
@@ -291,15 +291,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_that_is_down_is_asked_ever_more_seldom() {
+    fn a_source_that_is_down_is_retried_with_backoff() {
         let seconds: Vec<u64> = [1, 2, 3, 7, 100].map(|failures| retry(failures).as_secs()).into();
         assert_eq!(seconds, [5, 10, 20, 300, 300]);
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_a_source_that_is_down_or_was_just_looked_at() {
+    async fn no_request_waits_for_a_source_that_is_down_or_was_just_scanned() {
         let freshness = Freshness::default();
-        assert!(!freshness.wait().await, "nobody has looked yet, and nobody does");
+        assert!(!freshness.wait().await, "there was no scan yet, and none is running");
         let look = |failed| Some(Look { at: Instant::now(), pause: Duration::from_mins(1), failed });
         freshness.last.send_replace(look(false));
         assert!(freshness.wait().await);

@@ -1,10 +1,11 @@
-//! What the parts of a running daemon share.
+//! State shared by the parts of a running daemon.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use remora_client::presence::Hold;
 use remora_core::settings::Settings;
 use remora_net::Health;
 use remora_store::DataDir;
@@ -18,31 +19,33 @@ use crate::store_thread::StoreThread;
 
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Reads the settings in force.
+/// Reads the current settings.
 pub type Load = Box<dyn Fn() -> Settings + Send + Sync>;
 
 pub struct Shared {
+    /// Proof that this process is the only daemon.
+    pub(crate) hold: Arc<Hold>,
     pub dir: DataDir,
-    /// Writes, in order. Nothing that takes long belongs here.
+    /// For writes, in order. Slow work does not belong here.
     pub writer: StoreThread,
-    /// Answers questions, beside the writer.
+    /// For reads, in parallel with the writer.
     pub reader: StoreThread,
-    /// Searches, beside both.
+    /// For searches, in parallel with both.
     pub finder: Finder,
     pub activity: Activity,
-    /// Counts up whenever there may be something new in the store.
+    /// Incremented whenever the store may have changed.
     pub news: watch::Sender<u64>,
-    /// How the model is doing, where one is asked.
+    /// Health of the observer's model; `None` if no model is used.
     pub health: watch::Sender<Option<Health>>,
-    /// How the embedder is doing, where one over the network is asked.
+    /// Health of the embedder; `None` if none over the network is used.
     pub embedder_health: watch::Sender<Option<Health>>,
-    /// Who makes vectors.
+    /// The embedder in use.
     pub(crate) embedders: Arc<Embedders>,
-    /// How fresh the user's notes are.
+    /// The state of the last scan of the user's notes.
     pub(crate) notes: Freshness,
     /// Wakes the observer.
     pub(crate) work: Notify,
-    /// The database is damaged, and a new start can restore it.
+    /// Notified if the database is damaged and a restart can restore it.
     pub(crate) damage: Notify,
     will_look: AtomicBool,
     settings: watch::Sender<Arc<Settings>>,
@@ -50,7 +53,7 @@ pub struct Shared {
     config_changed_at: Mutex<Option<SystemTime>>,
 }
 
-/// The ways to the store.
+/// The store's threads.
 #[derive(Debug)]
 pub(crate) struct Threads {
     pub(crate) writer: StoreThread,
@@ -65,11 +68,12 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(dir: &DataDir, threads: Threads, load: Load) -> Self {
+    pub(crate) fn new(hold: Arc<Hold>, dir: &DataDir, threads: Threads, load: Load) -> Self {
         let changed_at = config_time(dir);
         let settings = Arc::new(load());
         let embedders = Arc::<Embedders>::default();
         Self {
+            hold,
             dir: dir.clone(),
             writer: threads.writer,
             reader: threads.reader,
@@ -97,17 +101,18 @@ impl Shared {
         self.settings.subscribe()
     }
 
-    /// Something came into the store: there may be work, and something to show.
+    /// Announces a change that may need the observer and concerns readers.
     pub fn announce(&self) {
         self.work.notify_one();
         self.announce_news();
     }
 
-    /// Something came in that will be work later: the observer looks in a moment, once for all that comes until then.
+    /// Announces a change that the observer handles later: it is woken after a moment, once for all changes
+    /// until then.
     pub fn announce_for_later(self: &Arc<Self>) {
         self.announce_news();
         if !self.will_look.swap(true, Ordering::Relaxed) {
-            // Weak, because a daemon that ends waits for everybody who holds the store.
+            // Weak, because an ending daemon waits until every handle to the store is dropped.
             let shared = Arc::downgrade(self);
             tokio::spawn(async move {
                 tokio::time::sleep(MOMENT).await;
@@ -119,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// News for readers that causes no work.
+    /// Announces a change that concerns readers only.
     pub(crate) fn announce_news(&self) {
         self.news.send_modify(|count| *count += 1);
     }

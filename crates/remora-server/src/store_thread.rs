@@ -1,7 +1,7 @@
-//! A thread that owns a connection. Async code hands it work and waits without blocking the runtime.
+//! A thread that owns a database connection. Async code hands it work and waits without blocking the runtime.
 //!
-//! Events that came in over HTTP are stored in groups: whatever has gathered while the last group was brought to
-//! the disk is the next one, so a busy moment costs one wait for the disk and not hundreds.
+//! Events from HTTP are stored in groups: those that arrive during one write form the next group, so a burst
+//! costs one sync to disk instead of hundreds.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use remora_store::{DataDir, Enqueued, ReadOnly, Record, Store, StoreError};
 use tokio::sync::oneshot;
 
-/// The most events of one group.
+/// Maximum number of events in a group.
 const LARGEST_GROUP: usize = 512;
 
 enum Job {
@@ -18,14 +18,14 @@ enum Job {
     Store(Box<Record>, oneshot::Sender<Result<Enqueued, StoreError>>),
 }
 
-/// A way to the thread; it ends when the last one is dropped.
+/// A handle to the thread, which ends when the last handle is dropped.
 #[derive(Debug, Clone)]
 pub struct StoreThread {
     jobs: Sender<Job>,
 }
 
 impl StoreThread {
-    /// The store is opened with the first piece of work.
+    /// Starts the thread. The store is opened with the first job.
     pub fn start(dir: DataDir, name: &str) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, work) = mpsc::channel();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -35,21 +35,22 @@ impl StoreThread {
         Ok((Self { jobs }, thread))
     }
 
-    /// Does `work` on the thread and gives back what it comes to.
+    /// Runs `work` on the thread and returns its result.
     pub async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
-            // The caller may have gone; the work is done anyway.
+            // The caller may be gone; the work is done anyway.
             let _ = answer.send(store.get().and_then(work));
         }));
         self.jobs.send(job).map_err(|_| StoreError::Closed)?;
         waiting.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Like [`StoreThread::call`], for work that nobody but its caller needs: once the caller has gone, it is skipped.
+    /// Like [`StoreThread::call`], for work that only its caller needs: it is skipped once the caller is
+    /// gone.
     pub async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
@@ -64,7 +65,7 @@ impl StoreThread {
         waiting.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Stores an event together with others that come at the same time; it is on the disk when this returns.
+    /// Stores an event, grouped with others that arrive at the same time. It is on disk when this returns.
     pub async fn store(&self, record: Record) -> Result<Enqueued, StoreError> {
         let (answer, waiting) = oneshot::channel();
         self.jobs.send(Job::Store(Box::new(record), answer)).map_err(|_| StoreError::Closed)?;
@@ -79,11 +80,11 @@ struct Opening {
 
 impl Opening {
     fn get(&mut self) -> Result<&mut Store, StoreError> {
-        // A disk that took nothing may take something now.
+        // A disk that was full or read-only may be writable again.
         let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
         if self.store.as_ref().is_none_or(has_to_open) {
             let store = Store::open(&self.dir)?;
-            // The daemon empties the log before it ends, unless the files are not its own any more.
+            // The daemon empties the log before it ends, unless the files have been replaced by others.
             store.leave_log()?;
             self.store = Some(store);
         }
@@ -94,8 +95,8 @@ impl Opening {
 fn serve(work: &Receiver<Job>, store: &mut Opening) {
     let mut next = work.recv().ok();
     while let Some(job) = next.take() {
-        // A bug in one piece of work ends that one alone: its caller gets an error, and what was begun is rolled back with the
-        // connection.
+        // A panic ends only this job: its caller gets an error, and closing the connection rolls back its
+        // transaction.
         let done = panic::catch_unwind(AssertUnwindSafe(|| match job {
             Job::Call(call) => {
                 call(store);
@@ -113,7 +114,7 @@ fn serve(work: &Receiver<Job>, store: &mut Opening) {
 
 type Waiting = (Record, oneshot::Sender<Result<Enqueued, StoreError>>);
 
-/// Stores `first` with all that wait behind it; gives back the first job of another kind.
+/// Stores `first` with all events queued behind it. Returns the first job of another kind, if it met one.
 fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Option<Job> {
     let (mut records, mut answers) = (vec![first.0], vec![first.1]);
     let mut other = None;
@@ -133,14 +134,14 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
                 let _ = answer.send(Ok(enqueued));
             }
         }
-        // What stands in the way of all is not waited for again and again.
+        // A temporary error concerns all of them, so they are not retried one by one.
         Err(error) if error.is_passing() => {
             for answer in answers {
                 let full = matches!(error, StoreError::DiskFull | StoreError::ReadOnly { .. });
                 let _ = answer.send(Err(if full { StoreError::DiskFull } else { StoreError::Busy }));
             }
         }
-        // One event that cannot be stored must not take the others with it.
+        // A single bad event must not take the others with it, so each is stored on its own.
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {
                 let stored = store.get().and_then(|store| store.enqueue_group(std::slice::from_ref(record)));
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_bug_in_one_piece_of_work_ends_that_one_alone() {
+    async fn a_panic_in_one_job_ends_only_that_job() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
         let counts = || thread.call(|store| store.counts().map(|counts| counts.sessions));
@@ -168,12 +169,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_whose_caller_has_gone_is_skipped() {
+    async fn a_job_whose_caller_is_gone_is_skipped() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
         let (go, gate) = mpsc::channel::<()>();
         let (done, answered) = mpsc::channel();
-        // The thread is held while two questions wait, and one of the callers goes.
+        // The thread is busy while two jobs wait, and the caller of one of them gives up.
         let held = thread.ask(move |_| Ok(gate.recv().is_ok()));
         let gone = thread.ask({
             let done = done.clone();
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(answered.try_iter().collect::<Vec<_>>(), ["stays"]);
     }
 
-    /// Polls a future once, and says whether it waits.
+    /// Polls a future once and returns whether it is pending.
     async fn waits<F: Future + Unpin + ?Sized>(future: &mut F) -> bool {
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending())

@@ -1,4 +1,4 @@
-//! Works the queue off: woken, never polling; several sessions at a time, each in order.
+//! Processes the queue. It is woken and never polls; several sessions run in parallel, each in order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,17 @@ use tokio::task::JoinSet;
 
 use crate::shared::Shared;
 
-/// After an error of the store, before it is tried again.
+/// Pause after a store error before the next try.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
-/// What is due and yet not to be had, because another process works on it, is asked for again after this.
+/// Pause before work that is due, but claimed by another process, is tried again.
 const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
-/// Hosts write some lines of a transcript after their last hook. So long after a turn was stored, it is read once more.
+/// Hosts write some lines of a transcript after their last hook, so it is read again this long after a turn
+/// was stored.
 const READ_AGAIN: Duration = Duration::from_millis(1500);
-/// Hooks that wait for the database look every three milliseconds or sooner.
+/// Pause between two turns. Hooks that wait for the database retry at least every three milliseconds.
 const BETWEEN_TURNS: Duration = Duration::from_millis(3);
-/// Interval of heartbeats of a claim.
+/// Interval at which a claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Receiver<bool>) {
@@ -45,7 +46,7 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             Some(call) = worker.calls.join_next() => worker.read_again_soon(call.ok()),
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
-                // What waited for a better provider or a larger budget need not wait longer.
+                // Turns that waited for a working provider or a larger budget are retried now.
                 if let Err(error) = shared.writer.call(Store::retry_now).await {
                     worker.report(&error.to_string());
                 }
@@ -62,9 +63,9 @@ struct Worker {
     observer: Arc<Observer>,
     parallel: usize,
     silence: Duration,
-    /// Calls of a model under way, each about another session, which it returns.
+    /// Model calls in flight, each for a different session, whose id it returns.
     calls: JoinSet<SessionId>,
-    /// When which transcripts are read once more. A daemon that starts finds them again.
+    /// Transcripts to read again, and when. A starting daemon finds them again.
     read_again: BTreeMap<SessionId, Time>,
 }
 
@@ -76,7 +77,7 @@ impl Worker {
         Self { shared, owner, observer, parallel: 1, silence, calls, read_again }
     }
 
-    /// Works by these settings from now on. Calls under way end by those they began with.
+    /// Applies new settings. Calls in flight finish with the old ones.
     fn adopt(&mut self, settings: &Settings) {
         let (observer, problems) = Observer::new(settings, &self.shared.dir, &self.owner);
         for problem in problems {
@@ -87,7 +88,7 @@ impl Worker {
         self.silence = settings.observer.turn_silence;
     }
 
-    /// Works off the queue. Returns how long to wait until there may be more.
+    /// Processes the queue. Returns how long to wait until there may be more.
     async fn round(&mut self, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
         self.shared
             .writer
@@ -97,14 +98,14 @@ impl Worker {
                 store.reclaim_stale(Time::now())
             })
             .await?;
-        // One turn at a time, so that hooks get in between.
+        // One turn at a time, so that hooks can write in between.
         while !*stop.borrow() {
             self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
             let may_ask = self.calls.len() < self.parallel;
             let next = self.shared.writer.call(move |store| {
                 let now = Time::now();
-                // Memory does not wait for calls under way.
+                // With all calls in use, only work that needs no model is done.
                 if may_ask { observer.next(store, now) } else { observed(&observer, store, now) }
             });
             match next.await? {
@@ -130,7 +131,7 @@ impl Worker {
         Ok(self.read_again.values().min().map_or(wait, |due| due.since(now).min(wait)))
     }
 
-    /// Transcripts that grew while no daemon was running.
+    /// Schedules transcripts that grew while no daemon was running.
     async fn find_unread(&mut self) -> Result<(), StoreError> {
         let observer = Arc::clone(&self.observer);
         let sessions = self.shared.writer.call(move |store| observer.unread(store)).await?;
@@ -142,7 +143,7 @@ impl Worker {
         self.read_again.extend(session.map(|session| (session, Time::now().after(READ_AGAIN))));
     }
 
-    /// Reads the transcripts that are due once more.
+    /// Reads the due transcripts again.
     async fn read_late(&mut self) -> Result<(), StoreError> {
         let now = Time::now();
         let due: Vec<SessionId> =
@@ -167,7 +168,7 @@ impl Worker {
         });
     }
 
-    /// Calls are broken off, and what they were about waits for the next daemon.
+    /// Aborts calls in flight and releases their turns to the next daemon.
     async fn end(mut self) {
         self.calls.shutdown().await;
         let owner = self.owner.clone();
@@ -185,7 +186,8 @@ fn observed(observer: &Observer, store: &mut Store, now: Time) -> Result<Next, S
     Ok(observer.observe(store, now)?.map_or(Next::Nothing, Next::Settled))
 }
 
-/// Asks a model about one turn and stores what comes of it. Returns the session: its transcript may have grown meanwhile.
+/// Calls the model for one turn and stores the result. Returns the session, because its transcript may have
+/// grown in the meantime.
 async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
     let answer = {
         let asking = task.ask();
@@ -214,7 +216,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
     session
 }
 
-/// Logs what was odd about an answer, which is no failure. Never logs the answer.
+/// Logs oddities of an answer that are not failures. Never logs the answer itself.
 fn note(shared: &Shared, reflection: &Reflection) {
     if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
         log::warn(&shared.dir, "observer", reason);

@@ -93,7 +93,8 @@ pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str)
     // An error message may quote a key that was pasted into the wrong setting.
     let text = clean_text(text);
     let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, LONGEST_LINE));
-    let written = dir.is_some_and(|dir| dir.create().is_ok() && append(&dir.log(), &line).is_ok());
+    // Does not create the data directory: a daemon must not bring back one that the user deleted.
+    let written = dir.is_some_and(|dir| append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
         // If this fails too, there is no place left to report it.
         let _ = append(&fallback, &format!("{line}{}", place(dir)));

@@ -1,4 +1,4 @@
-//! What every command needs: the data directory, the settings, and how to answer.
+//! State that every command needs: the data directory, the settings, and the output format.
 
 use remora_app::{AppError, Whose};
 use remora_client::presence;
@@ -33,7 +33,7 @@ impl App {
         }
     }
 
-    /// Opens the store and says on stderr what the user should know about it.
+    /// Opens the store and warns on stderr about its state.
     pub(crate) fn open(&self) -> Result<Store> {
         let mut store = Store::open(&self.dir)?;
         self.warn_of_settings();
@@ -53,7 +53,7 @@ impl App {
 }
 
 impl App {
-    /// Without a daemon, a command removes what was forgotten from files once it can no longer be undone.
+    /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
     fn finish_forgetting(&self, store: &mut Store) {
         let is_due = store.read_only().is_none() && store.must_erase().unwrap_or(false);
         if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
@@ -65,7 +65,7 @@ impl App {
     }
 }
 
-/// Whose memory is meant: that of the project somebody names, of all, or of the directory they are in.
+/// The memory to use: that of the named project, of all projects, or of the current directory.
 pub(crate) fn whose(project: Option<&str>, all: bool) -> Result<Whose> {
     Ok(match project {
         _ if all => Whose::All,
@@ -74,8 +74,8 @@ pub(crate) fn whose(project: Option<&str>, all: bool) -> Result<Whose> {
     })
 }
 
-/// What was found in the memory of a directory. Where nothing is remembered of it yet, which is where everybody begins, the
-/// next step is said, and that is no error.
+/// The result for a directory. In a directory without memory, as in every new project, this prints the next
+/// step and is not an error.
 pub(crate) fn if_known<T>(store: &Store, found: std::result::Result<T, AppError>) -> Result<Option<T>> {
     let directory = match found {
         Ok(found) => return Ok(Some(found)),
@@ -96,7 +96,7 @@ pub(crate) fn if_known<T>(store: &Store, found: std::result::Result<T, AppError>
     Ok(None)
 }
 
-/// The settings in force, and what could not be used of those given.
+/// The current settings, and those that are invalid.
 pub(crate) fn settings(dir: &DataDir) -> (Settings, Vec<Problem>) {
     remora_app::settings::load(dir, env::variable)
 }

@@ -1,5 +1,5 @@
-//! Questions that need the model and the vectors: the daemon has both in memory, so it is asked first. Where none runs,
-//! this process answers.
+//! Queries that need the model and the vectors. The daemon has both in memory, so it is asked first. Without
+//! a daemon, this process answers.
 
 use remora_app::recall::prompt::{self, Explained, PromptRequest};
 use remora_app::search::{self, SearchRequest};
@@ -23,7 +23,7 @@ pub(crate) fn search(
         return Ok(found);
     }
     let settings = app::settings(&app.dir).0.search;
-    // Loading the model costs more than a search by words, so it has to be asked for by name.
+    // Loading the model costs more than a keyword search, so it has to be requested by name.
     let wants_model = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
     let mut embedder = if wants_model { embedders::open(&settings) } else { None };
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
@@ -31,7 +31,7 @@ pub(crate) fn search(
     search::search(store, engine, &request, &settings, Time::now())
 }
 
-/// What would be injected with a prompt, and why; and whether the daemon said so.
+/// What would be injected with a prompt, and why. The flag says whether the daemon answered.
 pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Result<(Explained, bool)> {
     if let Some(explained) = Daemon::of(&app.dir).explain(request) {
         return Ok((explained, true));

@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and what becomes of it.
+//! The command line: parses the arguments and runs the command.
 
 use std::process::ExitCode;
 
@@ -181,7 +181,7 @@ fn version(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// An answer that nobody could read is a failure.
+/// Fails if the answer could not be written.
 fn written(code: ExitCode) -> Result<ExitCode> {
     match output::failure() {
         None => Ok(code),

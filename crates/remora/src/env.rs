@@ -1,17 +1,17 @@
-//! Every environment variable Remora reads, apart from those that stand for a setting
-//! (`REMORA_SECTION_KEY`, see `remora_core::settings`).
+//! Every environment variable Remora reads, except those that override a setting (`REMORA_SECTION_KEY`, see
+//! `remora_core::settings`).
 
 use std::path::PathBuf;
 
-/// Where everything is kept; default `~/.remora`.
+/// The data directory; default `~/.remora`.
 pub(crate) const DATA_DIR: &str = "REMORA_DATA_DIR";
-/// Set to anything but `0` or `false`: hooks do nothing.
+/// If set to anything but `0` or `false`, hooks do nothing.
 pub(crate) const DISABLED: &str = "REMORA_DISABLED";
 
 /// Set by Claude Code for the MCP servers it starts: the directory of the project.
 pub(crate) const PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
 
-/// The directory of the project that this process was started for, if its host says so.
+/// The project directory that this process was started for, if its host states one.
 pub(crate) fn project_dir() -> Option<PathBuf> {
     std::env::var_os(PROJECT_DIR).map(PathBuf::from).filter(|path| path.is_absolute())
 }
@@ -23,7 +23,7 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
     }
 }
 
-/// The home directory; without `HOME`, what the system's user database says.
+/// The home directory; without `HOME`, the one in the system's user database.
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
@@ -32,8 +32,8 @@ pub(crate) fn disabled() -> bool {
     std::env::var_os(DISABLED).is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
-/// By these, agents say to the commands they run that no person typed them. A terminal alone proves nothing: some agents
-/// give their commands one.
+/// Variables that agents set for the commands they run, to show that no person typed them. A terminal alone
+/// proves nothing, because some agents give their commands one.
 const AGENTS: &[&str] = &[
     "AI_AGENT",
     "CLAUDECODE",
@@ -44,7 +44,7 @@ const AGENTS: &[&str] = &[
     "QWEN_CODE",
     "COPILOT_CLI",
 ];
-/// Variables that begin with one of these belong to an agent.
+/// Prefixes of further variables that agents set.
 const AGENT_PREFIXES: &[&str] = &["CODEX_SANDBOX", "CODEX_THREAD", "CLINE_"];
 
 /// Whether an agent runs this command.
@@ -57,7 +57,7 @@ pub(crate) fn is_agent() -> bool {
     })
 }
 
-/// How an agent that runs where this process runs calls Remora.
+/// The command that an agent in the same environment can call Remora with.
 pub(crate) fn command() -> String {
     remora_sys::process::command("remora")
 }

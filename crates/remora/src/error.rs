@@ -1,4 +1,4 @@
-//! Errors as people meet them: what failed, why, and what to do next.
+//! Errors for users: what failed, why, and what to do next.
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     remora_sys::process::survive_file_size_limit();
-    // Hosts start a hook for every tool call: it goes ahead of everything else, argument parser included.
+    // Hosts start a hook for every tool call, so it skips everything else, including the argument parser.
     if let Some(arguments) = command::hook::arguments() {
         command::hook::run(&arguments);
         return ExitCode::SUCCESS;

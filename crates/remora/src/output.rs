@@ -1,4 +1,4 @@
-//! How answers look: stdout is data, stderr is talk; readable without colour.
+//! Output: data on stdout, messages on stderr, readable without colour.
 
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
@@ -24,17 +24,17 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes data, as it is.
+/// Prints one line of data, unwrapped.
 pub(crate) fn say(line: &str) {
     keep_error(writeln!(anstream::stdout(), "{}", visible(line)));
 }
 
-/// Writes text for people, broken at the width of the terminal. Lines below the first begin under its text.
+/// Prints text for people, wrapped at the width of the terminal. Continuation lines align with its text.
 pub(crate) fn prose(line: &str) {
     prose_below("", line);
 }
 
-/// The same behind a beginning; lines below the first begin under the text behind it.
+/// Like [`prose`], after a prefix. Continuation lines align with the text after the prefix.
 pub(crate) fn prose_below(beginning: &str, text: &str) {
     for line in hanging(beginning, text, columns()) {
         say(&line);
@@ -44,44 +44,46 @@ pub(crate) fn prose_below(beginning: &str, text: &str) {
 pub(crate) fn talk(line: &str) {
     for line in line.lines() {
         for line in hanging("", line, columns()) {
-            // There is no third place to say that this failed.
+            // A failure here cannot be reported anywhere.
             let _ = writeln!(anstream::stderr(), "{}", visible(&line));
         }
     }
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
-    // Data, as it is stored: a program reads it.
+    // Unescaped, because programs read it.
     keep_error(writeln!(anstream::stdout(), "{}", serde_json::to_string_pretty(value)?));
     Ok(())
 }
 
-/// Writes a text that another program made.
+/// Prints output of another library, unchanged.
 pub(crate) fn bytes_as_they_are(text: &[u8]) {
     keep_error(std::io::stdout().write_all(text));
 }
 
-/// The first error of standard output. Commands go on: what they do is not undone because nobody can read the answer.
+/// The first error of standard output. Commands continue after it, because their work is not undone if the
+/// answer cannot be read.
 static FAILURE: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 fn keep_error(written: std::io::Result<()>) {
     let Err(error) = written else { return };
-    // Who closed the pipe has read enough.
+    // The reader closed the pipe, which is not an error.
     if error.kind() != ErrorKind::BrokenPipe {
         FAILURE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 }
 
-/// Why the answer could not be written, if it could not.
+/// Why the answer could not be written, if it failed.
 pub(crate) fn failure() -> Option<std::io::Error> {
     keep_error(std::io::stdout().flush());
     FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Narrower, nothing can be read.
+/// Lines are never wrapped narrower than this.
 const NARROWEST: usize = 30;
 
-/// How many columns a line may take: of the terminal, or what `COLUMNS` says. A file or a pipe takes lines of any length.
+/// The line width: `COLUMNS`, or the width of the terminal. `None` for a file or a pipe, where lines are not
+/// wrapped.
 pub(crate) fn columns() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal =
@@ -89,12 +91,12 @@ pub(crate) fn columns() -> Option<usize> {
     given.or_else(terminal).filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
 }
 
-/// A text broken into lines between words, behind a beginning. A command in backquotes stays on one line if it fits there.
+/// Wraps a text between words, after a prefix. A command in backquotes stays on one line if it fits.
 pub(crate) fn hanging(beginning: &str, text: &str, columns: Option<usize>) -> Vec<String> {
     let Some(columns) = columns else { return vec![format!("{beginning}{text}")] };
     let spaces = text.len() - text.trim_start_matches(' ').len();
     let indent = width(beginning) + spaces;
-    // Under a beginning that takes most of the line there is no room.
+    // A long prefix leaves no room to align with its text.
     let indent = if indent + 20 > columns { 4 } else { indent };
     let (mut lines, mut line) = (Vec::new(), format!("{beginning}{}", " ".repeat(spaces)));
     let mut is_empty = true;
@@ -114,7 +116,7 @@ pub(crate) fn hanging(beginning: &str, text: &str, columns: Option<usize>) -> Ve
     lines
 }
 
-/// Words, with what is between backquotes as one word unless it is longer than a line.
+/// Splits a text into words. Text in backquotes counts as one word unless it is longer than a line.
 fn words(text: &str, longest: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let (mut start, mut opened) = (None, None);
@@ -142,7 +144,7 @@ fn words(text: &str, longest: usize) -> Vec<&str> {
     words
 }
 
-/// `38 events`, `1 event`.
+/// A number with its noun: `38 events`, `1 event`.
 pub(crate) fn count(number: i64, noun: &str) -> String {
     let plural = match noun.strip_suffix('y') {
         Some(stem) => format!("{stem}ies"),
@@ -162,7 +164,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{whole}.{tenths} {}", units[power as usize - 1])
 }
 
-/// The user's local time, to the minute.
+/// A time in the user's time zone, to the minute.
 pub(crate) fn local(time: Time) -> String {
     format_local(time, "%Y-%m-%d %H:%M")
 }
@@ -172,7 +174,8 @@ pub(crate) fn format_local(time: Time, format: &str) -> String {
     zoned.map_or_else(|_| time.0.to_string(), |zoned| zoned.strftime(format).to_string())
 }
 
-/// Columns as wide as their widest cell; the last one takes the rest of the line. Cells may be painted.
+/// A table. Columns are as wide as their widest cell; the last one takes the rest of the line. Cells may be
+/// coloured.
 pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<Row>,
@@ -192,7 +195,7 @@ impl Table {
         self.rows.push(Row { cells, below: Vec::new() });
     }
 
-    /// A line of text below the last row.
+    /// Adds a line of text below the last row.
     pub(crate) fn below(&mut self, line: &str) {
         if let Some(row) = self.rows.last_mut() {
             row.below.push(format!("    {line}"));
@@ -230,7 +233,8 @@ impl Table {
         lines
     }
 
-    /// How wide each column may be, and whether the last one goes below the others, because beside them it had no room.
+    /// The width of each column, and whether the last one moves below the others because it does not fit
+    /// beside them.
     fn widths(&self, columns: Option<usize>) -> (Vec<usize>, bool) {
         let all = || std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
         let widest = |column: usize| {
@@ -249,7 +253,7 @@ impl Table {
             widths[last] = columns - others;
             return (widths, false);
         }
-        // Names become shorter; the first column, which has ids, and times stay whole.
+        // Shortens names; the first column, which has ids, and times stay whole.
         while taken(&widths[..last]) > columns {
             let shorter =
                 (1..last).filter(|at| widths[*at] > 6 && widths[*at] != TIME).max_by_key(|at| widths[*at]);
@@ -261,12 +265,12 @@ impl Table {
     }
 }
 
-/// Below this, the last column of a table gets a line of its own.
+/// If less than this is left, the last column of a table gets its own line.
 const NARROWEST_LAST: usize = 28;
 /// Width of a time in a table.
 const TIME: usize = 16;
 
-/// A cell cut to a width. It may be painted as a whole.
+/// Cuts a cell to a width. Its colour is kept if it covers the whole cell.
 fn cut(cell: &str, limit: usize) -> String {
     if width(cell) <= limit {
         return cell.to_owned();
@@ -286,12 +290,12 @@ fn cut(cell: &str, limit: usize) -> String {
     }
 }
 
-/// How many columns of a terminal a text takes: two for a Chinese character, none for a colour.
+/// The width of a text in terminal columns: two for a Chinese character, none for a colour code.
 fn width(text: &str) -> usize {
     strip_str(text).map(UnicodeWidthStr::width).sum()
 }
 
-/// Free text for one line of a terminal.
+/// Shortens free text to one line of a terminal.
 pub(crate) fn brief(text: &str, limit: usize) -> String {
     one_line(text, limit)
 }

@@ -1,4 +1,4 @@
-//! Reads what the host sends, without ever waiting for a host that has nothing more to say.
+//! Reads the host's message, without waiting for a host that sends nothing more.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -8,7 +8,7 @@ use remora_core::intake::{Document, Intake, IntakeError, Progress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
-/// A loaded machine may take a while to send the first byte; after it, the rest is on its way.
+/// Timeouts. A loaded machine may take a while to send the first byte; after it, the rest follows quickly.
 const FIRST_BYTE: Duration = Duration::from_secs(2);
 const NEXT_BYTE: Duration = Duration::from_millis(750);
 const LONGEST: Duration = Duration::from_secs(20);
@@ -23,11 +23,11 @@ pub(crate) enum StdinError {
     Io(#[from] io::Error),
 }
 
-/// Reads one JSON value: to its end, not to the end of the stream, which some hosts leave open.
+/// Reads one JSON value. Stops at its end, because some hosts leave the stream open.
 pub(crate) fn read(input: impl AsFd) -> Result<Document, StdinError> {
     let started = Instant::now();
     let mut intake = Intake::default();
-    // Most messages are small, and memory that is never touched costs nothing.
+    // Most messages are small, and untouched memory costs nothing.
     let mut buffer = vec![0; 8 << 10];
     let mut patience = FIRST_BYTE;
     loop {

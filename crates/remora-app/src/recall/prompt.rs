@@ -225,7 +225,7 @@ pub fn recall(
 }
 
 fn skipped(text: &str, memory: &Memory) -> Option<String> {
-    if !memory.auto_retrieve_enabled || memory.auto_retrieve_max_results == 0 {
+    if !memory.auto_retrieve_enabled {
         return Some("memory.auto_retrieve_enabled is false".to_owned());
     }
     is_trivial(text).then(|| "the prompt is a command, or too short to search for".to_owned())

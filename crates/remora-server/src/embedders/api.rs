@@ -1,10 +1,11 @@
-//! What is said to an embedder over the network, and what it answers: three ways to say the same.
+//! Requests to and answers from embedders over the network, in the formats of three APIs.
 
 use remora_core::settings::Embedder;
 use remora_search::Purpose;
 use serde_json::{Value, json};
 
-/// More numbers than models make, and few enough that an answer is not over-long.
+/// Upper limit for the dimensions of a vector. No supported model has more, and it bounds the size of an
+/// answer.
 const MOST_DIMENSIONS: usize = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) enum Api {
 }
 
 impl Api {
-    /// `None` for who is not asked over the network.
+    /// `None` for embedders that are not called over the network.
     pub(super) fn of(embedder: Embedder) -> Option<Self> {
         match embedder {
             Embedder::Builtin | Embedder::Off => None,
@@ -41,7 +42,7 @@ impl Api {
         }
     }
 
-    /// The base URL of this interface. People often enter that of another one of Ollama's.
+    /// The base URL. For Ollama, the path of its other interface, which people often include, is removed.
     pub(super) fn base_url(self, given: &str) -> &str {
         let url = given.trim_end_matches('/');
         match self {
@@ -50,7 +51,7 @@ impl Api {
         }
     }
 
-    /// Where texts go, below an address with this path.
+    /// The path of the embedding endpoint below a base URL with this path.
     pub(super) fn path(self, base_path: &str) -> &'static [&'static str] {
         match (self, base_path.is_empty()) {
             (Self::Ollama, _) => &["api", "embed"],
@@ -77,7 +78,8 @@ impl Api {
         }
     }
 
-    /// The vectors of `count` texts, in the order of the texts and of length 1, or what is wrong with them.
+    /// The vectors of `count` texts, in the order of the texts and normalised to length 1, or a description
+    /// of what is wrong.
     pub(super) fn vectors(self, answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
         let list = match self {
             Self::Ollama => &answer["embeddings"],
@@ -104,7 +106,8 @@ impl Api {
     }
 }
 
-/// Some models expect a prefix that says what a text is for, and Ollama leaves it to the caller.
+/// The prefix for a text. Some models expect one that states its purpose, and Ollama leaves that to the
+/// caller.
 fn prefix(model: &str, purpose: Purpose) -> &'static str {
     match purpose {
         _ if !model.contains("nomic-embed-text") => "",
@@ -113,7 +116,7 @@ fn prefix(model: &str, purpose: Purpose) -> &'static str {
     }
 }
 
-/// Which text a vector is for: answers may come in any order.
+/// The index of the text that a vector belongs to. Answers may come in any order.
 fn index(entry: &Value, place: usize) -> Result<usize, String> {
     match &entry["index"] {
         Value::Null => Ok(place),
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_asked_in_its_own_words() {
+    fn each_api_gets_its_own_request_format() {
         let texts = ["one".to_owned()];
         let ask = |api: Api, purpose| api.question(api.own_model(), &texts, purpose);
         assert_eq!(
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn an_invalid_answer_is_an_error() {
         for api in ALL {
             for wrong in [
                 json!([[1.0, 0.0]]),

@@ -16,13 +16,13 @@ use remora_search::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 
 pub use remote::Remote;
 
-/// Who is asked for vectors.
+/// The embedder selected by the settings.
 #[derive(Debug, Clone)]
 pub(crate) enum Chosen {
     Nobody,
     Builtin,
     Remote(Arc<Remote>),
-    /// An embedder that cannot be called with the present settings.
+    /// An embedder that cannot be called with the current settings.
     Unusable(EmbedError, Time),
 }
 
@@ -37,7 +37,7 @@ impl Chosen {
     }
 }
 
-/// Keeps the embedder that the settings chose, until they choose another.
+/// Caches the embedder until the settings select another.
 #[derive(Debug, Default)]
 pub(crate) struct Embedders {
     last: Mutex<Option<(Search, Chosen)>>,
@@ -52,7 +52,7 @@ impl Embedders {
         }
     }
 
-    /// How an embedder over the network does; `None` where none is asked.
+    /// Health of an embedder over the network; `None` if none is used.
     pub(crate) fn health(&self, settings: &Search) -> Option<Health> {
         match self.chosen(settings) {
             Chosen::Nobody | Chosen::Builtin => None,
@@ -69,7 +69,7 @@ fn is_same_choice(known: &Search, wanted: &Search) -> bool {
         && known.embedder_api_key == wanted.embedder_api_key
 }
 
-/// It is not tried again before the settings change.
+/// Health of an embedder with invalid settings. It is not tried again before they change.
 fn unusable(settings: &Search, error: EmbedError, since: Time) -> Health {
     Health {
         provider: settings.embedder.as_str().to_owned(),
@@ -78,7 +78,7 @@ fn unusable(settings: &Search, error: EmbedError, since: Time) -> Health {
     }
 }
 
-/// The embedder of these settings, for a program that does one thing at a time. `None` if the embedder is off.
+/// Opens the embedder of these settings for a synchronous caller. `None` if the embedder is off.
 pub fn open(settings: &Search) -> Option<Box<dyn Embed>> {
     match Chosen::new(settings) {
         Chosen::Nobody => None,
@@ -94,7 +94,7 @@ pub fn open(settings: &Search) -> Option<Box<dyn Embed>> {
     }
 }
 
-/// An embedder over the network, waited for.
+/// An embedder over the network, called synchronously.
 #[derive(Debug)]
 struct Waited {
     remote: Arc<Remote>,

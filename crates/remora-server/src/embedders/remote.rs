@@ -1,5 +1,5 @@
-//! An embedder over the network: what leaves for it is redacted and cut to size, what comes back is checked, and while
-//! it fails nobody waits for it.
+//! An embedder over the network. Texts are redacted and cut before they are sent, answers are checked, and no
+//! caller waits for a service that is failing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +15,18 @@ use tokio::time::timeout;
 
 use super::api::Api;
 
-/// How long one exchange may take: a model on a slow machine is loaded first, and then reads some pages of text.
+/// Timeout of one request. A slow machine may have to load the model first and then read some pages of text.
 const LONGEST_EXCHANGE: Duration = Duration::from_mins(2);
-/// What is sent at a time: the answer has thousands of numbers a text, and a slow machine takes seconds for a page.
+/// Limits for one request: an answer has thousands of numbers per text, and a slow machine takes seconds per
+/// page.
 const MOST_TEXTS: usize = 32;
 const MOST_BYTES: usize = 32_000;
-/// Of a longer text the beginning counts. A token has at least a byte, and no model here takes fewer than 8,191.
+/// Longer texts are cut. A token has at least one byte, and every supported model takes at least 8,191
+/// tokens.
 const LONGEST_TEXT: usize = 8_000;
-/// The beginning of a long prompt says what it is about, too.
+/// Longer queries are cut. The beginning of a long prompt says what it is about.
 const LONGEST_QUESTION: usize = 1_000;
-/// A text that is refused is tried down to this length.
+/// A refused text is halved and retried down to this length.
 const SHORTEST_TEXT: usize = 500;
 /// After a query that was too slow for a prompt, the embedder is not called for prompts for this long.
 const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
@@ -35,14 +37,14 @@ pub struct Remote {
     provider: &'static str,
     http: Http,
     model: String,
-    /// What its vectors are called, without how many numbers they have.
+    /// The name of its vectors, without their dimensions.
     name: String,
     patience: Mutex<Patience>,
-    /// What the first answer showed. Locked while that request runs, so that only one is sent.
+    /// Learned from the first answer. Locked while that request runs, so that only one is sent.
     acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
     /// Whether a query whose caller gave up is still running.
     owes_answer: AtomicBool,
-    /// How long the last question took, and when that was.
+    /// Duration and time of the last query.
     pace: Mutex<Option<(Duration, Instant)>>,
 }
 
@@ -52,7 +54,7 @@ struct Acquaintance {
     closeness: Closeness,
 }
 
-/// A call in flight. However it ends, also after its caller gave up, the next one may be tried.
+/// A call in flight. However it ends, even if its caller gives up, the next call may be tried.
 struct Exchange<'a>(&'a Remote);
 
 impl Drop for Exchange<'_> {
@@ -61,16 +63,16 @@ impl Drop for Exchange<'_> {
     }
 }
 
-/// Why an exchange came to nothing.
+/// Why a request failed.
 struct Failure {
     reason: String,
     retry_after: Option<Duration>,
-    /// It answers, and does not like these very texts.
+    /// The service works, but refuses these texts.
     is_refusal: bool,
 }
 
 impl Remote {
-    /// Nothing is sent before the first text. `None` if the settings name no embedder over the network.
+    /// Sends nothing yet. `None` if the settings name no embedder over the network.
     pub(super) fn new(settings: &Search) -> Option<Result<Self, EmbedError>> {
         let api = Api::of(settings.embedder)?;
         Some(Self::of(api, settings))
@@ -92,7 +94,7 @@ impl Remote {
         let http = Http::new(url, key, LONGEST_EXCHANGE).map_err(|error| {
             EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
         })?;
-        // A local server often serves one model under any name, so its address identifies it better.
+        // A local server often serves one model under any name, so its URL identifies it better.
         let place =
             if api == Api::OpenAi && url != api.own_url() { format!("@{url}") } else { String::new() };
         Ok(Self {
@@ -108,7 +110,7 @@ impl Remote {
         })
     }
 
-    /// How it is doing.
+    /// The current health, for status reports.
     pub fn health(&self) -> Health {
         let (provider, model) = (self.provider.to_owned(), self.model.clone());
         Health { provider, model, trouble: self.trouble() }
@@ -118,7 +120,7 @@ impl Remote {
         self.patience().trouble().cloned()
     }
 
-    /// What its vectors are called.
+    /// The name of its vectors, including their dimensions.
     pub(crate) async fn vectors_name(&self) -> Result<String, EmbedError> {
         Ok(self.name_of(self.acquainted().await?))
     }
@@ -127,8 +129,8 @@ impl Remote {
         format!("{}/{}", self.name, known.dimensions)
     }
 
-    /// The vector of a question, if it comes within `limit`. Nobody waits for one that is known not to answer; one that
-    /// is late is let go on, because its answer says that it is back.
+    /// The vector of a query, if it arrives within `limit`. Fails at once while the service is known to be
+    /// down. A late call continues in the background, because its answer shows that the service is back.
     pub(crate) async fn question(
         self: &Arc<Self>,
         text: &str,
@@ -145,8 +147,8 @@ impl Remote {
         answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
     }
 
-    /// The same for somebody in a hurry: it is asked only when it is well and was quick enough of late, so that being
-    /// late proves nothing.
+    /// Like [`Remote::question`], with a short limit. The service is called only if it is healthy and was
+    /// fast enough recently, so a timeout does not count as a failure.
     pub(crate) async fn quick_question(
         self: &Arc<Self>,
         text: &str,
@@ -169,7 +171,7 @@ impl Remote {
         answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
     }
 
-    /// Sends the request in its own task, which goes on if the caller gives up.
+    /// Sends the request in its own task, which continues if the caller gives up.
     fn ask(self: &Arc<Self>, text: &str) -> tokio::task::JoinHandle<Result<Embeddings, EmbedError>> {
         let (remote, text) = (Arc::clone(self), text.to_owned());
         tokio::spawn(async move {
@@ -187,7 +189,7 @@ impl Remote {
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Some((took, Instant::now()));
     }
 
-    /// One vector a text. Fails at once while it is too early to try again.
+    /// Returns one vector per text. Fails at once while it is too early to retry.
     pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
         let known = self.acquainted().await?;
         let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;
@@ -200,7 +202,7 @@ impl Remote {
         Ok(Embeddings { model, closeness: known.closeness, vectors: made })
     }
 
-    /// How many numbers its vectors have and what its cosines mean: found out by the first exchange.
+    /// Dimensions and meaning of its cosines, learned from the first request.
     async fn acquainted(&self) -> Result<Acquaintance, EmbedError> {
         let mut known = self.acquaintance.lock().await;
         if let Some(known) = *known {
@@ -222,8 +224,8 @@ impl Remote {
         Ok(*known.insert(Acquaintance { dimensions, closeness }))
     }
 
-    /// Does something that needs an answer, if it is time for it, and learns from how that ends. A refusal may say
-    /// more about what was sent than about who refuses it.
+    /// Runs an exchange if the backoff allows one, and updates the health with the result. With
+    /// `may_be_refused`, a refusal does not count against the service: it may be caused by the text.
     async fn attempt<T>(
         &self,
         exchange: impl Future<Output = Result<T, Failure>>,
@@ -281,8 +283,8 @@ impl Remote {
         Ok(vectors)
     }
 
-    /// A document that may be refused: shorter and shorter. One that is refused at any length, by somebody who takes
-    /// others, is near nothing; words find it all the same.
+    /// Embeds a document that was refused, in shorter and shorter parts. A document that is refused at every
+    /// length gets a vector that is similar to nothing; keyword search still finds it.
     async fn send_in_part(&self, text: &str) -> Result<Vec<f32>, Failure> {
         let mut length = LONGEST_TEXT;
         while length >= SHORTEST_TEXT {
@@ -295,7 +297,7 @@ impl Remote {
         Ok(vec![0.0; harmless[0].len()])
     }
 
-    /// One exchange.
+    /// Sends one request.
     async fn send(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
         let url = self.http.url(self.api.path(self.http.base_path()));
         let headers = [("authorization", self.http.key_header("Bearer ")?)];
@@ -306,7 +308,7 @@ impl Remote {
 }
 
 impl Failure {
-    /// An answer came and is of no use.
+    /// An answer arrived, but is unusable.
     fn of_answer(reason: &str) -> Self {
         Self { reason: format!("unusable answer: {reason}"), retry_after: None, is_refusal: false }
     }
@@ -340,14 +342,14 @@ fn portions(texts: &[String]) -> Vec<&[String]> {
     portions
 }
 
-/// Texts as they may leave: without what is private or secret, and then cut. Elsewhere, because it takes a while.
+/// Redacts and cuts texts before they are sent. Runs on a blocking thread, because it takes a while.
 async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, Failure> {
     let clean = move || -> Vec<String> {
         texts
             .iter()
             .map(|text| {
                 let clean = privacy::clean_text(text);
-                // Some refuse a text without a letter.
+                // Some services refuse a text without letters.
                 if clean.trim().is_empty() { "-".to_owned() } else { prefix(&clean, longest).to_owned() }
             })
             .collect()
@@ -364,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_sent_in_portions_that_lose_none() {
+    fn splitting_texts_into_requests_loses_none() {
         let lengths =
             |texts: &[String]| portions(texts).iter().map(|portion| portion.len()).collect::<Vec<_>>();
         assert_eq!(lengths(&vec!["short".to_owned(); 70]), [32, 32, 6]);

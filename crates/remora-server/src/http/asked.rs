@@ -1,6 +1,7 @@
-//! What a request asks: its parameters, its body and the name in its path, as types that also describe themselves.
+//! Parameters, body and path of a request, as types that also describe themselves.
 //!
-//! A handler takes [`Asked`], [`Sent`] and [`Id`]. The router reads from its signature what the OpenAPI document says.
+//! A handler takes [`Asked`], [`Sent`] and [`Id`]. The router derives the OpenAPI document from its
+//! signature.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +25,8 @@ use super::read_body;
 
 const DOCUMENTED: &str = "docs/http.md and `GET /api/openapi.json` list the parameters";
 
-/// The parameters behind the `?`. Unknown ones are refused by the type, because a mistyped one would find too much.
+/// The query parameters. Unknown ones are rejected by the type, because a mistyped filter would return too
+/// much.
 #[derive(Debug)]
 pub(super) struct Asked<P>(pub(super) P);
 
@@ -37,7 +39,7 @@ impl<S: Sync, P: DeserializeOwned> FromRequestParts<S> for Asked<P> {
     }
 }
 
-/// A body, and what one looks like.
+/// A request body, with a hint that shows its format.
 pub(super) trait Body: DeserializeOwned {
     const HINT: &'static str;
 }
@@ -93,14 +95,14 @@ impl<const LEAST: u32, const MOST: u32> JsonSchema for Within<LEAST, MOST> {
     }
 }
 
-/// A word that stands for a value.
+/// A value that is written as a single word.
 pub(super) trait Word: JsonSchema + Sized {
-    /// What a word looks like, if there are too many to list.
+    /// A description of the words, if there are too many to list.
     const LIKE: &'static str = "a text";
 
     fn read(word: &str) -> Option<Self>;
 
-    /// Every word there is; none if there are too many.
+    /// All possible words; empty if there are too many.
     fn all() -> Vec<&'static str> {
         Vec::new()
     }
@@ -215,7 +217,7 @@ impl<T: Word> JsonSchema for One<T> {
     }
 }
 
-/// Several words, with commas between them or sent one by one.
+/// A list of words, separated by commas or sent as repeated parameters.
 #[derive(Debug)]
 pub(super) struct List<T>(pub(super) Vec<T>);
 
@@ -247,10 +249,10 @@ impl<T: Word> JsonSchema for List<T> {
     }
 }
 
-/// Why parameters could not be read.
+/// Why the parameters could not be parsed.
 #[derive(Debug, PartialEq)]
 enum Wrong {
-    /// What was expected of a value that is named further out.
+    /// What was expected of a value. The caller adds the name of the parameter.
     Value(String),
     Parameter {
         name: String,
@@ -302,7 +304,7 @@ impl From<Wrong> for ApiError {
     }
 }
 
-/// Parameters as a map: one entry a name, with every value that was sent under it.
+/// The parameters as a map from each name to all of its values.
 struct Pairs {
     left: std::vec::IntoIter<(String, Vec<String>)>,
     current: Option<(String, Vec<String>)>,
@@ -353,7 +355,7 @@ impl<'de> MapAccess<'de> for Pairs {
     }
 }
 
-/// Everything that was sent under one name.
+/// All values that were sent under one name.
 struct Values(Vec<String>);
 
 impl<'de> Deserializer<'de> for Values {
@@ -389,7 +391,7 @@ mod tests {
     struct Parameters {
         #[serde(default)]
         r#type: List<ObservationType>,
-        /// May have commas in it.
+        /// Values may contain commas.
         #[serde(default)]
         file: Vec<String>,
         limit: Option<Within<1, 100>>,
@@ -419,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_was_expected() {
+    fn an_invalid_parameter_is_reported_with_what_was_expected() {
         for (name, value, expected) in [
             ("limit", "101", "expected 1 to 100"),
             ("limit", "many", "expected 1 to 100"),

@@ -1,5 +1,5 @@
-//! What is injected into an agent's context: for programs that cannot run a hook, and for hooks, because the model and
-//! the vectors are here.
+//! The text injected into an agent's context: for programs that cannot run a hook, and for hooks, because the
+//! daemon holds the model and the vectors.
 
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ pub(super) fn router() -> Api {
         .post(remora_client::EXPLAIN, explain)
 }
 
-/// An injection, where there may be none.
+/// An injection, possibly empty.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Injected {
-    /// Framed as it is to be handed on.
+    /// The text to inject, with its frame.
     context: Option<String>,
     tokens: u64,
     memories: Vec<Item>,
-    /// What could not be asked.
+    /// What could not be searched.
     degraded: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
@@ -74,7 +74,8 @@ struct Question {
     /// Whether the answer counts as injected.
     #[serde(default = "yes")]
     log: bool,
-    /// Whether to say why, of all candidates. Then nothing counts as injected, and a project does for a session.
+    /// Whether to explain the decision for every candidate. Then nothing counts as injected, and a project is
+    /// enough instead of a session.
     #[serde(default)]
     explain: bool,
     #[serde(default)]
@@ -97,7 +98,7 @@ impl Body for PromptRequest {
     const HINT: &'static str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
 }
 
-/// What matters for a prompt of a captured session.
+/// Selects what to inject with a prompt of a captured session.
 async fn semantic(
     State(http): State<Arc<Http>>,
     Sent(question): Sent<Question>,
@@ -125,8 +126,8 @@ async fn semantic(
     Ok(Json(Injected { explanation, ..injection.into() }))
 }
 
-/// The session that asks, or, to explain, one that might begin in a project. `None` for a session that was never
-/// captured.
+/// The session of the prompt or, for an explanation, a new one in the named project. `None` for a session
+/// that was never captured.
 async fn asker(
     http: &Arc<Http>,
     host: Host,
@@ -145,7 +146,8 @@ async fn asker(
     Ok(Some((project, NEW_SESSION)))
 }
 
-/// The same for our own hooks, which have looked the session up and redacted the prompt, and log what they inject.
+/// Like [`semantic`], for our own hooks. They have already looked up the session and redacted the prompt, and
+/// they log the injection themselves.
 async fn recall(
     State(http): State<Arc<Http>>,
     Sent(request): Sent<PromptRequest>,
@@ -153,7 +155,7 @@ async fn recall(
     Ok(Json(http.recall(request).await?.injection))
 }
 
-/// The same with everything that was considered, for our own commands.
+/// Like [`recall`], with all candidates, for our own commands.
 async fn explain(
     State(http): State<Arc<Http>>,
     Sent(request): Sent<PromptRequest>,
@@ -167,7 +169,7 @@ impl Http {
         self.recall_by(request, self.shared.settings()).await
     }
 
-    /// The same by these settings.
+    /// Like `recall`, with these settings.
     pub(super) async fn recall_by(
         &self,
         request: PromptRequest,
@@ -194,7 +196,7 @@ struct Parameters {
     tokens: Option<Within<0, MOST_TOKENS>>,
 }
 
-/// What a session gets at its start.
+/// Returns the injection for the start of a session.
 async fn inject(
     State(http): State<Arc<Http>>,
     Asked(asked): Asked<Parameters>,

@@ -1,4 +1,4 @@
-//! Observations that a program puts right.
+//! Corrections of observations.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ async fn change(
 ) -> Result<Json<ObservationRow>, ApiError> {
     let Said { title, narrative, kind, facts, merge, superseded_by } = said;
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
-    // A change on a page is a person's.
+    // A change without the token comes from a page, so from a person.
     let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
     let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {

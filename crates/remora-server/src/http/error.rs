@@ -1,4 +1,4 @@
-//! How a request fails, as its sender sees it.
+//! Errors of the HTTP interface, as a client sees them.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -15,13 +15,13 @@ use serde::Serialize;
 pub(super) enum ApiError {
     /// The token is missing or wrong.
     Unauthorized,
-    /// It does not come from where requests may come from.
+    /// The request comes from a place that is not allowed.
     Forbidden(&'static str),
     NotFound(String),
     MethodNotAllowed,
-    /// Somebody said otherwise, and their word stays.
+    /// Contradicts a statement that has precedence.
     Conflict(String),
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     Slow,
     TooLarge,
     NotJson,
@@ -29,9 +29,9 @@ pub(super) enum ApiError {
         message: String,
         hint: String,
     },
-    /// Nothing was taken in; the same request may succeed in a moment.
+    /// Nothing was stored; the same request may succeed in a moment.
     Unavailable(&'static str),
-    /// The reason is for the log.
+    /// The reason is only logged.
     Internal(String),
 }
 
@@ -47,7 +47,7 @@ struct Error<'a> {
     hint: &'a str,
 }
 
-/// Travels beside a response to the guard, which writes it to the log.
+/// Attached to a response for the guard, which logs it.
 #[derive(Debug, Clone)]
 pub(super) struct Reason(pub(super) String);
 
@@ -56,7 +56,7 @@ impl ApiError {
         Self::Invalid { message: message.into(), hint: hint.into() }
     }
 
-    /// Every status an operation may fail with. 405 is no answer of an operation.
+    /// Every status an operation may fail with. 405 is missing, because it is not about an operation.
     pub(super) const STATUSES: [(u16, &str); 10] = [
         (401, "The token is missing or wrong"),
         (403, "Another machine, host, origin or site; or a duplicate header"),
@@ -70,7 +70,7 @@ impl ApiError {
         (503, "Nothing was stored; the same request may succeed in a moment"),
     ];
 
-    /// What a failure looks like.
+    /// The schema of an error response.
     pub(super) fn schema() -> Schema {
         let mut generator = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -96,7 +96,7 @@ impl ApiError {
         }
     }
 
-    /// A word for programs, what failed, and what to do about it.
+    /// An error code for programs, a message, and a hint.
     fn parts(&self) -> (&'static str, &str, &str) {
         match self {
             Self::Unauthorized => (

@@ -1,4 +1,4 @@
-//! What holds: facts of a project, or without one those that hold everywhere.
+//! Facts: those of a project, or without one those that hold everywhere.
 
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The project: an id, an absolute path or a unique name. Without it: what holds everywhere
+    /// The project: an id, an absolute path or a unique name. Without it: facts that hold everywhere
     project: Option<String>,
-    /// With it, everything that was said of this key
+    /// If given: all statements about this key
     key: Option<String>,
 }
 
@@ -112,7 +112,7 @@ async fn change(
     match (value, confirm) {
         (Some(value), false) => {
             let work = move |store: &mut Store| {
-                // Only what there is can be changed, and what is not named stays.
+                // Only an existing fact can be changed, and its kind stays unless a new one is given.
                 let known = facts::history(store, &whose, &key)?;
                 let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
                 let request = SetRequest { whose, key, value, kind, by, replace: true };
@@ -168,7 +168,7 @@ async fn write<T: Send + 'static>(
     work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
 ) -> Result<Json<T>, ApiError> {
     let done = http.shared.writer.call(move |store| Ok(work(store))).await??;
-    // Context files follow, and vectors.
+    // Wakes the updates of context files and vectors.
     http.shared.announce();
     Ok(Json(done))
 }

@@ -28,7 +28,7 @@ struct Said {
     verdict: Verdict,
     #[serde(default)]
     undo: bool,
-    /// Only if it is an observation of this one.
+    /// Fails if the observation belongs to another project.
     project: Option<String>,
 }
 
@@ -63,7 +63,7 @@ async fn judge(
     });
     let judged = judged.await?.map_err(|error| match error {
         JudgeError::App(error) => error.into(),
-        // Another project's memory is not there for the caller.
+        // Memory of other projects does not exist for the caller.
         JudgeError::OtherProject(row) => {
             ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
         }
@@ -71,7 +71,7 @@ async fn judge(
             ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
         }
     })?;
-    // Context files follow verdicts.
+    // Wakes the update of context files.
     http.shared.announce_news();
     Ok(Json(judged))
 }

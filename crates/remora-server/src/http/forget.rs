@@ -1,4 +1,4 @@
-//! Forgetting what a program names.
+//! Forgetting records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,12 +38,12 @@ struct Said {
     until: Option<String>,
     project: Option<String>,
     cwd: Option<String>,
-    /// All of the project.
+    /// Everything in the project.
     #[serde(default)]
     everything: bool,
     #[serde(default)]
     confirm: bool,
-    /// Without a time to undo it.
+    /// Erases at once, without time to undo.
     #[serde(default)]
     now: bool,
 }

@@ -1,7 +1,9 @@
-//! The guard before every route. It decides by what came ahead of the body, so that a stranger's body is never read.
+//! The guard in front of every route. It decides by the head of a request, so that the body of an unknown
+//! client is never read.
 //!
-//! A page in a browser can send requests to this machine. It cannot know the token, and three headers give it away
-//! besides: `Host` when a name was bent to point here, `Origin` and `Sec-Fetch-Site` when it is another's page.
+//! A page in a browser can send requests to this machine. It cannot know the token, and three headers expose
+//! it: `Host` if a domain name was rebound to this address, `Origin` and `Sec-Fetch-Site` if the page is from
+//! another site.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,13 +24,13 @@ use super::pages;
 use super::strangers::Standing;
 use super::visitor::Visitor;
 
-/// The largest body that is taken in.
+/// Upper limit for a request body, in bytes.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) struct Guard {
     token: Token,
-    /// What may stand in `Host`.
+    /// Allowed values of `Host`.
     hosts: [String; 3],
     port: u16,
 }
@@ -57,14 +59,14 @@ impl Guard {
             return Err(ApiError::Forbidden("it comes from another site"));
         }
         let changes = ![Method::GET, Method::HEAD].contains(request.method());
-        // A link that works once is its own proof, which its handler checks.
+        // A one-time link is its own proof, which its handler checks.
         let visitor = if request.uri().path() == pages::ENTER && !changes {
             single(headers, &AUTHORIZATION)?;
             None
         } else {
             Some(self.identify(headers, changes)?)
         };
-        // For some changes the address says everything.
+        // Some changes need no body, because the URL says everything.
         if changes && !is_empty(headers) {
             check_body(headers)?;
         }
@@ -83,7 +85,8 @@ impl Guard {
         self.hosts.iter().any(|own| own == host)
     }
 
-    /// Who asks: somebody with the token, or a browser that came by a link and, to change something, from one of our pages.
+    /// Identifies the client: a program with the token, or a browser with a cookie. To change something, a
+    /// browser must also come from one of our pages.
     fn identify(&self, headers: &HeaderMap, changes: bool) -> Result<Visitor, ApiError> {
         if let Some(offered) = single(headers, &AUTHORIZATION)? {
             let offered = offered.strip_prefix("Bearer ");
@@ -100,12 +103,12 @@ impl Guard {
     }
 }
 
-/// Whether no body is announced.
+/// Whether the headers announce no body.
 fn is_empty(headers: &HeaderMap) -> bool {
     !headers.contains_key(TRANSFER_ENCODING) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
 }
 
-/// What a body announces of itself.
+/// Checks the type and the length that the headers announce.
 fn check_body(headers: &HeaderMap) -> Result<(), ApiError> {
     let kind = single(headers, &CONTENT_TYPE)?.and_then(|kind| kind.split(';').next()).unwrap_or_default();
     if !kind.trim().eq_ignore_ascii_case("application/json") {
@@ -115,7 +118,8 @@ fn check_body(headers: &HeaderMap) -> Result<(), ApiError> {
     if length.is_some_and(|length| length > LARGEST_BODY) { Err(ApiError::TooLarge) } else { Ok(()) }
 }
 
-/// The one value of a header. Where there are two, each of us might believe another.
+/// Returns a header that may appear once. Duplicates are rejected, because a proxy and this server might each
+/// trust a different one.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ApiError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

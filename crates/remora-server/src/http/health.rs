@@ -1,4 +1,4 @@
-//! Whether the daemon is there, and which.
+//! Whether the daemon is running, and which version.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub(super) struct Health {
     started_at: String,
     started_at_epoch: Time,
     uptime_ms: i64,
-    /// How the model is doing, where one is asked.
+    /// Health of the observer's model; `null` if no model is used.
     observer: Option<remora_net::Health>,
-    /// How the embedder is doing, where one over the network is asked.
+    /// Health of the embedder; `null` if none over the network is used.
     embedder: Option<remora_net::Health>,
 }
 

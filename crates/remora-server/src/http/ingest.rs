@@ -1,4 +1,4 @@
-//! Takes events in. An answer with 200 means that the event is on the disk, or that it is not to be kept.
+//! Stores events. Status 200 means that the event is on disk, or that it is not to be kept.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -33,7 +33,7 @@ use super::{Http, PATIENCE};
 /// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
 pub(super) const ROOM: usize = 1024;
 const PORTION: u64 = 64 << 10;
-/// Limit for the portions of one body: reading a larger one keeps no more in memory.
+/// Limit for the portions of one body. A larger body does not need more memory.
 const MOST_PORTIONS: u64 = 40;
 
 pub(super) fn router() -> Api {
@@ -44,7 +44,7 @@ pub(super) fn router() -> Api {
         .post("/api/sessions/complete", take_in::<Complete>)
 }
 
-/// A message of the kind `M`. Its body is read bit by bit, as a hook reads its input.
+/// A message of type `M`. Its body is parsed as it arrives, as a hook parses its input.
 struct Coming<M>(Request, PhantomData<M>);
 
 impl<S: Sync, M> FromRequest<S> for Coming<M> {
@@ -61,11 +61,11 @@ impl<M: Message> Part for Coming<M> {
     }
 }
 
-/// What became of an event.
+/// The result for one event.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Acknowledged {
     stored: bool,
-    /// It had been stored before.
+    /// Whether the event had been stored before.
     duplicate: bool,
     id: Option<EventId>,
     /// Why it was not stored.
@@ -110,7 +110,7 @@ async fn store(http: &Http, record: Record) -> Result<Acknowledged, ApiError> {
     let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
         return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });
     };
-    // The use of a tool ends no turn, so there is no hurry to work on it.
+    // A tool call does not end a turn, so the observer need not start at once.
     if is_tool {
         http.shared.announce_for_later();
     } else {
@@ -123,7 +123,7 @@ fn left_out(reason: Absence) -> Json<Acknowledged> {
     Json(Acknowledged { reason: Some(reason), ..Acknowledged::default() })
 }
 
-/// A place among those on their way, by the size the body announces.
+/// Reserves room for a body, by the length it announces.
 fn reserve(http: &Http, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, ApiError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let portions = length.map_or(MOST_PORTIONS, |length| (length / PORTION + 1).min(MOST_PORTIONS));
@@ -149,7 +149,8 @@ async fn read(body: Body) -> Result<Document, ApiError> {
     intake.finish().map_err(|error| malformed(error.to_string()))
 }
 
-/// Settings and pauses go by the directory, so every event needs one: its own, or that of its session's project.
+/// Adds a directory to an event that has none: that of its session's project. Settings and pauses depend on
+/// it.
 async fn placed(http: &Http, mut event: Event) -> Result<Event, ApiError> {
     let wrong = |message: &str| ApiError::invalid(message, "send the directory the agent works in as `cwd`");
     if event.cwd.is_empty() {

@@ -1,4 +1,4 @@
-//! Records in pages, latest first.
+//! Lists of records, newest first, with paging.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ struct OfObservations {
     project: Option<String>,
     /// The session's id, or its host's
     session: Option<String>,
-    /// Only these, which counts as a use
+    /// Only these observations; counts as a use
     ids: Option<List<ObservationId>>,
 }
 
@@ -104,7 +104,7 @@ fn count_fetched(http: &Http, items: &[ObservationRow]) {
             store.count_fetched(&ids, Time::now());
             Ok(())
         });
-        // The thread logs what it cannot count, and is gone only when the daemon ends.
+        // Fails only when the daemon is ending. Errors in counting are logged by the store.
         let _ = counted.await;
     });
 }

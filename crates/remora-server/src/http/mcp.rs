@@ -1,4 +1,4 @@
-//! The Model Context Protocol, for hosts that prefer an address to a process of their own.
+//! The Model Context Protocol, for hosts that connect to a URL instead of starting a process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn answer(State(http): State<Arc<Http>>, request: Request) -> Response {
     http.mcp.handle(request).await.map(Body::new)
 }
 
-/// The daemon's memory as the protocol's server sees it.
+/// The daemon's memory, as the MCP server uses it.
 pub(super) struct Memory(pub(super) Arc<Shared>);
 
 impl remora_mcp::Memory for Memory {
@@ -65,7 +65,7 @@ impl remora_mcp::Memory for Memory {
 }
 
 impl Shared {
-    /// Saves what somebody says. Its vector and the context files of its project follow.
+    /// Saves a memory, and wakes the updates of vectors and context files.
     pub(super) async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
         let save = move |store: &mut Store| Ok(remora_app::save::save(store, &request, Time::now()));
         let saved = self.writer.call(save).await??;

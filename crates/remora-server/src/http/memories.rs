@@ -1,4 +1,4 @@
-//! Remembering what a program says.
+//! Saving memories.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Body for Said {
 struct Remembered {
     id: ObservationId,
     project_id: ProjectId,
-    /// Whether it was not there before.
+    /// Whether it did not exist before.
     new: bool,
 }
 
@@ -57,7 +57,7 @@ async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<J
         kind: said.kind.map_or(ObservationType::Discovery, |One(kind)| kind),
         facts: said.facts,
         files: said.files,
-        // Whoever holds the token is a program. Only what is typed at a terminal is a person's word.
+        // A caller with the token is a program. Only input from a terminal counts as a person's.
         by: SavedBy::Program,
     };
     let SavedFor { saved, project } = http.shared.save(request).await?;

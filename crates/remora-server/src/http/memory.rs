@@ -1,4 +1,4 @@
-//! The memory as a whole: search, counts and the log of injections. Without a project, all of them are meant.
+//! The whole memory: search, counts and the log of injections. Without a project, these cover all projects.
 
 use std::sync::Arc;
 

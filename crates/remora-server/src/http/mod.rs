@@ -1,7 +1,7 @@
 //! The daemon's HTTP interface: on the loopback address only, for callers that hold the token.
 //!
-//! One module a resource, each with the routes it has; [`app`] puts them behind the one guard, and [`Opened`] serves
-//! them. What fails inside is logged and never answered. `docs/http.md` is the description for users.
+//! One module per resource, each with its routes. [`app`] puts them behind the guard, and [`Opened`] serves
+//! them. Internal errors are logged and never returned. `docs/http.md` is the description for users.
 
 mod asked;
 mod context;
@@ -57,13 +57,13 @@ use guard::Guard;
 use mcp::Memory;
 use routes::Routes;
 
-/// What every request can reach.
+/// State that every handler can use.
 pub(crate) struct Http {
     pub(crate) shared: Arc<Shared>,
     guard: Guard,
     started_at: Time,
     stop: watch::Receiver<bool>,
-    /// How much may be on its way into the store.
+    /// Limits the events that are being stored.
     room: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     links: visitor::Links,
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
-    /// What this daemon knows of itself and of the services it asks.
+    /// The daemon's own status and that of the services it calls.
     fn standing(&self) -> remora_app::status::Daemon {
         remora_app::status::Daemon {
             running: true,
@@ -90,7 +90,7 @@ impl Http {
         }
     }
 
-    /// A use case that only reads.
+    /// Runs a read-only use case.
     async fn read<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
@@ -99,9 +99,9 @@ impl Http {
     }
 }
 
-/// Largest body of a request that is no event.
+/// Upper limit for a body that is not an event, in bytes.
 const LARGEST_QUESTION: usize = 1 << 20;
-/// For a body to come whole.
+/// Timeout for receiving a whole body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn read_body(request: Request) -> Result<Bytes, ApiError> {
@@ -109,7 +109,7 @@ async fn read_body(request: Request) -> Result<Bytes, ApiError> {
     bytes.map_err(|_| ApiError::Slow)?.map_err(|_| ApiError::TooLarge)
 }
 
-/// Everything that can be asked, behind the guard, what is not there included.
+/// All routes, behind the guard. Unknown paths are guarded, too.
 fn app(http: Arc<Http>) -> Router {
     all()
         .into_router()
@@ -143,7 +143,7 @@ fn all() -> Routes {
         .merge(timeline::router())
 }
 
-/// Every route there is, for tests and documents: it comes from the router itself, so that none can be missing.
+/// Every route, for tests and documents. The list comes from the router itself, so none can be missing.
 pub fn routes() -> Vec<Route> {
     all().list().collect()
 }

@@ -1,7 +1,7 @@
-//! The OpenAPI document: every route for programs, with what it takes and answers.
+//! The OpenAPI document: every route for programs, with its parameters and responses.
 //!
-//! It is made when somebody asks for it. Types come from the handlers, and summaries from the tables of `docs/http.md`. Pages and
-//! `/mcp` are left out: pages are for people, and the Model Context Protocol describes itself.
+//! It is generated on request. Types come from the handlers, and summaries from the tables of `docs/http.md`.
+//! Pages and `/mcp` are left out: pages are for people, and the Model Context Protocol describes itself.
 
 use axum::Json;
 use axum::extract::State;
@@ -99,13 +99,13 @@ fn described(route: Route, operation: Operation) -> Value {
     described
 }
 
-/// A name for generated clients: `get_api_search`.
+/// An operation id for generated clients: `get_api_search`.
 fn id(route: Route) -> String {
     let words = route.path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.fold(route.method.to_lowercase(), |id, word| format!("{id}_{word}"))
 }
 
-/// What the manual says of a route in its table.
+/// The description of a route in the manual's table.
 fn summary(route: Route) -> Option<&'static str> {
     let start = format!("| `{} {}` | ", route.method, route.path);
     let row = MANUAL.lines().find_map(|line| line.strip_prefix(&start))?;
@@ -157,7 +157,7 @@ mod tests {
         };
         let is_bare = |schema: &Value| schema["type"] == "object" && schema["properties"].is_null();
         for (path, methods) in document["paths"].as_object().unwrap() {
-            // It describes itself.
+            // Describes itself, so it has no schema.
             if path == "/api/openapi.json" {
                 continue;
             }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         let document = document();
         let mut references = Vec::new();
         collect(&document, &mut references);

@@ -1,5 +1,5 @@
-//! What a handler takes and what it answers, read from its signature: the OpenAPI document cannot say anything else than
-//! the code does.
+//! Parameters and responses of a handler, derived from its signature, so that the OpenAPI document cannot
+//! differ from the code.
 
 use std::sync::Arc;
 
@@ -17,16 +17,17 @@ use super::asked::{Asked, Id, Sent};
 use super::error::ApiError;
 use super::visitor::Visitor;
 
-/// An operation as the document describes it.
+/// One operation of the OpenAPI document.
 #[derive(Debug, Default)]
 pub(super) struct Operation {
     pub(super) parameters: Vec<Value>,
     pub(super) body: Option<Schema>,
-    /// By its media type.
+    /// Response content by media type.
     pub(super) answer: Value,
 }
 
-/// Makes the schemas. What comes in may leave more out than what is answered, so there are two kinds.
+/// Generates the schemas. Requests may omit fields that responses always have, so there is a generator for
+/// each.
 #[derive(Debug)]
 pub(super) struct Schemas {
     asked: SchemaGenerator,
@@ -58,7 +59,7 @@ impl Schemas {
         self.answered.subschema_for::<T>()
     }
 
-    /// Every schema that an answer refers to.
+    /// All schemas that responses refer to.
     pub(super) fn into_components(mut self) -> Map<String, Value> {
         self.answered.take_definitions(true)
     }
@@ -91,7 +92,7 @@ endpoint!(A B);
 endpoint!(A B C);
 endpoint!(A B C D);
 
-/// Something a handler takes. Most of it is none of the sender's business.
+/// An argument of a handler. Most do not appear in the document.
 pub(super) trait Part {
     fn describe(_: &mut Schemas, _: &mut Operation) {}
 }
@@ -99,7 +100,7 @@ pub(super) trait Part {
 impl Part for State<Arc<Http>> {}
 impl Part for Extension<Visitor> {}
 impl Part for HeaderMap {}
-/// The path says which names it has.
+/// Path parameters are derived from the path.
 impl Part for Id {}
 
 impl<P: JsonSchema> Part for Asked<P> {
@@ -127,7 +128,7 @@ impl<B: JsonSchema> Part for Sent<B> {
     }
 }
 
-/// Something a handler answers, by its media type.
+/// A response of a handler, by media type.
 pub(super) trait Answer {
     fn content(schemas: &mut Schemas) -> Value;
 }
@@ -144,14 +145,14 @@ impl<S> Answer for Sse<S> {
     }
 }
 
-/// Errors are the same everywhere, and the document lists them once.
+/// Errors are the same for all operations, so the document lists them once.
 impl<T: Answer> Answer for Result<T, ApiError> {
     fn content(schemas: &mut Schemas) -> Value {
         T::content(schemas)
     }
 }
 
-/// A parameter that is left out is not sent: there is no `null` in an address.
+/// Removes `null` from a parameter's schema: an optional parameter is omitted, since a URL has no `null`.
 fn without_null(mut schema: Value) -> Value {
     let Some(object) = schema.as_object_mut() else { return schema };
     object.remove("default");

@@ -1,4 +1,4 @@
-//! Which port the daemon listens on.
+//! The port that the daemon listens on.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -9,13 +9,13 @@ use tokio::net::TcpListener;
 /// neighbouring ports.
 const NEIGHBOURS: u16 = 20;
 
-/// The ports to try, in order; 0 stands for any.
+/// The ports to try, in order; 0 stands for any port.
 fn ports(preferred: u16) -> impl Iterator<Item = u16> {
     let last = if preferred == 0 { 0 } else { preferred.saturating_add(NEIGHBOURS) };
     (preferred..=last).chain((preferred != 0).then_some(0))
 }
 
-/// Listens on the first port to be had, on this machine alone.
+/// Binds the first free port, on the loopback address only.
 pub(super) async fn bind(preferred: u16) -> io::Result<TcpListener> {
     let mut failed = io::Error::other("no port was tried");
     for port in ports(preferred) {

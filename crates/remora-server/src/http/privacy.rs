@@ -1,4 +1,4 @@
-//! Decisions about one's own data: pause, try the redaction, see what was changed, erase everything.
+//! Control over one's own data: pause, test the redaction, read the audit log, erase everything.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::error::ApiError;
 use super::routes::Api;
 use super::{Http, project};
 
-/// Entries of the audit log in one answer.
+/// Maximum number of audit log entries in one response.
 const MOST: u32 = 500;
 
 pub(super) fn router() -> Api {
@@ -39,7 +39,7 @@ struct Place {
 impl Place {
     fn place(self) -> Result<Where, ApiError> {
         let Some(name) = self.project else { return Ok(Where::Everywhere) };
-        // The rules for names are the same everywhere.
+        // Checks the name as all other routes do.
         project::named(name.clone())?;
         Ok(Where::Project(name))
     }
@@ -49,12 +49,12 @@ impl Body for Place {
     const HINT: &'static str = r#"send {} for everywhere, or {"project": "NAME"}"#;
 }
 
-/// Where capture is off.
+/// Where capture is paused.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Off {
-    /// Since when, in milliseconds; `null` if it is on.
+    /// Since when, in milliseconds; `null` if not paused.
     everywhere_since: Option<i64>,
-    /// Names of projects.
+    /// Names of paused projects.
     projects: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl Body for Text {
     const HINT: &'static str = r#"send {"text": …}"#;
 }
 
-/// Nothing of the text is stored or logged.
+/// Stores and logs nothing of the text.
 async fn redact(Sent(Text { text }): Sent<Text>) -> Result<Json<Redaction>, ApiError> {
     Ok(Json(privacy::try_redaction(&text)))
 }
@@ -126,7 +126,7 @@ async fn erase(
     Sent(Confirmed { word }): Sent<Confirmed>,
 ) -> Result<Json<ErasedEverything>, ApiError> {
     let dir = http.shared.dir.clone();
-    // Not on a store thread: those answer hooks and pages meanwhile.
+    // Not on a store thread: those have to answer hooks and pages in the meantime.
     let erased = tokio::task::spawn_blocking(move || everything(&dir, &word)).await;
     let erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
     http.shared.finder.unload().await?;

@@ -1,4 +1,4 @@
-//! Whose memory a request is about.
+//! The project that a request is about.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use remora_app::Whose;
 
 use super::error::ApiError;
 
-/// The word for the memory of all projects.
+/// The name that stands for all projects.
 const ALL: &str = "all";
 
-/// The project that is named, that of the caller's directory, or all of them if that is said. There is no default:
-/// forgetting it must not show everybody's memory.
+/// The named project, that of the caller's directory, or all of them if requested by name. There is no
+/// default: a request without a project must not expose the memory of all.
 pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
     match (project, cwd) {
         (Some(name), _) if name == ALL => Ok(Whose::All),
@@ -26,12 +26,13 @@ pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whos
     }
 }
 
-/// The same, where all of them are meant if nothing is said.
+/// Like [`whose`], with all projects as the default.
 pub(super) fn whose_or_all(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
     if project.is_none() && cwd.is_none() { Ok(Whose::All) } else { whose(project, cwd) }
 }
 
-/// A relative path would be taken from the daemon's directory, which means nothing to the caller.
+/// Rejects relative paths. They would be resolved in the daemon's directory, which means nothing to the
+/// caller.
 pub(super) fn named(name: String) -> Result<Whose, ApiError> {
     let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
     if is_relative {

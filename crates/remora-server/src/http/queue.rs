@@ -1,4 +1,4 @@
-//! Events that wait or failed.
+//! Waiting and failed events.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn router() -> Api {
         .post("/api/v1/queue/drop", give_up)
 }
 
-/// What waits, with the events that were asked for.
+/// The state of the queue.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Waiting {
     pending: i64,
@@ -34,7 +34,7 @@ struct Waiting {
     awaiting_model: i64,
     failed: i64,
     total: i64,
-    /// Failed ones first, each as `remora queue list --json` has it.
+    /// Failed events first, each as in `remora queue list --json`.
     events: Vec<Value>,
 }
 

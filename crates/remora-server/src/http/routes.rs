@@ -1,5 +1,5 @@
-//! Routers that can list their own routes, which axum's cannot: [`Routes`] for pages, [`Api`] for programs, whose routes are
-//! described in the OpenAPI document as well.
+//! Routers that can list their own routes, which axum's cannot: [`Routes`] for pages, and [`Api`] for
+//! programs, whose routes also appear in the OpenAPI document.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Route {
     pub path: &'static str,
 }
 
-/// Makes the description of an operation.
+/// Generates the description of an operation.
 pub(super) type Describe = fn(&mut Schemas) -> Operation;
 
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Routes {
         self.list.iter().map(|(route, _)| *route)
     }
 
-    /// The routes that are described.
+    /// Routes that appear in the OpenAPI document.
     pub(super) fn operations(self) -> impl Iterator<Item = (Route, Describe)> {
         self.list.into_iter().filter_map(|(route, describe)| Some((route, describe?)))
     }

@@ -1,4 +1,4 @@
-//! Finding what was learned.
+//! Search.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Body for SearchRequest {
         r#"send {"whose": {"project": "NAME"}, "text": "WORDS"}; docs/http.md has the rest"#;
 }
 
-/// The same with the request as it is, for programs of ours and others.
+/// Search with the request as a JSON body.
 async fn by_body(
     State(http): State<Arc<Http>>,
     Sent(request): Sent<SearchRequest>,
@@ -44,7 +44,7 @@ async fn by_body(
 }
 
 impl Http {
-    /// Searches by the settings in force.
+    /// Searches with the current settings.
     pub(super) async fn search(&self, request: SearchRequest) -> Result<Results, ApiError> {
         self.shared.refresh_settings();
         Ok(self.shared.finder.search(request, self.shared.settings()).await?)
@@ -72,18 +72,18 @@ pub(super) struct Parameters {
     kind: List<RecordKind>,
     #[serde(default)]
     concepts: List<String>,
-    /// One concept, which may have commas in it
+    /// One concept, which may contain commas
     #[serde(default)]
     concept: Vec<String>,
     /// Parts of paths
     #[serde(default)]
     files: List<String>,
-    /// Part of one path, which may have commas in it
+    /// Part of one path, which may contain commas
     #[serde(default)]
     file: Vec<String>,
     /// `2026-03-01`, `2026-03-01T10:00:00Z`, `yesterday`, `2 weeks ago`
     date_from: Option<String>,
-    /// The same; a day counts to its end
+    /// The same; a day includes its end
     date_to: Option<String>,
     /// The agent program
     host: Option<One<Host>>,

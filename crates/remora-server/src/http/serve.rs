@@ -1,4 +1,4 @@
-//! From a listening socket to requests, and the end of both.
+//! Accepts connections, serves requests, and shuts both down.
 
 use std::convert::Infallible;
 use std::io;
@@ -32,17 +32,18 @@ use super::strangers::{self, Standing, Strangers};
 use super::{Http, app, ingest, ports, stream};
 use crate::shared::Shared;
 
-/// Limit for open connections; further ones wait. Strangers have few of them, and no stream holds all of the others.
+/// Limit for open connections; further ones wait. Strangers may hold only a few of them, and streams not all
+/// of the rest.
 const MOST_CONNECTIONS: usize = 512;
-/// How long a known connection may say nothing between two requests.
+/// Idle timeout of a known connection between two requests.
 const SILENCE: Duration = Duration::from_mins(1);
 const LARGEST_HEAD: usize = 64 << 10;
-/// After a stop, for what is on its way.
+/// Time for running requests to finish after a stop.
 const GRACE: Duration = Duration::from_secs(1);
-/// After the system had no descriptor for a connection.
+/// Pause after the system had no file descriptor for a connection.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// A port that is listened on, not yet answered.
+/// A bound port that is not served yet.
 #[derive(Debug)]
 pub(crate) struct Opened {
     listener: TcpListener,
@@ -62,7 +63,7 @@ impl Opened {
         self.port
     }
 
-    /// Answers until `stop`; when this returns, nothing of it is left.
+    /// Serves until `stop`. All connections are closed when this returns.
     pub(crate) async fn serve(self, shared: Arc<Shared>, started_at: Time, mut stop: watch::Receiver<bool>) {
         let dir = shared.dir.clone();
         let http = Http {
@@ -99,13 +100,13 @@ impl Opened {
         }
         drop((self.listener, app));
         let all_ended = async { while connections.join_next().await.is_some() {} };
-        // What takes longer is not acknowledged, so it is not lost either.
+        // Requests that take longer are aborted without an acknowledgement, so their senders keep the data.
         let _ = tokio::time::timeout(GRACE, all_ended).await;
         connections.shutdown().await;
     }
 }
 
-/// A request that hits a bug is answered, too.
+/// Turns a panic into an error response.
 async fn caught(answer: impl Future<Output = Result<Response, Infallible>>) -> Response {
     let mut answer = pin!(answer);
     std::future::poll_fn(|context| {
@@ -120,7 +121,7 @@ async fn caught(answer: impl Future<Output = Result<Response, Infallible>>) -> R
     .await
 }
 
-/// One connection, to its end. An error on it is its client's affair.
+/// Serves one connection to its end. Connection errors are ignored.
 async fn converse(
     stream: TcpStream,
     peer: SocketAddr,
@@ -128,7 +129,7 @@ async fn converse(
     app: Router,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Answers are small and awaited.
+    // Responses are small and awaited, so they are sent without delay.
     let _ = stream.set_nodelay(true);
     let app = TowerToHyperService::new(app);
     let known = standing.clone();
@@ -144,7 +145,7 @@ async fn converse(
     let mut patience = pin!(tokio::time::sleep(strangers::PATIENCE));
     loop {
         tokio::select! {
-            // First what has come: a busy daemon must not take its own delay for silence.
+            // Input comes first: a busy daemon must not mistake its own delay for silence.
             biased;
             _ = connection.as_mut() => return,
             _ = stop.changed() => break,
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_request_that_hits_a_bug_is_answered() {
+    async fn a_request_that_panics_is_answered() {
         let answer = caught(async { panic!("a bug, on purpose") }).await;
         assert_eq!(answer.status(), hyper::StatusCode::INTERNAL_SERVER_ERROR);
     }

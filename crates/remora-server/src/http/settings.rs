@@ -1,4 +1,4 @@
-//! Settings as `remora config` shows and changes them; keys can be given and are never shown.
+//! Settings, as `remora config` shows and changes them. Keys can be set and are never shown.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) fn router() -> Api {
         .patch("/api/memory/settings", change_memory)
 }
 
-/// The section that `/api/memory/settings` is about.
+/// The section of `/api/memory/settings`.
 const MEMORY: &str = "memory";
 
 #[derive(Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ async fn show(State(http): State<Arc<Http>>) -> Result<Json<ShownSettings>, ApiE
     Ok(Json(ShownSettings { settings: list(&http.shared.dir).into_iter().map(shown).collect() }))
 }
 
-/// New values by the names of settings.
+/// New values by name of the setting.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct Changes(BTreeMap<String, Value>);
@@ -79,7 +79,7 @@ async fn change(
     Ok(Json(ShownSettings { settings: listed.map(shown).collect() }))
 }
 
-/// The settings of one section, by their keys, with nothing but their values.
+/// The settings of one section: values by key.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 struct Section(Map<String, Value>);
@@ -98,7 +98,7 @@ async fn show_memory(State(http): State<Arc<Http>>) -> Result<Json<Section>, Api
     Ok(Json(section(list(&http.shared.dir))))
 }
 
-/// New values by keys of the section.
+/// New values by key within the section.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct SectionChanges(BTreeMap<String, Value>);
@@ -133,7 +133,7 @@ fn of_memory() -> impl Iterator<Item = &'static Setting> {
     settings::all().iter().filter(|setting| setting.section() == MEMORY)
 }
 
-/// What is shown of a secret: whether there is one.
+/// Stands for a secret: only whether it is set.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -146,7 +146,7 @@ fn object_of(members: impl Iterator<Item = (&'static str, Value)>) -> Schema {
     json_schema!({ "type": "object", "properties": members, "additionalProperties": false })
 }
 
-/// The type of a setting, read off its default.
+/// The JSON type of a setting, derived from its default.
 fn kind(setting: &Setting) -> Value {
     match setting.show(&Settings::default()) {
         settings::Value::Boolean(_) => json!({ "type": "boolean" }),
@@ -158,7 +158,7 @@ fn kind(setting: &Setting) -> Value {
     }
 }
 
-/// The schema of a value that is shown.
+/// The schema of a setting's value in a response.
 fn given(setting: &Setting) -> Value {
     let mut schema = if setting.secret { secret() } else { kind(setting) };
     schema["description"] = json!(setting.meaning);
@@ -174,7 +174,8 @@ fn secret() -> Value {
     })
 }
 
-/// The schema of a value that is taken: also as a text, as `remora config set` takes it; `null` is the default.
+/// The schema of a setting's value in a request. It may also be a string, as in `remora config set`, or
+/// `null` for the default.
 fn taken(setting: &Setting) -> Value {
     let mut choices = vec![kind(setting), json!({ "type": "null" })];
     if setting.secret {
@@ -191,7 +192,8 @@ fn section(listed: Vec<Listed>) -> Section {
     Section(own.map(|entry| (entry.setting.key().to_owned(), shown(entry).value)).collect())
 }
 
-/// All of them are right, or none is changed. `null` brings the default back; a secret as it is shown changes nothing.
+/// Applies all changes, or none if one is invalid. `null` restores the default; a secret as it is shown
+/// changes nothing.
 async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<Listed>, ApiError> {
     let mut changes = Vec::new();
     for (name, value) in wanted {
@@ -209,7 +211,7 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<List
         changes.push((setting, parse(setting, value)?));
     }
     let dir = http.shared.dir.clone();
-    // Another process may be changing the file, and that is waited for.
+    // May wait for another process that is changing the file.
     let written = tokio::task::spawn_blocking(move || write(&dir, &changes));
     written.await.map_err(|error| ApiError::Internal(error.to_string()))??;
     http.shared.refresh_settings();
@@ -221,7 +223,7 @@ fn parse(setting: &'static Setting, value: &Value) -> Result<Option<settings::Va
     let text = match value {
         Value::Null => return Ok(None),
         Value::String(text) => text.clone(),
-        // Lists of texts, numbers and truth values are written alike in JSON and TOML.
+        // Lists of strings, numbers and booleans are written alike in JSON and TOML.
         other if is_of(other, &kind(setting)) => other.to_string(),
         _ => return Err(ApiError::invalid(format!("{} has another type", setting.name), setting.meaning)),
     };

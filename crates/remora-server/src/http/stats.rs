@@ -1,4 +1,4 @@
-//! How much there is.
+//! Counts of records and events.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Connections that have not shown the token yet.
 //!
-//! Anyone on this machine can connect. A stranger gets little time and one of few places, and the oldest gives way to
-//! the newest: so a caller that sends its token at once is answered, however many others only hold a connection.
+//! Anyone on this machine can connect. A stranger gets little time and one of a few slots, and a new one
+//! replaces the oldest. So a caller that sends its token at once is served, however many others only hold a
+//! connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-/// Places for strangers.
+/// Upper limit for connections of strangers.
 const MOST: usize = 128;
-/// Until the first complete head of a request with the token.
+/// Timeout for the first complete request head with the token.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether a request on this connection has carried the token.

@@ -1,7 +1,8 @@
-//! What is new, as it comes: server-sent events.
+//! The stream of new records, as server-sent events.
 //!
-//! A stream is a cursor and no more: when there is news it reads the rows behind the cursor from the database and
-//! sends them. So a slow reader costs no memory, and a reader that was away gets every row it missed, from any writer.
+//! A stream holds only a cursor: on news it reads the rows behind the cursor from the database and sends
+//! them. So a slow reader costs no memory, and a reader that was away gets every row it missed, from any
+//! writer.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -27,12 +28,12 @@ use super::error::ApiError;
 use super::routes::Api;
 use crate::activity::Connected;
 
-/// Rows of each kind that are read at once.
+/// Maximum number of rows of each kind per read.
 const PORTION: u32 = 20;
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Limit for streams, which hold their connections.
+/// Limit for streams, each of which holds a connection.
 pub(super) const MOST: usize = 64;
-/// Between two looks at a store in which much is happening.
+/// Minimum pause between two reads while the store changes often.
 const BREATH: Duration = Duration::from_millis(20);
 
 pub(super) fn router() -> Api {
@@ -42,7 +43,7 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// Where the reader has come to: the `id` of the last event it got
+    /// The reader's position: the `id` of the last event it received
     #[serde(rename = "lastEventId")]
     last_event_id: Option<String>,
 }
@@ -57,7 +58,7 @@ async fn stream(
     let last_seen: Option<Place> = last_seen.map(|id| id.parse()).transpose()?;
     let place = Arc::clone(&http.streams).try_acquire_owned();
     let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
-    // Heard from now on: what comes while the rows are read is seen right after.
+    // Subscribed first: rows that arrive during the read are seen right after.
     let news = http.shared.news.subscribe();
     let latest = http.shared.reader.call(|store| store.latest()).await?;
     let feed = Feed {
@@ -83,13 +84,13 @@ struct Feed {
     news: watch::Receiver<u64>,
     stop: watch::Receiver<bool>,
     looked_at: Option<Instant>,
-    /// Whether the last look left rows behind.
+    /// Whether the last read left rows behind.
     has_more: bool,
     _here: (Connected, OwnedSemaphorePermit),
 }
 
 impl Feed {
-    /// The next event, whenever it comes; `None` when the daemon ends.
+    /// Waits for the next event; `None` when the daemon ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -108,7 +109,7 @@ impl Feed {
                 return None;
             }
             if let Err(reason) = self.look().await {
-                // The client comes back with the place it has reached.
+                // The client reconnects with the last id it received.
                 problems::report(Some(&self.http.shared.dir), &format!("http: stream: {reason}"));
                 return None;
             }
@@ -160,18 +161,18 @@ impl Feed {
     }
 }
 
-/// How far a reader has come, as it stands in an event's id: `o12-s3-p45-e67`.
+/// A reader's position, as written in an event's id: `o12-s3-p45-e67`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(pub(super) Cursor);
 
 impl Place {
-    /// A database restored from a backup is behind its readers.
+    /// Limits the position to the newest rows. A database restored from a backup may be behind its readers.
     fn at_most(self, latest: Cursor) -> Self {
         Self(Cursor {
             observation: self.0.observation.min(latest.observation),
             summary: self.0.summary.min(latest.summary),
             prompt: self.0.prompt.min(latest.prompt),
-            // An id of an earlier version has none.
+            // 0 means an id from an earlier version, without a position for events.
             event: if self.0.event == 0 { latest.event } else { self.0.event.min(latest.event) },
         })
     }
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_as_it_is_written() {
+    fn a_place_is_parsed_as_it_is_written() {
         let place = Place(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
         assert_eq!(place.to_string(), "o12-s3-p45-e67");
         assert_eq!("o12-s3-p45-e67".parse::<Place>().unwrap(), place);

@@ -1,4 +1,4 @@
-//! What was learned before and after something.
+//! Records before and after a point in time.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ pub(super) fn router() -> Api {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The record in the middle, by the id that search gave
+    /// The record in the middle: an id from search
     anchor: Option<One<RecordId>>,
-    /// Instead of `anchor`: its best hit is in the middle; or `q`
+    /// Instead of `anchor`: a query whose best hit is in the middle; or `q`
     #[serde(alias = "q")]
     query: Option<String>,
     /// The project: an id, an absolute path or a unique name
@@ -44,7 +44,7 @@ async fn timeline(
     let length = |length: Option<Within<0, MOST>>| length.map_or(DEFAULT_LENGTH, |Within(length)| length);
     let around = anchor.map_or(Around::Now, |One(record)| Around::Record(record));
     let mut request = TimelineRequest { whose: None, around, before: length(before), after: length(after) };
-    // An id says by itself which project is meant.
+    // An id implies its project.
     if project.is_some() || cwd.is_some() || request.around == Around::Now {
         request.whose = Some(project::whose(project, cwd)?);
     }

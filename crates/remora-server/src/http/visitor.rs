@@ -1,7 +1,8 @@
-//! Who looks at the pages: a browser that came by a one-time link and holds a cookie.
+//! Browsers that view the pages: each came by a one-time link and holds a cookie.
 //!
-//! The cookie is signed with the token, so that it outlives the daemon, and nothing is stored for it. Cookies of this machine
-//! reach every local port. So a change needs a second sign, which only our own pages have in their text.
+//! The cookie is signed with the token, so that it outlives the daemon and nothing is stored for it. Browsers
+//! send cookies of this machine to every local port. So a change also needs a second secret, which only the
+//! text of our own pages contains.
 
 use std::collections::VecDeque;
 use std::hash::Hasher as _;
@@ -17,16 +18,16 @@ use siphasher::sip128::{Hasher128 as _, SipHasher24};
 const NAME: &str = "remora_session";
 pub(super) const PAGE_HEADER: HeaderName = HeaderName::from_static("x-remora-page");
 const LIFETIME: Duration = Duration::from_hours(24 * 365);
-/// How long a link works that nobody has followed.
+/// Lifetime of an unused link.
 const LINK_LIFETIME: Duration = Duration::from_mins(5);
 const MOST_LINKS: usize = 16;
 
-/// Links that were given out and not followed yet.
+/// Links that were issued and not used yet.
 #[derive(Debug, Default)]
 pub(super) struct Links(Mutex<VecDeque<(String, Time)>>);
 
 impl Links {
-    /// A new link's code.
+    /// Issues a code for a new link.
     pub(super) fn make(&self, now: Time) -> Result<String, getrandom::Error> {
         let code = random()?;
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +39,7 @@ impl Links {
         Ok(code)
     }
 
-    /// Whether the code is good. It is so once.
+    /// Uses up a code. Returns whether it was valid.
     pub(super) fn follow(&self, code: &str, now: Time) -> bool {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = links.iter().position(|(known, until)| is_same(known, code) && *until > now);
@@ -46,10 +47,10 @@ impl Links {
     }
 }
 
-/// Who was let in: a browser, or somebody with the token.
+/// An authenticated client: a browser, or a program with the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Visitor {
-    /// Empty for somebody with the token, who needs no sign.
+    /// The page secret. Empty for a program with the token, which needs none.
     page: String,
 }
 
@@ -62,12 +63,12 @@ impl Visitor {
         self.page.is_empty()
     }
 
-    /// Whose word a change is: whoever holds the token is a program, and a page is used by a person.
+    /// The author of a change: a program if it has the token, a person if it is a page.
     pub(super) fn speaks_as(&self) -> SavedBy {
         if self.has_token() { SavedBy::Program } else { SavedBy::Person }
     }
 
-    /// What the pages of this visitor have in their text, and send with every change.
+    /// The secret in the text of this visitor's pages, which they send with every change.
     pub(super) fn page(&self) -> &str {
         &self.page
     }
@@ -78,7 +79,7 @@ impl Visitor {
         offered.is_some_and(|offered| is_same(offered, &self.page))
     }
 
-    /// The visitor that a cookie names, if it is ours and not too old.
+    /// The visitor of a cookie, if the signature is valid and it has not expired.
     pub(super) fn of(headers: &HeaderMap, token: &Token, now: Time) -> Option<Self> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut values = cookies.flat_map(|line| line.split(';')).filter_map(|cookie| {
@@ -95,7 +96,7 @@ impl Visitor {
     }
 }
 
-/// The header that makes a browser a visitor.
+/// The `Set-Cookie` value that signs a browser in.
 pub(super) fn cookie(token: &Token, now: Time) -> Result<String, getrandom::Error> {
     let nonce = random()?;
     let until = now.after(LIFETIME).0.to_string();
@@ -110,9 +111,9 @@ fn random() -> Result<String, getrandom::Error> {
     Ok(hex(&bytes))
 }
 
-/// A keyed hash of the parts. Each is ended by a byte that none of them has.
+/// A keyed hash of the parts, each ended by a zero byte, which none of them contains.
 fn signature(token: &Token, parts: &[&str]) -> String {
-    // Half of the token is the key, the other half the beginning of what is hashed.
+    // The first half of the token is the key; the second half is hashed first.
     let (key, rest) = token.as_str().split_at(32);
     let key = u128::from_str_radix(key, 16).unwrap_or_default().to_be_bytes();
     let mut hash = SipHasher24::new_with_key(&key);
@@ -124,7 +125,7 @@ fn signature(token: &Token, parts: &[&str]) -> String {
     hex(&hash.finish128().as_bytes())
 }
 
-/// Compares in a time that does not tell how much was right.
+/// Compares in constant time.
 fn is_same(own: &str, offered: &str) -> bool {
     let pairs = own.bytes().zip(offered.bytes());
     let differences = pairs.fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));

@@ -10,7 +10,7 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(completions: &Completions) {
-    // The generator panics if it cannot write, as when `head` has read enough.
+    // Into a buffer, because the generator panics if it cannot write, for example into a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut crate::cli::command(), "remora", &mut script);
     output::bytes_as_they_are(&script);

@@ -81,7 +81,7 @@ pub(crate) fn run(app: &App, arguments: &Config) -> Result<()> {
     }
 }
 
-/// What a new config.toml begins with.
+/// First line of a new config.toml.
 const BEGINNING: &str =
     "# Settings of Remora. `remora config list` shows all of them, with their defaults.\n";
 
@@ -163,7 +163,7 @@ fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> 
             }
         }
     }
-    // A running daemon reads the file again. Without one, the message is lost, and that is fine.
+    // A running daemon reads the file again. Without one, sending fails, which is fine.
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
     let (settings, listed) = resolved(app);
     if let Some(entry) = listed.iter().find(|entry| entry.setting.name == setting.name) {
@@ -173,7 +173,7 @@ fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> 
     Ok(())
 }
 
-/// What is in force now, which is not always what was just set.
+/// Prints the effective value, which may differ from the one just set.
 fn answer(app: &App, entry: &Listed) -> Result<()> {
     if app.json {
         return output::json(&as_json(entry));
@@ -216,7 +216,7 @@ fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Opti
     }
 }
 
-/// One value, typed or piped in.
+/// Reads one value, typed or piped in.
 fn from_stdin(setting: &Setting) -> Result<String> {
     let mut text = String::new();
     let stdin = io::stdin();
@@ -254,7 +254,7 @@ fn as_json(entry: &Listed) -> serde_json::Value {
     })
 }
 
-/// A text as it is, everything else as in TOML.
+/// A string without quotes, anything else as in TOML.
 fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -40,7 +40,8 @@ pub(crate) struct Context {
     new: bool,
 }
 
-/// What an agent would get if a session began here and now, or with a prompt. Nothing, in a new project, is no error.
+/// Shows what would be injected at a session start, or with a prompt. An empty result in a new project is not
+/// an error.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
     if let Some(prompt) = &arguments.explain {
@@ -57,7 +58,7 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let (settings, _) = app::settings(&app.dir);
     let project = match remora_app::project(&store, &app::whose(arguments.project.as_deref(), false)?) {
         Ok(project) => Some(project),
-        // Nothing was captured here yet, which is where everybody begins.
+        // Nothing was captured here yet, as in every new project.
         Err(AppError::UnknownDirectory(_)) => None,
         Err(error) => return Err(error.into()),
     };
@@ -101,7 +102,7 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line of injected text, for people.
+/// Colours a line of injected text.
 pub(crate) fn painted(line: &str) -> String {
     if line.starts_with('#') {
         paint(BOLD, line)

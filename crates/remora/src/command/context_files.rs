@@ -156,8 +156,8 @@ fn refresh(app: &App, place: &Where) -> Result<()> {
     Ok(())
 }
 
-/// Brings files up to date after something was learned without a daemon. Files that cannot be written are no reason to
-/// fail what was asked for.
+/// Updates context files after memory changed without a daemon. A file that cannot be written only causes a
+/// warning.
 pub(crate) fn follow(store: &mut Store, only: Option<ProjectId>) {
     warn(&context_files::follow(store, only));
 }

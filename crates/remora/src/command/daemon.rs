@@ -36,14 +36,15 @@ enum Action {
     Status,
 }
 
-/// How long a daemon may take to come or go.
+/// Timeout for a daemon to start or stop.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A daemon that ran for this long met another damage, not the same again.
+/// After damage to the database the daemon is restarted. Damage again within this time is treated as the
+/// same, and ends it.
 const BETWEEN_DAMAGES: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     match arguments.action {
-        // Somebody who looks around is told how things stand; `status` is for scripts.
+        // Exit code 0, because it is for people; `status` is for scripts.
         None => status(app).map(|_| ExitCode::SUCCESS),
         Some(Action::Run { detached }) => serve(app, detached),
         Some(Action::Start) => start(app),
@@ -58,7 +59,7 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     }
 }
 
-/// The loser of a race for the data directory ends well too.
+/// Runs the daemon. Losing the race for the data directory is not an error.
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     log::set_origin("daemon");
     if detached {
@@ -70,7 +71,7 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     };
     let mut began = Instant::now();
     let mut end = run()?;
-    // A database that is damaged again at once needs a person.
+    // A database that is damaged again at once needs attention from the user.
     let mut is_first = true;
     while end == End::Damaged && (is_first || began.elapsed() > BETWEEN_DAMAGES) {
         (is_first, began) = (false, Instant::now());
@@ -104,7 +105,7 @@ fn stop(app: &App) -> Result<()> {
 
 /// Stops the running daemon, and returns when it has ended.
 pub(super) fn ask_to_stop(app: &App) -> Result<()> {
-    // It may be about to open its socket.
+    // The daemon may not have opened its socket yet.
     let deadline = Instant::now() + PATIENCE;
     while control::send(&app.dir, &Message::Stop).is_err() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
@@ -114,7 +115,7 @@ pub(super) fn ask_to_stop(app: &App) -> Result<()> {
 
 pub(crate) fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    // It runs when it listens, and has ended when its lock is free.
+    // A daemon has started when it listens, and has ended when its lock is free.
     while (running && control::send(dir, &Message::Poke(String::new())).is_err())
         || (!running && presence::find(dir)?.is_some())
     {
@@ -127,7 +128,7 @@ pub(crate) fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
     Ok(())
 }
 
-/// Exit code 1 when none runs.
+/// Returns exit code 1 if no daemon is running.
 fn status(app: &App) -> Result<ExitCode> {
     let found = presence::find(&app.dir)?;
     if app.json {

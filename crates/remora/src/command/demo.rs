@@ -33,7 +33,7 @@ use crate::output::{
 
 /// Two sessions of an agent at work, in Claude Code's wire format.
 const STORY: &str = include_str!("../demo/story.jsonl");
-/// Half a year of another invented project, as lines of `remora import`: enough to look around in.
+/// Half a year of another invented project, as lines for `remora import`, to explore.
 const PAST: &str = include_str!("../demo/ferries.jsonl");
 
 #[derive(Args)]
@@ -51,7 +51,7 @@ struct Line<'a> {
     stdin: &'a RawValue,
 }
 
-/// What the demo reads of a message itself; the rest is for the hook's adapter.
+/// The parts of a message that the demo reads itself. The hook's adapter reads the rest.
 #[derive(Deserialize)]
 struct Message {
     session_id: String,
@@ -68,7 +68,7 @@ impl Line<'_> {
     }
 }
 
-/// What became of the story's messages.
+/// Counts of the story's messages, by result.
 #[derive(Default)]
 struct Tally {
     messages: i64,
@@ -115,7 +115,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     print_tally(&store, &counts, &tally, &temporary)
 }
 
-/// Imports the past of another project.
+/// Imports the history of another project.
 fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
     let settings = Settings::default();
     let request = Request {
@@ -130,7 +130,7 @@ fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
     Ok(())
 }
 
-/// The story, session by session.
+/// The story, split by session.
 fn sessions() -> Result<Vec<Vec<Line<'static>>>> {
     let mut sessions: Vec<(String, Vec<Line<'_>>)> = Vec::new();
     for line in STORY.lines() {
@@ -144,7 +144,7 @@ fn sessions() -> Result<Vec<Vec<Line<'static>>>> {
     Ok(sessions.into_iter().map(|(_, lines)| lines).collect())
 }
 
-/// Sends a session through everything a hook would.
+/// Processes the messages of a session as a hook would.
 fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tally) -> Result<()> {
     for line in lines {
         let at = line.at()?;
@@ -167,7 +167,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
             Taken::LeftOut(Reason::PrivateTurn) => "event of a private turn",
             Taken::LeftOut(_) => "call of a skipped tool",
             Taken::Synthetic => "notification nobody typed",
-            // The demo shows what is captured.
+            // Not shown, because the demo is about capture.
             Taken::FileAhead(_) => "message of a kind Remora does not need",
         };
         *tally.left_out.entry(left_out).or_default() += 1;
@@ -175,7 +175,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
     Ok(())
 }
 
-/// What the hooks answer when a session begins, and with its first prompt.
+/// Prints what the hooks inject at the start of a session and with its first prompt.
 fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
     let Some(project) = store.projects()?.first().map(|project| project.id) else { return Ok(()) };
     let settings = Settings::default();
@@ -236,12 +236,12 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     Ok(())
 }
 
-/// How many characters fit behind `indent` others: a comfortable number, or what a narrow terminal has.
+/// The number of characters that fit after `indent`: at most `comfortable`, fewer in a narrow terminal.
 fn room(comfortable: usize, indent: usize) -> usize {
     output::columns().map_or(comfortable, |columns| columns.saturating_sub(indent).clamp(20, comfortable))
 }
 
-/// Text in lines of a length.
+/// Wraps a text into lines.
 fn wrapped(text: &str, length: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -331,7 +331,7 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     Ok(())
 }
 
-/// A tool call in a few words.
+/// Describes a tool call in a few words.
 fn describe(event: &EventRow, project: &str) -> Option<String> {
     let payload = event.payload.as_ref()?;
     let redacted = serde_json::to_string(payload).unwrap_or_default().matches("[redacted:").count();
@@ -374,7 +374,7 @@ fn lines(number: usize) -> String {
     count(i64::try_from(number).unwrap_or(i64::MAX), "line")
 }
 
-/// `2 calls of a skipped tool`: the noun comes first.
+/// A count with the plural of the first word: `2 calls of a skipped tool`.
 fn plural(number: i64, what: &str) -> String {
     match (number, what.split_once(' ')) {
         (1, _) | (_, None) => format!("{number} {what}"),
@@ -382,7 +382,7 @@ fn plural(number: i64, what: &str) -> String {
     }
 }
 
-/// A directory that goes when the demo ends, unless it was asked for.
+/// The demo's directory. Removed at the end, unless the user wants to keep it.
 enum Temporary {
     Kept(PathBuf),
     Removed(PathBuf),
@@ -411,7 +411,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Self::Removed(path) = self {
-            // Best effort: the system clears its temporary directory.
+            // Best effort: the system clears its temporary directory anyway.
             let _ = std::fs::remove_dir_all(path);
         }
     }

@@ -95,7 +95,7 @@ fn print_finding(finding: &Finding) {
     };
     prose_below(&format!("  {mark}  {:<15} ", finding.name), &finding.message);
     if let Some(hint) = &finding.hint {
-        // On a narrow terminal, commands need the whole line.
+        // On a narrow terminal, commands need most of the line.
         let indent = if output::columns().is_some_and(|columns| columns < 100) { 9 } else { 25 };
         prose_below(&format!("{}{} ", " ".repeat(indent), paint(DIM, "hint:")), hint);
     }

@@ -89,7 +89,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     if row == before {
         talk("Nothing was changed.");
     } else if !arguments.undo {
-        // Not as it was typed: in a shell, `#12` begins a comment.
+        // The plain id, not as it was typed: in a shell, `#12` starts a comment.
         talk(&format!("To take it back: `remora edit {} --undo`", before.id));
     }
     Ok(())
@@ -128,12 +128,12 @@ fn in_editor(app: &App, row: &ObservationRow) -> Result<Changes> {
     })
 }
 
-/// Opens a file in the user's editor and waits until it is closed.
+/// Opens a file in the user's editor and waits until it exits.
 pub(super) fn open_in_editor(path: &Path) -> Result<()> {
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).map_err(|_| {
         CliError::usage("no editor is set").hint("name yours for this shell: `export EDITOR=vi`")
     })?;
-    // A variable may hold arguments, too, so a shell reads it.
+    // The variable may hold arguments, too, so a shell parses it.
     let ran =
         Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(path).status()?;
     if ran.success() {
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_form_is_read_as_it_is_written() {
+    fn the_form_is_parsed_as_it_is_written() {
         let observation: Observation = serde_json::from_value(serde_json::json!({
             "type": "decision", "title": "Totals are cents", "narrative": "Because\n\nfloats round.", "facts": ["a", "b"],
         }))

@@ -1,4 +1,4 @@
-//! `remora context --explain`: what is injected with a prompt, and why.
+//! `remora context --explain`: what would be injected with a prompt, and why.
 
 use std::process::ExitCode;
 
@@ -20,10 +20,10 @@ use crate::ask;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, Table, YELLOW, brief, count, paint, say, talk};
 
-/// Whose prompt it is.
+/// The session that the prompt counts as part of.
 pub(crate) enum Asker {
     Session(Box<SessionRow>),
-    /// A session that begins now in this project.
+    /// A new session in this project.
     NewIn(ProjectId),
 }
 
@@ -37,7 +37,7 @@ impl Asker {
         PromptRequest { text: privacy::clean_text(prompt), project, session, room }
     }
 
-    /// Whose context counted.
+    /// Describes the session whose context was used.
     fn described(&self) -> String {
         match self {
             Self::Session(row) => format!(
@@ -50,7 +50,7 @@ impl Asker {
     }
 }
 
-/// Exit code 1 when nothing would be injected.
+/// Returns exit code 1 if nothing would be injected.
 pub(crate) fn run(app: &App, store: &Store, asker: &Asker, prompt: &str) -> Result<ExitCode> {
     let (explained, is_by_daemon) = ask::explain(app, store, &asker.request(prompt))?;
     if app.json {
@@ -86,7 +86,7 @@ fn print(explained: &Explained, is_by_daemon: bool) {
     talk(&format!("{} tokens", injection.tokens));
 }
 
-/// A row a candidate, with what its score is made of below.
+/// Prints one row per candidate, with the parts of its score below.
 fn candidates(why: &Explanation) {
     if why.candidates.is_empty() {
         return;

@@ -46,7 +46,7 @@ enum Form {
 pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     let settings = app::settings(&app.dir).0;
     if let Err(error) = export::back_up(&app.dir, &settings.backup, Time::now()) {
-        // It reads only, so it goes on without.
+        // An export only reads, so it continues without a backup.
         talk(&format!("warning: no backup was made before the export: {error}"));
     }
     let store = app.open()?;
@@ -60,7 +60,7 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     };
     let Some(path) = &arguments.out else {
         return match export::write(&store, &whose, format, &mut BufWriter::new(io::stdout().lock())) {
-            // Someone who closed the pipe has read enough.
+            // The reader closed the pipe, which is not an error.
             Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(error.into()),
             Ok(_) => Ok(()),
@@ -87,7 +87,7 @@ fn to_file(store: &Store, whose: &Whose, format: Format, path: &Path) -> Result<
         Ok(count)
     });
     if written.is_err() {
-        // Half an export looks like a whole one.
+        // A partial export could be mistaken for a whole one.
         let _ = fs::remove_file(path);
     }
     Ok(written?)

@@ -180,7 +180,7 @@ fn count(number: usize, noun: &str) -> String {
     output::count(i64::try_from(number).unwrap_or(i64::MAX), noun)
 }
 
-/// Asks at a terminal. Elsewhere nobody can say yes.
+/// Asks at a terminal. Without one, returns false.
 fn is_confirmed() -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(false);

@@ -1,7 +1,7 @@
-//! `remora hook HOST`: from a host's message to a durable row.
+//! `remora hook HOST`: stores a host's message as a durable row.
 //!
-//! Whatever happens here, the host notices nothing: exit code 0, nothing on stderr, and on stdout nothing or
-//! what the host understands. Problems go to the log and to `remora doctor`.
+//! Failures never reach the host: the exit code is 0, stderr is empty, and stdout is empty or holds an answer
+//! that the host understands. Problems go to the log and to `remora doctor`.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -30,13 +30,13 @@ use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problem
 
 use crate::{app, bugs, env, stdin};
 
-/// What was typed behind `hook`.
+/// The arguments after `hook`.
 pub(crate) struct Arguments {
     host: String,
     event: Option<String>,
 }
 
-/// The arguments, if this is a hook. `remora hook --help` is not.
+/// The arguments, if this is a hook call. `remora hook --help` is not.
 pub(crate) fn arguments() -> Option<Arguments> {
     let mut words = std::env::args_os().skip(1);
     if words.next()? != "hook" {
@@ -105,7 +105,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             let mut delivered = deliver(dir, &settings, &record, &fate);
             let answered = match &mut delivered {
                 Ok(store) => answer(dir, store, &record, &settings, began),
-                // What is known can be read, even if nothing can be stored.
+                // The memory can still be read, even if nothing can be stored.
                 Err(_) if is_asking(&record) => match Store::open_to_ask(dir) {
                     Ok(Some(store)) => answer(dir, &mut ManuallyDrop::new(store), &record, &settings, began),
                     Ok(None) | Err(_) => None,
@@ -115,18 +115,19 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             if let Some(answer) = answered {
                 print(&answer);
             }
-            // Last, so that the daemon answers before it works. If no time is left, the next hook pokes it. It is poked
-            // for the spool, too: after an update it is the daemon that migrates the database.
+            // Last, so that the daemon answers before it starts to work. If no time is left, the next hook
+            // wakes it. Also after writing to the spool: after an update, the daemon is the one that migrates
+            // the database.
             let poked = poke(dir, settings.daemon.autostart);
             let store = delivered?;
-            // A daemon that listens does it itself, when nobody waits.
+            // A listening daemon does this itself, when idle.
             if poked != Ok(Poked::Heard) {
                 tidy(dir, &store);
             }
             poked.map(drop)
         }
         Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
-            // There is no event to be lost.
+            // There is no event that could be lost.
             fate.stored.store(true, Ordering::Release);
             let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
             watch(patience(&settings), || true);
@@ -141,18 +142,18 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-/// For the user of a host in which an older Remora was installed.
+/// A message for users whose host still has the hooks of an older version.
 const STALE: &str =
     "Remora was installed here by an older version; bring it up to date: `remora doctor --fix`";
 
-/// What has become of the event, for the thread that ends the process.
+/// State of the event, for the thread that ends the process.
 #[derive(Default)]
 struct Fate {
     record: OnceLock<(Record, Sync)>,
     stored: AtomicBool,
 }
 
-/// Runs when the time is up: what the database has not taken by then goes to the spool.
+/// Runs at the time limit: an event that is not in the database yet goes to the spool.
 fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send + 'static {
     move || {
         if !fate.stored.load(Ordering::Acquire) {
@@ -166,7 +167,7 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
     }
 }
 
-/// What a host's message says, with the directory it is about.
+/// Converts a host's message, and adds the directory if it names none.
 pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
     Ok(match reading {
         Reading::Nothing => None,
@@ -184,7 +185,7 @@ pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
     })
 }
 
-/// A host that does not say where it works starts its hooks there.
+/// The named directory or, for a host that names none, the current one: hosts start hooks where they work.
 fn directory(named: String) -> String {
     if !named.is_empty() {
         return named;
@@ -192,28 +193,28 @@ fn directory(named: String) -> String {
     std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
 }
 
-/// A channel without a directory is about the user, not about a project.
+/// The directory for a channel that names none. Its messages are about the user, not about a project.
 fn personal() -> String {
     let dir = env::data_dir().map(DataDir::new);
     dir.map_or_else(String::new, |dir| dir.personal().to_string_lossy().into_owned())
 }
 
-/// How long a prompt or a file waits for what is known about it.
+/// Time limit for recall with a prompt or a file.
 fn patience(settings: &Settings) -> Duration {
     Duration::from_millis(settings.memory.auto_retrieve_ms.into())
 }
 
-/// Stores the record in the database or, when that fails or takes too long, in the spool. Should both succeed,
-/// its uuid makes it one.
+/// Stores the record in the database or, if that fails or takes too long, in the spool. If both succeed, its
+/// uuid prevents a duplicate.
 fn deliver(
     dir: &DataDir,
     settings: &Settings,
     record: &Record,
     fate: &Arc<Fate>,
 ) -> Result<ManuallyDrop<Store>, String> {
-    // Only this function sets it.
+    // Cannot fail: only this function sets it.
     let _ = fate.record.set((record.clone(), settings.capture.sync));
-    // What is stored needs no more time than the user gives it for an answer.
+    // Once the event is stored, the process may take only the time that the user allows for an answer.
     if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
         let fate = Arc::clone(fate);
         watch(patience(settings), move || fate.stored.load(Ordering::Acquire));
@@ -230,12 +231,12 @@ fn deliver(
     Err(spooled)
 }
 
-/// Ends the process when its time is up, whatever the rest of it is waiting for, unless `ends` finds that it must go on.
+/// Ends the process at its time limit, whatever the other thread is waiting for, unless `ends` returns false.
 fn watch(time: Duration, ends: impl FnOnce() -> bool + Send + 'static) {
     let watcher = thread::Builder::new().spawn(move || {
         thread::sleep(time);
         if ends() {
-            // An answer that is being written is written whole.
+            // Waits for an answer that is being written.
             let _out = std::io::stdout().lock();
             std::process::exit(0);
         }
@@ -251,7 +252,7 @@ fn store(
     record: &Record,
     stored: &AtomicBool,
 ) -> Result<ManuallyDrop<Store>, StoreError> {
-    // The process is about to end, and the kernel closes files faster than SQLite does.
+    // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
     let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
     store.enqueue(record)?;
     stored.store(true, Ordering::Release);
@@ -264,12 +265,12 @@ fn tidy(dir: &DataDir, store: &Store) {
     }
 }
 
-/// Whether its host waits for an answer.
+/// Whether the host waits for an answer.
 fn is_asking(record: &Record) -> bool {
     matches!(record.captured.event().body, Body::SessionStarted { .. } | Body::PromptSubmitted { .. })
 }
 
-/// The answer to a host, if there is something to inject.
+/// The answer for the host, if there is something to inject.
 fn answer(
     dir: &DataDir,
     store: &mut Store,
@@ -307,7 +308,7 @@ fn rendered(host: Host, moment: Moment, injection: Option<Injection>) -> Option<
     injection.and_then(|injection| response::with_context(host, moment, &injection.text))
 }
 
-/// Memory that cannot be read is no reason to disturb the host.
+/// Runs recall. Errors and panics are logged and not shown to the host.
 fn guarded(
     dir: &DataDir,
     recall: impl FnOnce() -> Result<Option<Injection>, StoreError>,
@@ -322,7 +323,7 @@ fn guarded(
     }
 }
 
-/// In one piece, so that a host never sees half an answer. One that has closed its end wants none.
+/// Writes in one piece, so that a host never sees half an answer. A closed pipe is ignored.
 fn print(answer: &str) {
     let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
 }
@@ -331,11 +332,11 @@ fn print(answer: &str) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Poked {
     Heard,
-    /// There was none; one may be starting.
+    /// No daemon was running; one may be starting.
     Absent,
 }
 
-/// Wakes the daemon, or starts one. The event is stored already, so a failure loses nothing.
+/// Wakes the daemon, or starts one. The event is already stored, so a failure loses nothing.
 pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
     let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
     if control::send(dir, &message).is_ok() {
@@ -347,7 +348,7 @@ pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
     Ok(Poked::Absent)
 }
 
-/// Says what happened, for the log.
+/// Writes the record to the spool. Returns a message for the log.
 fn spool(dir: &DataDir, record: Record, sync: Sync, reason: &str) -> String {
     match spool::append(dir, &record.located(), sync) {
         Ok(()) => format!("{reason}; the event waits in the spool"),

@@ -42,7 +42,7 @@ pub(crate) struct Import {
 }
 
 impl From<&str> for Import {
-    /// The import of a source where its program keeps it.
+    /// Imports a source from its default location.
     fn from(source: &str) -> Self {
         Self { source: Some(source.to_owned()), paths: Vec::new(), directories: Vec::new(), dry_run: false }
     }
@@ -75,7 +75,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     bar.finish();
     context_files::warn(&imported.followed);
     if !arguments.dry_run {
-        // Its vectors are made in the background; search by words finds everything now.
+        // Vectors are created in the background; keyword search finds everything now.
         let _ = hook::poke(&app.dir, settings.daemon.autostart);
     }
     if app.json {
@@ -101,7 +101,7 @@ fn name_and_directory(text: &str) -> std::result::Result<(String, PathBuf), Stri
     Ok((name.to_owned(), directory))
 }
 
-/// A bar on stderr, for people who wait at a terminal.
+/// A progress bar on stderr, shown only at a terminal.
 struct Bar {
     bar: ProgressBar,
 }

@@ -49,7 +49,7 @@ struct Which {
     project: Option<String>,
 }
 
-/// How often the daemon's progress is looked at.
+/// Interval for checking the daemon's progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
@@ -106,18 +106,18 @@ fn vectors_text(state: &IndexState, settings: &Search) -> String {
     parts.join(", ")
 }
 
-/// How the embedder of these settings does, as the daemon knows it.
+/// The daemon's report on the health of the configured embedder.
 pub(super) fn embedder_health(app: &App, settings: &Search) -> Option<Health> {
     health_of(settings, presence::find(&app.dir).ok().flatten().as_ref())
 }
 
-/// What the daemon says counts while it goes by these settings.
+/// Ignores the daemon's report if it is about another embedder.
 pub(super) fn health_of(settings: &Search, daemon: Option<&Presence>) -> Option<Health> {
     let health = daemon.and_then(|daemon| daemon.embedder.clone());
     health.filter(|health| health.provider == settings.embedder.as_str())
 }
 
-/// Who makes vectors, and what is wrong with it.
+/// The embedder in words, with its problem if there is one.
 pub(super) fn embedder_text(settings: &Search, health: Option<&Health>) -> String {
     let name = match settings.embedder {
         Embedder::Builtin => "built in".to_owned(),
@@ -151,7 +151,7 @@ fn as_json(state: &IndexState, settings: &Search, health: Option<&Health>) -> Va
 }
 
 fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<()> {
-    // All of them go at once, those of one project in steps.
+    // All documents are dropped at once, those of one project in steps.
     while store.drop_documents(scope)? > 0 && scope != ProjectScope::All {}
     Ok(())
 }
@@ -170,7 +170,7 @@ fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
     Ok(())
 }
 
-/// The daemon makes the vectors where one runs; two at it would do the same work twice.
+/// Creates the vectors. Left to the daemon if one is running, to avoid doing the work twice.
 fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     let settings = app::settings(&app.dir).0.search;
     if settings.embedder == Embedder::Off {
@@ -217,7 +217,7 @@ fn no_vectors(reason: &str) -> CliError {
         .hint("search by words works meanwhile; the daemon continues by itself, and so does `remora index rebuild --resume`")
 }
 
-/// Only a terminal sees it; a file would keep every step.
+/// A progress bar, hidden outside a terminal, because a file would keep every step.
 fn bar(what: &'static str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

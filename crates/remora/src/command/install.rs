@@ -75,7 +75,7 @@ fn provider(name: &str) -> std::result::Result<Provider, String> {
     Provider::ALL.iter().copied().find(|provider| provider.as_str() == name).ok_or_else(|| name.to_owned())
 }
 
-/// A host that has a recipe.
+/// Parses the name of a host that can be installed in.
 pub(super) fn host(name: &str) -> std::result::Result<Host, String> {
     let known = RECIPES.iter().map(|recipe| recipe.host).find(|host| host.name() == name);
     let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.host.name()).collect();
@@ -137,7 +137,7 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     Ok(if done.iter().any(|done| done.refused.is_some()) { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// What options say beforehand.
+/// Applies the choices made by options.
 fn as_told(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
     if let Some(provider) = arguments.provider {
         questions::use_observer(app, provider)?;
@@ -148,8 +148,8 @@ fn as_told(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
     Ok(())
 }
 
-/// What a person at a terminal is asked once the hooks are there. Each question has a default that changes nothing outside
-/// the memory.
+/// Asks the remaining questions after the hooks are installed. No default answer changes anything outside the
+/// memory.
 fn ask(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
     if arguments.provider.is_none()
         && let Some(provider) = questions::observer(app)?
@@ -163,7 +163,7 @@ fn ask(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
     Ok(())
 }
 
-/// What there is to say if nothing is to be changed.
+/// Prints the plan if nothing is to be changed.
 fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
     if app.json {
         output::json(&json!({ "dry_run": dry_run, "plan": plan, "done": [] }))?;
@@ -216,7 +216,8 @@ pub(super) fn print_diff(diff: &str) {
     }
 }
 
-/// Asks the person at the terminal. Without one, nothing is changed that was not agreed to.
+/// Asks the user at the terminal. Without a terminal this is an error, so that nothing changes without
+/// consent.
 pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool> {
     if !questions::can_ask(app) {
         return Err(CliError::usage("nobody can be asked here, so nothing was changed")
@@ -225,7 +226,7 @@ pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool
     questions::agrees(question, true)
 }
 
-/// The machine, as recipes see it.
+/// The environment that recipes work in.
 pub(crate) fn surroundings(app: &App) -> Result<Surroundings<'static>> {
     Ok(install::surroundings(&app.dir, &env::variable)?)
 }

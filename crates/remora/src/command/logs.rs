@@ -32,7 +32,7 @@ enum Grave {
     Info,
 }
 
-/// How long to wait before looking again.
+/// Interval for checking the log when following it.
 const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
@@ -53,7 +53,7 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
         });
     }
     if print(app, latest).is_err() || !arguments.follow {
-        // Someone who closed the pipe has read enough.
+        // The reader closed the pipe, which is not an error.
         return Ok(());
     }
     while is_read_on() {
@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
     Ok(())
 }
 
-/// Waits before the next look at the log. Returns `false` when the reader of our output has gone.
+/// Waits before the next look at the log. Returns `false` if the reader of our output is gone.
 fn is_read_on() -> bool {
     let stdout = io::stdout();
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];

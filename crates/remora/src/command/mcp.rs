@@ -48,19 +48,19 @@ pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
     Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)
 }
 
-/// Memory for one host. Every request opens the database anew, as a command does: the process may live for days, and must
-/// hold no file that a restore has replaced.
+/// Memory for one host. Opens the database anew for every request, because the process may live for days and
+/// must not hold a file that a restore has replaced.
 struct Here(Arc<App>);
 
 impl Here {
-    /// Does `work` with the database on a thread where it may block.
+    /// Runs `work` with the database on a thread that may block.
     async fn with_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&App, &mut Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
         let app = Arc::clone(&self.0);
         let done = spawn_blocking(move || work(&app, &mut Store::open(&app.dir)?));
-        // A bug ended the thread; the log names the place.
+        // The thread panicked; the log names the location.
         done.await.unwrap_or(Err(AppError::Store(StoreError::Closed)))
     }
 }
@@ -73,7 +73,7 @@ impl Memory for Here {
     async fn save(&self, request: SaveRequest) -> std::result::Result<SavedFor, AppError> {
         let save = move |app: &App, store: &mut Store| {
             let saved = remora_app::save::save(store, &request, Time::now())?;
-            // What cannot be written is in the log and in `remora doctor`.
+            // Failures are in the log and in `remora doctor`.
             context_files::follow(store, Some(saved.project));
             let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
             Ok(saved)

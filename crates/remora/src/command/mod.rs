@@ -1,4 +1,4 @@
-//! One file a command: what it takes, what it answers.
+//! One file per command: its arguments and its output.
 
 pub(crate) mod backup;
 pub(crate) mod completions;

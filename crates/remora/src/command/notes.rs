@@ -43,7 +43,7 @@ pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
     }
 }
 
-/// What is wrong with the source of notes, for `status` and `doctor`.
+/// The problem with the source of notes, if there is one, for `status` and `doctor`.
 pub(crate) fn trouble(store: &Store, settings: &Memory) -> Option<String> {
     settings.notes_source()?;
     store.notes_state().ok()?.problem
@@ -148,7 +148,7 @@ fn address(settings: &Memory) -> Option<&str> {
 fn sync(app: &App, settings: &Memory) -> Result<()> {
     let mut store = app.open()?;
     let done = remora_notes::sync(&mut store, settings, |_| {})?;
-    // A running daemon makes the vectors. Without one, the message is lost, and that is fine.
+    // A running daemon creates the vectors. Without one, sending fails, which is fine.
     let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
     if let Some(problem) = done.problem {
         return Err(CliError::internal(problem.to_string())

@@ -22,7 +22,7 @@ impl Which {
 
 pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
     app.dir.create()?;
-    // Without a database nothing is known, and a directory can be paused all the same.
+    // A directory can be paused even without a database.
     let store = which.project.as_ref().and_then(|_| app.open().ok());
     let paused = pause::pause(&app.dir, store.as_ref(), &which.place(), Time::now())?;
     let message = match (&paused.project, &which.project) {
@@ -35,7 +35,7 @@ pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
 }
 
 pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
-    // What was said meanwhile has to be marked as read, so a database that cannot be opened is an error.
+    // Resuming marks what was said during the pause as read, so a database that cannot be opened is an error.
     let mut store = if app.dir.database().exists() { Some(app.open()?) } else { None };
     let paused = pause::resume(&app.dir, store.as_mut(), &which.place())?;
     let still: Vec<&str> = paused.pause.projects.iter().map(|project| project.name.as_str()).collect();

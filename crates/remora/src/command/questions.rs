@@ -1,6 +1,6 @@
-//! What `remora install` asks a person at a terminal, beyond the changes themselves: which observer to use, whether to fill the
-//! memory from what is there, and whether to keep context files. Without a terminal, nothing of it happens unless an
-//! option says so.
+//! Questions that `remora install` asks at a terminal, besides consent to the changes: which observer to use,
+//! whether to import existing data, and whether to keep context files. Without a terminal, only options do
+//! these things.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -19,12 +19,12 @@ use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, DIM, count, paint, talk};
 
-/// Whether a person can be asked: at both ends of the question is a terminal.
+/// Whether a user can answer questions: stdin and stderr are terminals.
 pub(super) fn can_ask(app: &App) -> bool {
     !app.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// A question with an answer of one line. `None` at the end of input.
+/// Asks a question with a one-line answer. `None` at the end of input.
 fn ask(question: &str) -> Result<Option<String>> {
     let mut terminal = anstream::stderr();
     write!(terminal, "{question} ")?;
@@ -34,7 +34,7 @@ fn ask(question: &str) -> Result<Option<String>> {
     Ok((!answer.is_empty()).then(|| answer.trim().to_lowercase()))
 }
 
-/// A question for yes or no. Enter alone takes `default`; the end of input is a no.
+/// Asks a yes-or-no question. Enter alone takes `default`; the end of input means no.
 pub(super) fn agrees(question: &str, default: bool) -> Result<bool> {
     let choice = if default { "[Y/n]" } else { "[y/N]" };
     Ok(match ask(&format!("\n{question} {choice}"))?.as_deref() {
@@ -44,7 +44,7 @@ pub(super) fn agrees(question: &str, default: bool) -> Result<bool> {
     })
 }
 
-/// The observers there are, and what each costs.
+/// The observers and their costs.
 const OBSERVERS: &[(Provider, &str)] = &[
     (Provider::Builtin, "free, offline, no model: records what was said and what the commands prove"),
     (Provider::ClaudeCli, "your Claude Code login: some 4,000 tokens of your plan a turn, no API key"),
@@ -54,7 +54,7 @@ const OBSERVERS: &[(Provider, &str)] = &[
     (Provider::OpenAi, "an API key; or your own server (Ollama, LM Studio, vLLM), which costs nothing"),
 ];
 
-/// Asks which observer to use. `None` leaves it as it is.
+/// Asks which observer to use. `None` keeps the current one.
 pub(super) fn observer(app: &App) -> Result<Option<Provider>> {
     let now = app::settings(&app.dir).0.observer.provider;
     talk(&format!("\n{}", paint(BOLD, "Who writes the memory?")));
@@ -104,12 +104,12 @@ pub(super) fn use_observer(app: &App, provider: Provider) -> Result<()> {
     Ok(())
 }
 
-/// Rows of a claude-mem database that are imported in a second, at least.
+/// Rows of a claude-mem database imported per second, at least. For the estimate.
 const ROWS_A_SECOND: u64 = 1_000;
-/// Bytes of transcripts that are read and observed in a second, at least.
+/// Bytes of transcripts read and observed per second, at least. For the estimate.
 const BYTES_A_SECOND: u64 = 4 << 20;
 
-/// Offers to fill the memory from what other programs left.
+/// Offers to import data of other programs.
 pub(super) fn fill(app: &App) -> Result<()> {
     let Some(home) = env::home() else { return Ok(()) };
     let available = import::available(&home)?;
@@ -144,7 +144,7 @@ fn offer(app: &App, source: &str, what: &str, seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Offers memory in files of the project one is in: Cursor reads nothing else.
+/// Offers context files in the current project. Cursor can read memory only from these.
 pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
     let here = std::env::current_dir()?;
     if !here.ancestors().any(|folder| folder.join(".git").exists()) {

@@ -50,7 +50,7 @@ struct Failed {
     all: bool,
 }
 
-/// Without the end of a turn, this much silence ends it.
+/// A turn without an end counts as over after this much silence.
 const SILENCE: Duration = Duration::from_mins(5);
 
 pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {

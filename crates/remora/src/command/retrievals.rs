@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
     Ok(())
 }
 
-/// When something was injected and on what occasion, and what it cost.
+/// Prints the time, the occasion and the cost of an injection.
 pub(crate) fn print_heading(row: &RetrievalRow) {
     let logged = &row.retrieval;
     let what = match logged.moment {

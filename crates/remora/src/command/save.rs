@@ -44,7 +44,7 @@ pub(crate) struct Save {
     project: Option<String>,
 }
 
-/// More is not read: it would be cut to a fraction of this anyway.
+/// Longer input is not read. It would be cut to a fraction of this anyway.
 const MOST_INPUT: u64 = 16 << 20;
 
 pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
@@ -65,7 +65,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;
     context_files::follow(&mut store, Some(project));
     let (settings, _) = app::settings(&app.dir);
-    // It is safe and found by its words already; its vector may come later.
+    // The observation is stored and found by keywords already; its vector may follow later.
     let _ = hook::poke(&app.dir, settings.daemon.autostart);
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
@@ -81,7 +81,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     Ok(())
 }
 
-/// Whether a person typed the command: at a terminal, and no agent says that it runs it.
+/// Whether a person typed the command: at a terminal, and not run by an agent.
 pub(crate) fn is_typed() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_agent()
 }
@@ -92,7 +92,7 @@ fn read_input() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A type by its name. Help, completions and errors list the names.
+/// Parses a type by name. Help, completions and errors list the names.
 pub(crate) fn observation_type() -> impl TypedValueParser<Value = ObservationType> {
     PossibleValuesParser::new(ObservationType::ALL.map(ObservationType::name)).map(ObservationType::from)
 }

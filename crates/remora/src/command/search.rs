@@ -89,7 +89,7 @@ enum Order {
     Date,
 }
 
-/// As many concepts are in the line of facets.
+/// Maximum number of concepts in the line of facets.
 const MOST_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
@@ -116,7 +116,7 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The record that the query is the id of, if there is one.
+/// The record whose id is the query, if it exists.
 fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
     let Some(id) = record_id(&request.text) else { return Ok(None) };
     let moment = store.moment(id)?;
@@ -125,7 +125,7 @@ fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
     Ok(moment.is_some_and(|moment| is_meant(moment.project_id)).then_some(id))
 }
 
-/// From what was typed to what it means.
+/// Converts the arguments to a search request.
 fn request(arguments: &Search) -> Result<SearchRequest> {
     Ok(SearchRequest {
         whose: app::whose(arguments.project.as_deref(), arguments.all)?,
@@ -158,7 +158,7 @@ fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
         .ok_or_else(|| "expected observation, summary, turn, fact, note or event".to_owned())
 }
 
-/// A row a hit, with what was found in it below.
+/// Prints one row per hit, with the matching text below.
 fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
     let names_project = request.whose == Whose::All;
     let mut header = vec!["ID", "KIND", "WHEN"];
@@ -208,7 +208,7 @@ fn remarks(hit: &Hit) -> String {
     if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join("; ")) }
 }
 
-/// The snippet in one line, with the words that were asked for in bold. Nothing where the title says it all.
+/// The snippet on one line, with matching words in bold. Empty if it repeats the title.
 fn highlighted(hit: &Hit) -> String {
     if brief(&hit.snippet.text, usize::MAX) == brief(&hit.title, usize::MAX) {
         return String::new();
@@ -228,7 +228,7 @@ fn highlighted(hit: &Hit) -> String {
     line.trim().to_owned()
 }
 
-/// Without anything that a terminal would obey.
+/// Replaces control characters, which a terminal would interpret.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect()
 }
@@ -288,7 +288,7 @@ fn counted(label: &str, counts: &BTreeMap<String, usize>, most: usize) -> Option
     (!parts.is_empty()).then(|| format!("{label}: {}", parts.join(", ")))
 }
 
-/// What was searched, and what to try next.
+/// A message for an empty result: where was searched, and what to try next.
 fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &Search) -> Result<String> {
     let place = match &request.whose {
         Whose::All => "all projects".to_owned(),
@@ -318,7 +318,7 @@ fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &S
         next.push("`--all` for every project");
     }
     let by_meaning = match (&page.plan.no_vectors, arguments.mode) {
-        // By meaning, too, operators say what may be an answer.
+        // Operators restrict a semantic search, too.
         _ if page.plan.syntax => {
             next.push("no AND or NOT");
             String::new()

@@ -39,7 +39,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
         prose("No sessions yet. Remora captures them as your agent works; see `remora demo`.");
         return Ok(());
     }
-    // A narrow terminal has room for what a session is found by.
+    // A narrow terminal shows only the columns that identify a session.
     let is_narrow = output::columns().is_some_and(|columns| columns < 100);
     let header = ["SESSION", "LAST ACTIVITY", "PROJECT", "HOST", "STATUS", "TURNS", "EVENTS", "ABOUT"];
     let is_kept = |column: usize| !is_narrow || ![4, 5, 6].contains(&column);
@@ -66,8 +66,8 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     Ok(())
 }
 
-/// As much of an id as tells it from the others, at least 8 characters. Ids that begin with the time, as Codex has them, need
-/// more.
+/// The shortest unique prefix of an id, at least 8 characters. Ids that begin with the time, such as Codex's,
+/// need more.
 fn telling(id: &str, all: &[String]) -> String {
     let others = || all.iter().filter(|other| *other != id);
     let is_enough = |length: &usize| {
@@ -84,10 +84,10 @@ mod tests {
     use super::telling;
 
     #[test]
-    fn an_id_is_as_long_as_it_takes_to_tell_it_from_the_others() {
+    fn an_id_is_shortened_to_a_unique_prefix() {
         let all =
             ["01a1e8f9-5b9f-7e71", "01a1e8f9-6fe4-75a0", "a8ab1c26-1331-440a", "chat"].map(str::to_owned);
-        let told: Vec<String> = all.iter().map(|id| telling(id, &all)).collect();
-        assert_eq!(told, ["01a1e8f9-5", "01a1e8f9-6", "a8ab1c26", "chat"]);
+        let shortened: Vec<String> = all.iter().map(|id| telling(id, &all)).collect();
+        assert_eq!(shortened, ["01a1e8f9-5", "01a1e8f9-6", "a8ab1c26", "chat"]);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Show {
     ids: Vec<String>,
 }
 
-/// Exit code 1 if an id is unknown. The others are shown all the same.
+/// Exit code 1 if an id is unknown. The others are shown anyway.
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
     let mut store = app.open()?;
     let (found, unknown) = if let [id] = arguments.ids.as_slice() {
@@ -32,7 +32,7 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
     if app.json {
         match found.as_slice() {
             [record] if arguments.ids.len() == 1 => output::json(record)?,
-            // Without any record, the error is the answer.
+            // Without any record, only the error is printed.
             [] => {}
             _ => output::json(&found)?,
         }
@@ -95,7 +95,7 @@ fn title(text: &str) {
     }
 }
 
-/// A narrative without the sentence that its title repeats.
+/// The narrative without its first sentence, if that repeats the title.
 fn without_title<'a>(narrative: &'a str, title: &str) -> &'a str {
     let title = title.trim().trim_end_matches('.');
     let rest = narrative.trim_start().strip_prefix(title);
@@ -157,7 +157,7 @@ fn print_note(row: &NoteRow) {
 }
 
 fn print_event(row: &EventRow) {
-    // The payload below says the rest.
+    // The payload below shows the details.
     let heading = match &row.payload {
         Some(_) => row.tool.clone().unwrap_or_else(|| row.kind.replace('_', " ")),
         None => what(row),
@@ -243,7 +243,7 @@ fn print_tool(tool: &ToolUse) {
     field("failed", tool.error().unwrap_or_default());
 }
 
-/// JSON for people: a text without its quotes, anything else in lines.
+/// JSON for people: a string without quotes, anything else on several lines.
 fn pretty(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

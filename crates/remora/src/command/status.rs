@@ -1,4 +1,4 @@
-//! `remora status`: what there is, what waits, and how everything is doing.
+//! `remora status`: counts, the queue, and the health of all parts.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_below, say};
 
-/// A damaged database is part of the answer: events in the spool still count.
+/// Reports a damaged database instead of failing: events in the spool still count.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let settings = app::settings(&app.dir).0;
     let presence = presence::find(&app.dir).unwrap_or_default();
@@ -162,7 +162,7 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts:
     }
 }
 
-/// In which hosts the hooks are, and the next command if they are missing.
+/// The hosts that have hooks, and the next command if they are missing.
 fn hooks_text(hosts: &[HostState]) -> String {
     let names = |wanted: &dyn Fn(&Hooks) -> bool| {
         let names: Vec<&str> =

@@ -65,7 +65,7 @@ fn request(
     };
     let record = match arguments.around.as_slice() {
         [] => return Ok(request),
-        // A number that is no id is looked for as a text.
+        // A number that is not an id is searched as text.
         [word] => match record_id(word) {
             Some(record) => store.moment(record)?.map(|_| record),
             None => None,
@@ -73,7 +73,7 @@ fn request(
         _ => None,
     };
     request.around = if let Some(record) = record {
-        // An id says by itself which project is meant.
+        // An id implies its project.
         if arguments.project.is_none() {
             request.whose = None;
         }

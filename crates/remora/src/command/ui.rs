@@ -30,7 +30,7 @@ pub(crate) struct Ui {
     print: bool,
 }
 
-/// How long a daemon may take to open its port.
+/// Timeout for a daemon to open its port.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
@@ -39,7 +39,7 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
         app.dir.create()?;
         launch::start(&app.dir)?;
     }
-    // Also if a hook has just started it.
+    // Also needed if a hook has just started it.
     super::daemon::wait_until(&app.dir, true)?;
     let no_port =
         || CliError::internal("the daemon has no port, so there are no pages").hint("see why: `remora logs`");
@@ -58,7 +58,7 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
     Ok(())
 }
 
-/// The port of the daemon. It is written down a moment after the daemon listens for hooks.
+/// The daemon's port. It is published a moment after the daemon listens for hooks.
 fn port(dir: &DataDir) -> Result<Option<u16>> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -70,7 +70,7 @@ fn port(dir: &DataDir) -> Result<Option<u16>> {
     }
 }
 
-/// Where a record is shown.
+/// The page that shows a record.
 fn page_of(app: &App, id: &str) -> Result<String> {
     let store = app.open()?;
     let session = |id: i64| format!("/sessions/{id}");
@@ -84,7 +84,7 @@ fn page_of(app: &App, id: &str) -> Result<String> {
     })
 }
 
-/// Whether a browser took the link.
+/// Opens the link. Returns whether a browser took it.
 fn opened(link: &str) -> bool {
     ["xdg-open", "open", "wslview"].into_iter().any(|program| {
         let mut command = Command::new(program);

@@ -83,7 +83,7 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let refused = install::remove(&around, &app.dir, &removal)?;
-    // Without hooks, there is nothing to wait for.
+    // Without hooks, the daemon has nothing to do.
     if arguments.hosts.is_empty()
         && !arguments.project
         && presence::find(&app.dir).unwrap_or_default().is_some()
@@ -126,7 +126,7 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Where Remora is no longer; of one agent or project nothing is said of the others.
+/// Says where Remora was removed, naming only the agents concerned.
 fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
     let is_all = arguments.hosts.is_empty() && !arguments.project;
     match removal {
@@ -142,7 +142,8 @@ fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
     }
 }
 
-/// Makes a backup beside the data directory, which is about to go. A memory that cannot be read is no reason to keep it.
+/// Makes a backup beside the data directory before it is deleted. A memory that cannot be read is deleted
+/// anyway.
 fn last_backup(app: &App) -> Option<PathBuf> {
     let now = Time::now();
     let mut path = app.dir.path().as_os_str().to_owned();

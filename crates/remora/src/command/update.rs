@@ -15,7 +15,7 @@ pub(crate) struct Update {
     check: bool,
 }
 
-/// Where this program came from, by the directory it is in.
+/// How this program was installed, derived from its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Origin {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_says_where_the_program_came_from() {
+    fn the_directory_shows_how_the_program_was_installed() {
         for (program, origin) in [
             ("/home/me/node_modules/remora-linux-x64/bin/remora", Origin::Npm),
             ("/home/me/.local/share/uv/tools/remora/bin/remora", Origin::Python),

@@ -55,7 +55,7 @@ fn print(line: &Line) {
         "laid down" => "your own words".to_owned(),
         "file" => "about this file".to_owned(),
         "note" => "a note for every session".to_owned(),
-        // The part that fits the prompt, and the words they share.
+        // The part that matches the prompt, and the words they share.
         found => match found.split_once(' ') {
             Some((part, words)) => format!("its {part} has {words}"),
             None => format!("its {found} is near in meaning"),

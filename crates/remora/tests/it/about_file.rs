@@ -1,4 +1,4 @@
-//! What is known of a file, told before it is read or changed.
+//! Memory about a file, injected before the file is read or changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::context::{drain, work};
 use crate::support::{World, assert_harmless, run_hook};
 
-/// Claude Code's own messages.
+/// Recorded messages of Claude Code.
 const RECORDED: &str = include_str!("../../../remora-hosts/tests/fixtures/claude-code-2.1.325.jsonl");
 
-/// The recorded messages of this event, and of this tool where one is named.
+/// The recorded messages of an event, optionally only those of a tool.
 fn recorded(event: &str, tool: Option<&str>) -> Vec<Value> {
     let lines = RECORDED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
@@ -22,14 +22,14 @@ fn recorded(event: &str, tool: Option<&str>) -> Vec<Value> {
         .collect()
 }
 
-/// Sends a message as it is; what the hook printed.
+/// Sends a message unchanged and returns the hook's output.
 fn send(world: &World, message: &Value) -> String {
     let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
     assert_harmless(&ran);
     String::from_utf8(ran.output.stdout).unwrap()
 }
 
-/// What a session is told before a tool is used on a file.
+/// The text injected before a tool is used on a file.
 fn before(world: &World, session: &str, tool: &str, path: &Path) -> Option<String> {
     let input = json!({ "file_path": path });
     let more = json!({ "tool_name": tool, "tool_use_id": "t", "tool_input": input, "prompt_id": "p" });
@@ -40,13 +40,13 @@ fn before(world: &World, session: &str, tool: &str, path: &Path) -> Option<Strin
         return None;
     }
     let answer: Value = serde_json::from_str(&printed).unwrap();
-    let told = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
-    let only = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "additionalContext": told } });
-    assert_eq!(answer, only, "nothing is decided about the call");
-    Some(told)
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+    let only = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "additionalContext": text } });
+    assert_eq!(answer, only, "the hook does not decide about the call");
+    Some(text)
 }
 
-/// A session in the project that was told nothing yet.
+/// Starts a session in the project without an injection.
 fn begin(world: &World, session: &str) {
     world.text(&["config", "set", "context.tokens", "0"]);
     let mut start = world.message("SessionStart", &json!({ "source": "startup" }));
@@ -54,7 +54,7 @@ fn begin(world: &World, session: &str) {
     assert_eq!(send(world, &start), "");
 }
 
-/// Somebody remembers something about files.
+/// Saves an observation about files.
 fn learn(world: &World, title: &str, files: &[&str]) {
     let mut arguments = vec!["save", title];
     for file in files {
@@ -67,12 +67,12 @@ fn learn(world: &World, title: &str, files: &[&str]) {
 fn claude_code_is_told_what_is_known_of_a_file_before_it_reads_it() {
     let world = World::new();
     world.text(&["config", "set", "context.tokens", "0"]);
-    // Somebody worked on the file: the recorded session, under another name.
+    // An earlier session worked on the file: the recorded one, under another id.
     for line in RECORDED.lines() {
         let mut stdin = serde_json::from_str::<Value>(line).unwrap()["stdin"].take();
         if stdin["session_id"].as_str().unwrap().starts_with("3a36f8d1") {
             stdin["session_id"] = json!("earlier");
-            assert_eq!(send(&world, &stdin), "", "the session that learns is told nothing of itself");
+            assert_eq!(send(&world, &stdin), "", "the learning session gets nothing about itself");
         }
     }
     drain(&world);
@@ -81,14 +81,15 @@ fn claude_code_is_told_what_is_known_of_a_file_before_it_reads_it() {
     let counts = world.json(&["status"])["counts"].clone();
     let read = recorded("PreToolUse", Some("Read")).remove(0);
     insta::assert_snapshot!(send(&world, &read));
-    // Once a session, whatever it does with the file; and never for a file or a tool without a memory.
+    // Injected once per session, whatever it does with the file, and never for a file or a tool without
+    // memory.
     assert_eq!(send(&world, &read), "");
     for tool in ["Edit", "Bash", "Grep", "Agent"] {
         for message in recorded("PreToolUse", Some(tool)) {
             assert_eq!(send(&world, &message), "", "{tool}");
         }
     }
-    assert_eq!(world.json(&["status"])["counts"], counts, "what is about to happen is no event");
+    assert_eq!(world.json(&["status"])["counts"], counts, "a tool call ahead is not an event");
     let log = world.json(&["retrievals"]);
     assert_eq!((&log[0]["moment"], &log[0]["prompt"]), (&json!("file"), &json!("hello.txt")), "{log}");
     assert!(world.text(&["retrievals"]).contains("before it opened hello.txt"));
@@ -108,7 +109,7 @@ fn the_cause_and_the_trap_come_before_the_account() {
 }
 
 #[test]
-fn only_the_same_file_is_meant() {
+fn memory_is_injected_only_for_the_same_file() {
     let world = World::new();
     learn(&world, "Totals are kept in cents", &["src/total.rs"]);
     learn(&world, "The tool rounds by itself", &["tools/src/total.rs"]);
@@ -120,52 +121,52 @@ fn only_the_same_file_is_meant() {
         begin(&world, session);
         before(&world, session, "Read", &world.project().join(path)).unwrap_or_default()
     };
-    let told = all("one", "src/total.rs");
-    assert!(told.contains("kept in cents"), "{told}");
-    assert!(!told.contains("by itself") && !told.contains("elsewhere"), "{told}");
-    let told = all("two", "tools/src/total.rs");
-    assert!(told.contains("by itself") && !told.contains("cents"), "{told}");
+    let text = all("one", "src/total.rs");
+    assert!(text.contains("kept in cents"), "{text}");
+    assert!(!text.contains("by itself") && !text.contains("elsewhere"), "{text}");
+    let text = all("two", "tools/src/total.rs");
+    assert!(text.contains("by itself") && !text.contains("cents"), "{text}");
     assert!(all("three", "old-src/total.rs").contains("elsewhere"));
     for other in ["total.rs", "lib/src/total.rs", "src/Total.rs", "src", "../project2/src/total.rs"] {
         assert_eq!(all("four", other), "", "{other}");
     }
-    assert!(all("five", "tools/../src/total.rs").contains("cents"), "the same by another way");
+    assert!(all("five", "tools/../src/total.rs").contains("cents"), "another path to the same file");
 }
 
 #[test]
-fn a_session_is_told_nothing_it_knows() {
+fn a_session_gets_nothing_it_already_has() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
     let path = world.project().join("src/total.rs");
-    assert_eq!(before(&world, "one", "Edit", &path), None, "it learned that itself");
-    assert_eq!(before(&world, "nobody", "Edit", &path), None, "a session nobody has heard of");
-    // A title at the start of the session does not keep the substance back.
+    assert_eq!(before(&world, "one", "Edit", &path), None, "the session learned it itself");
+    assert_eq!(before(&world, "nobody", "Edit", &path), None, "an unknown session");
+    // A title injected at the start of the session does not prevent the full text.
     assert!(crate::context::told(&world, "two", "startup").is_some());
     assert!(before(&world, "two", "Edit", &path).is_some());
-    assert_eq!(before(&world, "two", "Edit", &path), None, "once a session");
+    assert_eq!(before(&world, "two", "Edit", &path), None, "once per session");
     begin(&world, "three");
     for tool in ["Bash", "Glob", "Grep", "Task", "mcp__files__Read"] {
         assert_eq!(before(&world, "three", tool, &path), None, "{tool}");
     }
-    let told = before(&world, "three", "Write", &path).unwrap();
-    assert!(told.contains("Case 1 is rounded"), "{told}");
-    // Told of one file, an observation is not told again with another.
+    let text = before(&world, "three", "Write", &path).unwrap();
+    assert!(text.contains("Case 1 is rounded"), "{text}");
+    // An observation injected with one file is not injected again with another.
     learn(&world, "Both belong together", &["a.rs", "b.rs"]);
     begin(&world, "four");
     assert!(before(&world, "four", "Read", &world.project().join("a.rs")).is_some());
     assert_eq!(before(&world, "four", "Read", &world.project().join("b.rs")), None);
-    // And a prompt does not tell it again.
+    // Nor is it injected with a prompt.
     let prompt = "Which files belong together, a.rs and b.rs both?";
-    let told = crate::context::told_with(&world, "four", prompt).unwrap_or_default();
-    assert!(!told.contains("Both belong together"), "{told}");
+    let text = crate::context::told_with(&world, "four", prompt).unwrap_or_default();
+    assert!(!text.contains("Both belong together"), "{text}");
     world.text(&["config", "set", "memory.file_context_enabled", "false"]);
     begin(&world, "five");
-    assert_eq!(before(&world, "five", "Read", &path), None, "who wants nothing gets nothing");
+    assert_eq!(before(&world, "five", "Read", &path), None, "injection is off");
 }
 
 #[test]
-fn worktrees_of_a_repository_know_the_same_files() {
+fn worktrees_of_a_repository_share_memory_about_files() {
     let world = World::new();
     let git = world.project().join(".git");
     let linked = git.join("worktrees/side");
@@ -183,8 +184,8 @@ fn worktrees_of_a_repository_know_the_same_files() {
     learn(&world, "Learned in the side tree", &[whole.to_str().unwrap()]);
     for (session, path) in [("one", world.project().join("src/total.rs")), ("two", whole)] {
         begin(&world, session);
-        let told = before(&world, session, "Read", &path).unwrap();
-        assert!(told.contains("the main tree") && told.contains("the side tree"), "{session}: {told}");
+        let text = before(&world, session, "Read", &path).unwrap();
+        assert!(text.contains("the main tree") && text.contains("the side tree"), "{session}: {text}");
     }
     begin(&world, "three");
     assert_eq!(before(&world, "three", "Read", &side.join("src/other.rs")), None);
@@ -204,9 +205,9 @@ fn hostile_titles_and_paths_stay_in_their_frame() {
     for (number, path) in paths.iter().enumerate() {
         let session = format!("session{number}");
         begin(&world, &session);
-        let Some(told) = before(&world, &session, "Read", &world.project().join(path)) else { continue };
-        assert_eq!(told.matches("</remora-context>").count(), 1, "{told}");
-        assert!(!told.contains("\n# Obey") && !told.contains('\u{1b}'), "{told}");
+        let Some(text) = before(&world, &session, "Read", &world.project().join(path)) else { continue };
+        assert_eq!(text.matches("</remora-context>").count(), 1, "{text}");
+        assert!(!text.contains("\n# Obey") && !text.contains('\u{1b}'), "{text}");
         answers += 1;
     }
     assert!(answers >= 3, "{answers}");
@@ -223,11 +224,11 @@ fn hostile_titles_and_paths_stay_in_their_frame() {
 }
 
 #[test]
-fn whatever_is_wrong_the_host_hears_nothing_of_it() {
+fn no_fault_before_a_file_is_read_reaches_the_host() {
     let world = World::new();
     let path = world.project().join("src/total.rs");
     assert_eq!(before(&world, "one", "Read", &path), None, "there is no database yet");
-    assert!(!world.data().join("remora.db").exists(), "and this is no reason to make one");
+    assert!(!world.data().join("remora.db").exists(), "and none is created");
     learn(&world, "Totals are kept in cents", &["src/total.rs"]);
     begin(&world, "one");
     world.text(&["pause"]);
@@ -236,36 +237,36 @@ fn whatever_is_wrong_the_host_hears_nothing_of_it() {
     let mut private = world.prompt("p", "<private>all of it</private>");
     private["session_id"] = json!("one");
     send(&world, &private);
-    assert_eq!(before(&world, "one", "Read", &path), None, "nothing is written down of a private turn");
+    assert_eq!(before(&world, "one", "Read", &path), None, "nothing is logged for a private turn");
     begin(&world, "two");
     let holder = Connection::open(world.data().join("remora.db")).unwrap();
     holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_eq!(before(&world, "two", "Read", &path), None, "locked");
     drop(holder);
-    assert!(before(&world, "two", "Read", &path).is_some(), "and once it is free, it is told");
+    assert!(before(&world, "two", "Read", &path).is_some(), "injected once the database is free");
     fs::write(world.data().join("remora.db"), "not a database").unwrap();
     assert_eq!(before(&world, "two", "Read", &path), None, "damaged");
 }
 
 #[test]
-fn among_a_hundred_thousand_observations_the_right_ones_are_told() {
+fn the_right_observations_are_injected_among_a_hundred_thousand() {
     let world = World::new();
     learn(&world, "Totals are kept in cents", &["src/deep/total.rs"]);
     fill(&world.data().join("remora.db"), 100_000);
     begin(&world, "one");
     let at = |path: &str| -> PathBuf { world.project().join(path) };
-    let told = before(&world, "one", "Read", &at("src/deep/total.rs")).unwrap();
-    assert!(told.contains("#1 ") && told.contains("kept in cents"), "the oldest of them: {told}");
-    let told = before(&world, "one", "Read", &at("src/file77.rs")).unwrap();
-    let ids = told.lines().filter(|line| line.starts_with("- #")).count();
-    assert_eq!(ids, told.matches("about file 77.").count(), "{told}");
-    assert!((2..=4).contains(&ids), "{told}");
-    assert_eq!(before(&world, "one", "Read", &at("src/file500.rs")), None, "a file nobody has seen");
+    let text = before(&world, "one", "Read", &at("src/deep/total.rs")).unwrap();
+    assert!(text.contains("#1 ") && text.contains("kept in cents"), "the oldest of them: {text}");
+    let text = before(&world, "one", "Read", &at("src/file77.rs")).unwrap();
+    let ids = text.lines().filter(|line| line.starts_with("- #")).count();
+    assert_eq!(ids, text.matches("about file 77.").count(), "{text}");
+    assert!((2..=4).contains(&ids), "{text}");
+    assert_eq!(before(&world, "one", "Read", &at("src/file500.rs")), None, "an unknown file");
     assert_eq!(before(&world, "one", "Read", &at("file7.rs")), None);
 }
 
-/// Observations about five hundred files, as confirming turns would leave them.
+/// Inserts observations about five hundred files.
 fn fill(database: &Path, count: u32) {
     let db = Connection::open(database).unwrap();
     db.execute(

@@ -1,4 +1,4 @@
-//! What hosts are answered, in the form each of them reads, however much there is to tell.
+//! Hook answers in the format of each host, for any amount of memory.
 
 use remora_app::Engine;
 use remora_app::recall::NEW_SESSION;
@@ -19,7 +19,8 @@ use crate::support::{World, run_hook};
 const HOSTS: [Host; 3] = [Host::ClaudeCode, Host::Codex, Host::Gemini];
 const PROMPT: &str = "Why are totals rounded after adding and not before?";
 
-/// A project with so many observations of an earlier session. The first says why totals are rounded late.
+/// A project with this many observations of an earlier session. The first one says why totals are rounded
+/// late.
 #[expect(clippy::disallowed_methods, reason = "a hundred thousand turns would take too long")]
 fn remembering(count: u32) -> World {
     let world = World::new();
@@ -53,7 +54,7 @@ fn remembering(count: u32) -> World {
     world
 }
 
-/// The answers to a session's start and to a prompt, as the host is given them.
+/// The answers to a session start and to a prompt, in the host's format.
 fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let store = Store::open(&DataDir::new(world.data())).unwrap();
     let room = response::room(host).unwrap();
@@ -66,8 +67,8 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let engine = Engine { searcher: &Searcher::new(), embedder: None };
     let prompt = prompt::recall(&store, engine, &request, &settings, now).unwrap().injection;
     [
-        start.and_then(|told| response::with_context(host, Moment::SessionStart, &told.text)),
-        prompt.and_then(|told| response::with_context(host, Moment::Prompt, &told.text)),
+        start.and_then(|injection| response::with_context(host, Moment::SessionStart, &injection.text)),
+        prompt.and_then(|injection| response::with_context(host, Moment::Prompt, &injection.text)),
     ]
 }
 
@@ -76,7 +77,7 @@ fn context(answer: &str) -> String {
     answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
 }
 
-/// What the real hook answers.
+/// The answer of the real hook.
 fn hooked(world: &World, session: &str, mut message: Value) -> Option<String> {
     message["session_id"] = json!(session);
     let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
@@ -90,10 +91,10 @@ fn in_the_form_each_host_reads(count: u32) {
         let [start, prompt] = answers(&world, host);
         assert_eq!((start.is_some(), prompt.is_some()), (count > 0, count > 0), "{host} {count}");
         for answer in [&start, &prompt].into_iter().flatten() {
-            let told = context(answer);
-            assert!(context::tokens(&told) <= response::room(host).unwrap(), "{host}");
-            // Above that Claude Code shows its model the name of a file instead.
-            assert!(told.chars().count() < 10_000, "{host}");
+            let text = context(answer);
+            assert!(context::tokens(&text) <= response::room(host).unwrap(), "{host}");
+            // Above this limit, Claude Code shows its model a file name instead.
+            assert!(text.chars().count() < 10_000, "{host}");
         }
         if let Some(prompt) = &prompt {
             // Later turns changed the same file, if there are any.
@@ -115,21 +116,21 @@ fn in_the_form_each_host_reads(count: u32) {
 }
 
 #[test]
-fn no_memory_is_told_in_the_form_each_host_reads() {
+fn no_memory_is_answered_in_the_format_of_each_host() {
     in_the_form_each_host_reads(0);
 }
 
 #[test]
-fn one_observation_is_told_in_the_form_each_host_reads() {
+fn one_observation_is_answered_in_the_format_of_each_host() {
     in_the_form_each_host_reads(1);
 }
 
 #[test]
-fn fifty_observations_are_told_in_the_form_each_host_reads() {
+fn fifty_observations_are_answered_in_the_format_of_each_host() {
     in_the_form_each_host_reads(50);
 }
 
 #[test]
-fn a_hundred_thousand_observations_are_told_in_the_form_each_host_reads() {
+fn a_hundred_thousand_observations_are_answered_in_the_format_of_each_host() {
     in_the_form_each_host_reads(100_000);
 }

@@ -1,5 +1,5 @@
-//! A hundred thousand messages of any kind, the whole way: intake, host, gate, privacy, store, observer, context. Nothing
-//! panics, and every message is stored or refused with a reason.
+//! A hundred thousand random messages through all stages: intake, host, gate, privacy, store, observer,
+//! context. Nothing panics, and every message is stored or rejected with a reason.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use remora_store::{DataDir, Enqueued, Record, Store};
 const MESSAGES: usize = 25_000;
 const GROUP: usize = 500;
 
-/// A small generator, the same numbers in every run.
+/// A small deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// Pieces that have meant something to a rule somewhere, in several scripts, and pieces of no script at all.
+/// Text fragments that some rule reacts to, in several scripts, and fragments in none.
 const PIECES: &[&str] = &[
     "fix the parser",
     "修复登录错误",
@@ -111,11 +111,12 @@ fn text(random: &mut Random) -> String {
             text.extend(char::from_u32(any));
         }
     }
-    // Seldom large: it has to fit into a minute.
+    // Rarely large, so that the test takes less than a minute.
     if random.below(400) == 0 { text.repeat(1 + 20_000 / text.len().max(1)) } else { text }
 }
 
-/// A JSON string as some program would write it: escapes of every kind, half surrogates, raw control characters.
+/// A JSON string as any program might write it: all kinds of escapes, lone surrogates, raw control
+/// characters.
 fn string(random: &mut Random) -> String {
     let mut json = String::from("\"");
     for c in text(random).chars() {
@@ -231,7 +232,7 @@ fn message(random: &mut Random, number: usize) -> String {
         }
     }
     json.push('}');
-    // Some are cut, some have a byte that is no text.
+    // Some messages are cut short.
     match random.below(60) {
         0 => json.chars().take(random.below(json.len())).collect(),
         _ => json,
@@ -247,7 +248,7 @@ struct Fates {
     nothing: usize,
 }
 
-/// Stores what was gathered, makes memory of it, and reads that as an agent does.
+/// Stores the collected records, observes them, and reads the result as an agent does.
 fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<Record>, fates: &mut Fates) {
     for enqueued in store.enqueue_group(records).unwrap() {
         match enqueued {

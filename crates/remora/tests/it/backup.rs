@@ -1,4 +1,4 @@
-//! Backups, damage and the way back, as a user walks it.
+//! Backup, damage and recovery, from a user's view.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -14,7 +14,7 @@ impl World {
         self.data().join("remora.db")
     }
 
-    /// A few observations, made through hooks.
+    /// Creates a few observations through hooks.
     fn observe(&self) {
         for number in 1..=3 {
             turn(self, "one", number, |message| self.hook(message));
@@ -23,7 +23,7 @@ impl World {
         assert_eq!(self.count("observations"), 3);
     }
 
-    /// Removes the log, as when a file is lost or copied alone.
+    /// Removes the write-ahead log, as if it was lost or not copied.
     fn remove_log(&self) {
         for name in ["remora.db-wal", "remora.db-shm"] {
             let _ = fs::remove_file(self.data().join(name));
@@ -72,7 +72,7 @@ const DAMAGES: [Damage; 5] = [
 ];
 
 #[test]
-fn whatever_the_damage_everything_from_before_the_backup_comes_back() {
+fn a_restore_brings_back_everything_in_the_backup_after_any_damage() {
     for (name, damage) in DAMAGES {
         let world = World::new();
         world.observe();
@@ -88,7 +88,7 @@ fn whatever_the_damage_everything_from_before_the_backup_comes_back() {
         let doctor = world.remora(&["doctor"]);
         assert_eq!(doctor.status.code(), Some(1), "{name}: {doctor:?}");
 
-        // An event that comes meanwhile waits in the spool.
+        // An event that arrives in the meantime goes to the spool.
         world.hook(&world.prompt("later", "What about the harbour?"));
         let restored = world.json(&["restore"]);
         assert_eq!((&restored["from"], &restored["taken_in"]), (&made["path"], &json!(1)), "{name}");
@@ -121,7 +121,7 @@ fn a_backup_is_made_listed_and_private() {
 }
 
 #[test]
-fn a_backup_goes_to_a_file_of_the_users_own_and_comes_back_from_there() {
+fn a_backup_to_a_named_file_can_be_restored() {
     let world = World::new();
     world.observe();
     let elsewhere = world.path("elsewhere.db");
@@ -157,7 +157,7 @@ fn a_damaged_backup_is_skipped_and_a_named_one_refused() {
 }
 
 #[test]
-fn a_damaged_search_index_is_made_anew_and_costs_no_memory() {
+fn a_damaged_search_index_is_rebuilt_without_losing_records() {
     let world = World::new();
     world.observe();
     world.text(&["backup"]);
@@ -202,7 +202,7 @@ fn a_database_emptied_under_a_running_daemon_is_restored() {
     world.hook(&world.prompt("later", "What about the harbour?"));
     background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
     world.assert_memory_is_there();
-    // The daemon stores it once it has the restored database.
+    // The daemon stores the event once the database is restored.
     background.wait_quietly("the spool", || world.json(&["status"])["spool"]["records"] == 0);
     let found = world.json(&["search", "harbour", "--all"]);
     assert!(found.to_string().contains("harbour?"), "{found}");
@@ -223,7 +223,7 @@ fn a_running_daemon_is_stopped_for_a_restore_and_started_again() {
 }
 
 #[test]
-fn without_a_backup_the_way_on_is_a_new_database() {
+fn without_a_backup_restore_suggests_a_new_database() {
     let world = World::new();
     world.observe();
     world.remove_log();
@@ -235,7 +235,7 @@ fn without_a_backup_the_way_on_is_a_new_database() {
     assert_eq!(verified["problems"], json!(["the file is empty"]));
 }
 
-/// Damage that opening does not meet: the first page of the table of events. Only a check reads it.
+/// Damages the first page of the events table. Opening the database does not notice it; only a check does.
 fn overwrite_events(world: &World) {
     let database = rusqlite::Connection::open(world.database()).unwrap();
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'event_traces'";
@@ -282,7 +282,7 @@ fn an_idle_daemon_makes_a_backup_once_a_day() {
     background.wait_quietly("the log", || world.text(&["logs"]).contains("made, "));
     background.command(&["daemon", "restart"]).output().unwrap();
     assert!(world.data().join("check.json").exists());
-    assert_eq!(backups().len(), 1, "one a day");
+    assert_eq!(backups().len(), 1, "one per day");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_database_deleted_under_a_running_daemon_loses_nothing() {
     background.command(&["daemon", "start"]).output().unwrap();
     world.observe();
     world.text(&["backup"]);
-    // After the backup, and in no file any more once the database is gone.
+    // Created after the backup, so no file has it once the database is gone.
     turn(world, "two", 1, |message| world.hook(message));
     background.wait("an observation", || world.count("observations") == 4);
     fs::remove_file(world.database()).unwrap();
@@ -308,14 +308,15 @@ fn a_database_deleted_under_a_running_daemon_loses_nothing() {
     assert!(found.to_string().contains("harbour?"), "{found}");
 }
 
-/// The index of the log holds the locks: with two of them, the daemon and a hook would write over each other.
+/// The log's index holds the locks: with two of them, the daemon and a hook would overwrite each other's
+/// data.
 #[test]
 fn an_index_deleted_under_a_running_daemon_loses_nothing() {
     let background = Background::new();
     let world = &background.world;
     background.command(&["daemon", "start"]).output().unwrap();
     turn(world, "one", 1, |message| world.hook(message));
-    // Who writes at that very moment has its locks in the file.
+    // A process that is writing at that moment holds its locks in the file.
     background.wait_quietly("an idle daemon", || {
         let status = world.json(&["status"]);
         status["counts"]["observations"] == 1

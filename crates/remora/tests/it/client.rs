@@ -1,4 +1,4 @@
-//! As much of an HTTP client as the tests need: plain sockets, one request a connection.
+//! A minimal HTTP client for the tests: plain sockets, one request per connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -62,7 +62,7 @@ impl Client {
         self.send("POST", path, &head, body.as_bytes())
     }
 
-    /// Sends an event that must be taken in.
+    /// Sends an event that must be accepted.
     pub(crate) fn event(&self, kind: &str, body: &Value) -> Value {
         let answer = self.post(&format!("/api/sessions/{kind}"), body);
         assert_eq!(answer.status, 200, "{kind}: {answer:?}");
@@ -73,7 +73,7 @@ impl Client {
         format!("Host: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n", self.port, self.token)
     }
 
-    /// Sends exactly this and reads the answer, of a stream only its head.
+    /// Sends exactly these bytes and reads the response; of a stream only the head.
     pub(crate) fn send(&self, method: &str, path: &str, head: &str, body: &[u8]) -> Answer {
         self.try_send(method, path, head, body).unwrap()
     }
@@ -130,7 +130,7 @@ pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// An open stream of events.
+/// An open event stream.
 pub(crate) struct Stream {
     chunks: BufReader<TcpStream>,
     text: String,
@@ -146,7 +146,7 @@ pub(crate) struct Sent {
 impl Stream {
     /// The next event; `None` when the stream has ended.
     pub(crate) fn next(&mut self) -> Option<Sent> {
-        // Comments come for ever, so the time to read one of them is no limit.
+        // Comments arrive forever, so a read timeout would not be enough.
         let deadline = Instant::now() + Duration::from_mins(1);
         while Instant::now() < deadline {
             while let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -156,7 +156,7 @@ impl Stream {
                 };
                 let (kind, id, data) = (field("event:"), field("id:"), field("data:"));
                 self.text = rest.to_owned();
-                // Comments keep the connection alive and say nothing.
+                // Comments only keep the connection alive.
                 if !kind.is_empty() {
                     return Some(Sent { kind, id, data: serde_json::from_str(&data).unwrap() });
                 }

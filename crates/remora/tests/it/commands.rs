@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::{World, contains};
 
-/// A short session with times that tests can rely on only roughly: times are filtered out of snapshots.
+/// A short session. Snapshots filter out its times, because they are not exact.
 fn a_session(world: &World) {
     world.hook(&world.message("SessionStart", &json!({"source": "startup"})));
     world.hook(&world.prompt("p1", "Why does the build fail?"));
@@ -26,7 +26,7 @@ fn a_session(world: &World) {
     ));
 }
 
-/// What a person sees who types these commands one after the other.
+/// The terminal output of these commands, one after the other.
 fn transcript(world: &World, commands: &[&[&str]]) -> String {
     let shown = commands
         .iter()
@@ -83,7 +83,7 @@ fn json_is_complete_and_shows_times_twice() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_a_hint() {
+fn missing_records_are_reported_with_a_hint() {
     let world = World::new();
     for (arguments, code) in [
         (&["show", "77"][..], 1),
@@ -152,12 +152,12 @@ fn what_waits_becomes_knowledge_without_a_daemon() {
     assert_eq!(
         (&counts["observations"], &counts["summaries"]),
         (&json!(1), &json!(1)),
-        "one summary a session"
+        "one summary per session"
     );
 }
 
 #[test]
-fn a_setting_that_cannot_be_used_is_named_and_the_rest_works() {
+fn an_invalid_setting_is_reported_and_the_rest_works() {
     let world = World::new();
     fs::create_dir_all(world.data()).unwrap();
     fs::write(world.data().join("config.toml"), "[capture]\nsync = \"maybe\"\n").unwrap();
@@ -170,7 +170,7 @@ fn a_setting_that_cannot_be_used_is_named_and_the_rest_works() {
 }
 
 #[test]
-fn help_and_completions_are_there_for_people() {
+fn help_and_completions_work() {
     let world = World::new();
     for arguments in [&["--help"][..], &["hook", "--help"], &["show", "--help"]] {
         let text = world.text(arguments);
@@ -179,7 +179,7 @@ fn help_and_completions_are_there_for_people() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(world.text(&["completions", shell]).contains("remora"));
     }
-    assert!(!world.data().exists(), "asking for help leaves no traces");
+    assert!(!world.data().exists(), "help creates no files");
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl World {
         fs::write(self.data().join("config.toml"), text).unwrap();
     }
 
-    /// What somebody sees who types this, both outputs and the exit code.
+    /// The terminal output of a command: both streams and the exit code.
     fn seen(&self, arguments: &[&str]) -> String {
         let output = self.remora(arguments);
         let (out, err) = (self.neutral(&output.stdout), self.neutral(&output.stderr));
@@ -98,7 +98,7 @@ fn a_model_is_turned_on_in_two_steps() {
 }
 
 #[test]
-fn a_key_is_in_no_answer_and_no_log() {
+fn a_key_appears_in_no_output_and_no_log() {
     let world = World::new();
     world.set_from_stdin("openai.api_key", KEY);
     world.hook(&world.tool("t1"));
@@ -118,7 +118,7 @@ fn a_key_is_in_no_answer_and_no_log() {
         let output = world.command(arguments).env("REMORA_GEMINI_API_KEY", KEY).output().unwrap();
         said.extend([output.stdout, output.stderr].concat());
     }
-    // A file with a mistake in the very line of the key, and a key that is none.
+    // A file with a syntax error in the line of the key, and a key of the wrong type.
     world.write_config(&format!("[openai]\napi_key = {KEY}\n"));
     world.hook(&world.tool("t2"));
     world.write_config(&format!("[openai]\napi_key = [\"{KEY}\"]\n"));
@@ -134,7 +134,7 @@ fn a_key_is_in_no_answer_and_no_log() {
 }
 
 #[test]
-fn json_tells_value_source_default_and_meaning() {
+fn json_has_value_source_default_and_meaning() {
     let world = World::new();
     world.text(&["config", "set", "daemon.port", "0"]);
     let port = listed(&world, "daemon.port");
@@ -148,7 +148,7 @@ fn json_tells_value_source_default_and_meaning() {
 }
 
 #[test]
-fn what_the_environment_says_wins_and_that_is_said() {
+fn environment_variables_win_and_the_source_says_so() {
     let world = World::new();
     let mut command = world.command(&["config", "set", "daemon.port", "5000"]);
     let set = command.env("REMORA_DAEMON_PORT", "6000").output().unwrap();
@@ -174,7 +174,7 @@ fn comments_order_and_links_stay() {
 }
 
 #[test]
-fn of_changes_at_the_same_time_none_is_lost() {
+fn concurrent_changes_are_all_kept() {
     let world = World::new();
     let values = [
         ("daemon.port", "4001"),
@@ -201,7 +201,7 @@ fn of_changes_at_the_same_time_none_is_lost() {
 }
 
 #[test]
-fn help_teaches_by_example() {
+fn help_has_examples() {
     let world = World::new();
     let help = world.text(&["config", "--help"]);
     for line in ["remora config set observer.provider anthropic", "remora config set anthropic.api_key -"] {
@@ -210,6 +210,6 @@ fn help_teaches_by_example() {
     let mut command = world.command(&["config", "list"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    assert!(child.wait().unwrap().success(), "a closed pipe is no error");
-    assert!(!world.data().exists(), "looking leaves no traces");
+    assert!(child.wait().unwrap().success(), "a closed pipe is not an error");
+    assert!(!world.data().exists(), "reading creates no files");
 }

@@ -1,4 +1,4 @@
-//! What the second session is told of the first.
+//! What the second session gets from the first.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::client::start;
 use crate::daemon::Background;
 use crate::support::{World, assert_harmless, run_hook};
 
-/// A session with one turn that changed a file and proved it.
+/// A session with one turn that changed a file and tested the change.
 pub(crate) fn work(world: &World, session: &str, number: usize) {
     let send = |event: &str, more: Value| {
         let mut message = world.message(event, &more);
@@ -31,17 +31,17 @@ pub(crate) fn work(world: &World, session: &str, number: usize) {
     send("Stop", json!({ "last_assistant_message": told }));
 }
 
-/// The context a session is given at its start, if any.
+/// The text injected at the start of a session, if any.
 pub(crate) fn told(world: &World, session: &str, source: &str) -> Option<String> {
     hear(world, session, world.message("SessionStart", &json!({ "source": source })))
 }
 
-/// What a session is given with a prompt, if anything.
+/// The text injected with a prompt, if any.
 pub(crate) fn told_with(world: &World, session: &str, prompt: &str) -> Option<String> {
     hear(world, session, world.prompt(&format!("{session} {prompt}"), prompt))
 }
 
-/// What a hook answers its host.
+/// Runs a hook and returns the text that it injects.
 fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
     message["session_id"] = json!(session);
     let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
@@ -61,7 +61,7 @@ pub(crate) fn drain(world: &World) {
 #[test]
 fn the_second_session_is_told_what_the_first_learned() {
     let world = World::new();
-    assert_eq!(told(&world, "one", "startup"), None, "there is nothing to tell yet");
+    assert_eq!(told(&world, "one", "startup"), None, "there is nothing to inject yet");
     work(&world, "one", 1);
     drain(&world);
     let told = told(&world, "two", "startup").unwrap();
@@ -74,7 +74,7 @@ fn the_second_session_is_told_what_the_first_learned() {
 }
 
 #[test]
-fn the_start_names_a_command_that_works_where_the_agent_is() {
+fn the_session_start_names_a_command_that_works_for_the_agent() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -99,7 +99,7 @@ fn the_start_names_a_command_that_works_where_the_agent_is() {
 }
 
 #[test]
-fn what_the_start_injects_does_not_keep_a_prompt_from_its_answer() {
+fn an_injection_at_the_start_does_not_block_one_with_a_prompt() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -110,12 +110,12 @@ fn what_the_start_injects_does_not_keep_a_prompt_from_its_answer() {
     assert_eq!(
         told_with(&world, "two", &format!("{prompt} Say it again.")),
         None,
-        "with a prompt it comes once"
+        "injected once with a prompt"
     );
 }
 
 #[test]
-fn after_the_start_the_frame_is_one_line_that_still_says_what_it_holds() {
+fn after_the_start_the_frame_is_one_line_that_still_marks_reference_data() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -139,19 +139,19 @@ fn a_host_s_limit_is_never_exceeded() {
     assert!(told.chars().count() < 10_000, "{}", told.chars().count());
     assert!(told.chars().count() > 5_000, "and its room is used: {}", told.chars().count());
     world.text(&["config", "set", "context.tokens", "0"]);
-    assert_eq!(self::told(&world, "newer", "startup"), None, "who wants nothing gets nothing");
+    assert_eq!(self::told(&world, "newer", "startup"), None, "injection is off");
 }
 
 #[test]
-fn a_session_that_goes_on_is_told_what_it_lacks() {
+fn a_resumed_or_compacted_session_gets_what_it_lacks() {
     let world = World::new();
     work(&world, "one", 1);
     work(&world, "two", 2);
     drain(&world);
-    // Its host shortened it: it gets its own back.
+    // After compaction, the session gets its own work back.
     let compacted = told(&world, "one", "compact").unwrap();
     assert!(compacted.contains("Case 1 is") && !compacted.contains("Case 2 is"), "{compacted}");
-    // Its host remembers everything, and nothing happened since.
+    // A resumed session still has its context, and nothing is new.
     assert_eq!(told(&world, "two", "resume"), None);
     work(&world, "three", 3);
     drain(&world);
@@ -162,7 +162,7 @@ fn a_session_that_goes_on_is_told_what_it_lacks() {
 }
 
 #[test]
-fn nothing_is_told_of_another_project_or_where_capture_is_paused() {
+fn nothing_is_injected_from_another_project_or_while_capture_is_paused() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -176,7 +176,7 @@ fn nothing_is_told_of_another_project_or_where_capture_is_paused() {
 }
 
 #[test]
-fn a_new_user_is_told_kindly_that_there_is_nothing() {
+fn an_empty_memory_is_reported_kindly_to_a_new_user() {
     let world = World::new();
     let output = world.remora(&["context"]);
     assert_eq!(output.status.code(), Some(0));
@@ -185,7 +185,7 @@ fn a_new_user_is_told_kindly_that_there_is_nothing() {
 }
 
 #[test]
-fn a_prompt_brings_back_what_is_known_about_it_once() {
+fn memory_about_a_prompt_is_injected_once() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -196,11 +196,11 @@ fn a_prompt_brings_back_what_is_known_about_it_once() {
     assert_eq!(
         told_with(&world, "two", "Why was case 1 rounded too early, again?"),
         None,
-        "it was told that"
+        "already injected"
     );
-    assert_eq!(told_with(&world, "three", "yes please"), None, "a nod is no question");
+    assert_eq!(told_with(&world, "three", "yes please"), None, "a trivial prompt");
     assert_eq!(told_with(&world, "three", "Translate the menu into Portuguese for the bakery"), None);
-    // A title at the start of the session does not keep the substance back.
+    // A title injected at the start of the session does not prevent the full text.
     assert!(self::told(&world, "four", "startup").unwrap().contains("Case 1 is rounded"));
     let prompted = told_with(&world, "four", "Why was case 1 rounded too early by the cast?").unwrap();
     assert!(prompted.contains("because of a cast"), "{prompted}");
@@ -209,7 +209,7 @@ fn a_prompt_brings_back_what_is_known_about_it_once() {
 }
 
 #[test]
-fn what_comes_back_as_input_is_not_remembered_again() {
+fn injected_text_in_a_prompt_is_not_remembered_again() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -220,7 +220,7 @@ fn what_comes_back_as_input_is_not_remembered_again() {
 }
 
 #[test]
-fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
+fn the_daemon_finds_by_meaning_what_shares_no_words_with_the_prompt() {
     let background = Background::new();
     let world = &background.world;
     world.text(&[
@@ -233,17 +233,17 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
         index["vectors"] == index["documents"]
     });
     let prompt = "When do customers receive their bills each month?";
-    // A machine may be too busy for one prompt, not for every one.
+    // A busy machine may miss the time limit for one prompt, but not for all of them.
     let sessions = ["two", "two again", "two at last"];
     let told = sessions.iter().find_map(|session| Some((session, told_with(world, session, prompt)?)));
     let (session, told) = told.unwrap();
     assert!(told.contains("Invoices are sent on the first working day"), "{told}");
     let log = world.json(&["retrievals"]);
     assert_eq!((&log[0]["prompt"], &log[0]["degraded"]), (&json!(prompt), &Value::Null), "{log}");
-    // The same for programs, and never twice.
+    // Programs get the same over HTTP, and also only once.
     let asked = json!({ "session_id": session, "host": "claude-code", "prompt": prompt });
     assert_eq!(client.post("/api/context/semantic", &asked).json()["context"], Value::Null);
-    // An answer that nobody handed on was not told.
+    // An answer with `log: false` does not count as injected.
     assert_eq!(told_with(world, "three", "yes please"), None);
     let mut asked = json!({ "session_id": "three", "host": "claude-code", "prompt": prompt, "log": false });
     let answer = |asked: &Value| client.post("/api/context/semantic", asked).json()["context"].clone();
@@ -255,7 +255,7 @@ fn the_daemon_finds_by_meaning_what_the_prompt_does_not_say_in_words() {
 }
 
 #[test]
-fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
+fn without_an_answer_from_the_daemon_keywords_are_searched() {
     let background = Background::new();
     let world = &background.world;
     world.text(&["save", "The staging database is copied from production every Sunday night by cron."]);
@@ -270,13 +270,13 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
     };
     for (name, session) in [("-STOP", "two"), ("-KILL", "three")] {
         signal(name);
-        // A daemon that is stopped while it writes keeps everybody from storing anything, which is another test.
+        // A daemon stopped while it writes would block every writer, which is another test.
         while name == "-STOP" && is_locked() {
             signal("-CONT");
             std::thread::sleep(std::time::Duration::from_millis(20));
             signal(name);
         }
-        // On a busy machine a hook may run out of the time it has for an answer.
+        // On a busy machine a hook may exceed its time limit.
         let told =
             (0..5).find_map(|attempt| told_with(world, &format!("{session}{attempt}"), prompt)).unwrap();
         assert!(told.contains("The staging database is copied"), "{name}: {told}");
@@ -290,7 +290,7 @@ fn a_daemon_that_hangs_or_is_dead_leaves_words_to_find_by() {
 }
 
 #[test]
-fn a_log_that_cannot_be_emptied_now_delays_no_answer() {
+fn a_busy_write_ahead_log_does_not_delay_an_answer() {
     let world = World::new();
     world.text(&["save", "The staging database is copied from production every Sunday night by cron."]);
     let open = || rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
@@ -306,7 +306,7 @@ fn a_log_that_cannot_be_emptied_now_delays_no_answer() {
 }
 
 #[test]
-fn the_daemon_knows_what_git_calls_changed_for_hooks_that_cannot_ask() {
+fn the_daemon_stores_the_changed_files_of_git_for_hooks() {
     let background = Background::new();
     let world = &background.world;
     let project = world.project();
@@ -337,7 +337,7 @@ fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
     work(&world, "two", 2);
     drain(&world);
     let prompt = "Why was case 1 rounded too early by the cast?";
-    // Without vectors, so that the figures are the same everywhere.
+    // Without vectors, so that the scores are the same on every machine.
     world.text(&["config", "set", "search.embedder", "off"]);
     insta::with_settings!({ filters => vec![(r"in \d+ ms", "in [N] ms")] }, {
         let output = world.remora(&["context", "--explain", prompt, "--new"]);
@@ -345,11 +345,11 @@ fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
         let both = format!("{}---\n{}", world.neutral(&output.stdout), world.neutral(&output.stderr));
         insta::assert_snapshot!(both);
     });
-    assert_eq!(world.json(&["retrievals"]), json!([]), "nothing of it counts as told");
+    assert_eq!(world.json(&["retrievals"]), json!([]), "an explanation does not count as injected");
     let told = told_with(&world, "three", prompt).unwrap();
     let explained = world.json(&["context", "--explain", prompt, "--new"]);
-    assert_eq!(explained["context"], json!(told), "it is what a session is told");
-    // The same for a session that knows something: what it was told, and what it learned.
+    assert_eq!(explained["context"], json!(told), "the same text as in a session");
+    // The same for a session that already has some of it: injected, or learned itself.
     let verdict = |session: &str, id: &str| {
         let output = world.remora(&["context", "--explain", prompt, "--session", session, "--json"]);
         let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -385,7 +385,7 @@ fn the_daemon_explains_what_it_finds_by_meaning() {
     assert!(best["why"]["cosine"].is_number() && best["score"].as_f64() >= Some(0.5), "{explained}");
     assert_eq!(explained["explanation"]["mode"], "hybrid");
     assert_eq!(world.json(&["retrievals"]), json!([]));
-    // By HTTP as well: of a session or a project, and never without either.
+    // Over HTTP, too: for a session or a project, and never without either.
     let ask = |question: Value| client.post("/api/context/semantic", &question);
     let project = json!({ "explain": true, "prompt": prompt, "cwd": world.project() });
     assert_eq!(ask(project).json()["explanation"]["candidates"][0]["outcome"], "injected");

@@ -1,4 +1,4 @@
-//! Memory in files of a repository: real repositories, the real `git status`.
+//! Context files in real repositories, checked with the real `git status`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -54,7 +54,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Something learned about a file.
+/// Saves an observation about a file.
 fn learn(world: &World, title: &str, file: &str) {
     world.text(&[
         "save",
@@ -70,14 +70,14 @@ fn files(world: &World, arguments: &[&str]) -> Value {
     world.json(&[&["context-files"], arguments].concat())
 }
 
-/// What became of a path.
+/// The outcome for a path in a report.
 fn outcome(report: &Value, path: &str) -> String {
     let found = report["files"].as_array().unwrap().iter().find(|file| file["path"] == path);
     let found = found.unwrap_or_else(|| panic!("{path} in {report}"));
     format!("{} {}", found["outcome"].as_str().unwrap(), found["reason"].as_str().unwrap_or_default())
 }
 
-/// A session that changes a file, as its host tells of it.
+/// A session that changes a file, as its host reports it.
 fn session(world: &World, name: &str, file: &str, hook: impl Fn(&Value)) {
     let send = |event: &str, more: Value| {
         let mut message = world.message(event, &more);
@@ -123,7 +123,7 @@ fn with_every_form_git_status_shows_what_was_asked_for_and_disabling_leaves_no_t
     let exclude = project.join(".git/info/exclude");
     let excluded = fs::read(&exclude).unwrap();
     files(&world, &["enable", "--claude-md", "--folders", "--cursor"]);
-    assert_eq!(git_status(&project), "", "there is nothing to tell yet");
+    assert_eq!(git_status(&project), "", "there is nothing to write yet");
     ten_sessions(&world);
     assert_eq!(git_status(&project), " M CLAUDE.md\n");
     let claude = read(project.join("CLAUDE.md"));
@@ -152,7 +152,7 @@ fn with_every_form_git_status_shows_what_was_asked_for_and_disabling_leaves_no_t
 }
 
 #[test]
-fn a_file_that_is_ours_alone_is_kept_out_of_git_status_until_somebody_writes_in_it() {
+fn a_file_with_only_our_section_is_hidden_from_git_status_until_the_user_writes_in_it() {
     let world = repository(&[]);
     let project = world.project();
     learn(&world, "Totals are cents", "src/total.rs");
@@ -171,7 +171,7 @@ fn a_file_that_is_ours_alone_is_kept_out_of_git_status_until_somebody_writes_in_
 }
 
 #[test]
-fn whatever_a_file_was_like_it_comes_back_byte_for_byte() {
+fn disabling_restores_any_file_byte_for_byte() {
     for text in
         ["", "\n", "# A", "# A\r\nb\r\n", "# A\r\nb", "\u{feff}# A\n", "\u{feff}", "```\nx\n```", "a\r"]
     {
@@ -207,7 +207,7 @@ fn a_file_is_written_only_when_memory_changed() {
 }
 
 #[test]
-fn several_at_once_leave_one_section_that_knows_everything() {
+fn concurrent_updates_leave_one_complete_section() {
     let world = repository(&[("CLAUDE.md", "# Rules\n")]);
     let project = world.project();
     files(&world, &["enable", "--claude-md", "--folders", "--cursor"]);
@@ -278,11 +278,11 @@ fn hostile_files_are_left_as_they_are_and_reported() {
     let section = read(&path).replace("read me only\n", "");
     fs::write(&path, section.repeat(2)).unwrap();
     learn(&world, "Rounding comes last", "src/total.rs");
-    assert_eq!(read(&path), section.repeat(2), "of two sections none is ours for certain");
+    assert_eq!(read(&path), section.repeat(2), "with two sections, neither is certainly ours");
 }
 
 #[test]
-fn a_file_that_became_read_only_is_told_of_and_removed_later() {
+fn a_file_that_became_read_only_is_reported_and_removed_later() {
     let world = repository(&[("CLAUDE.md", "# Rules\n")]);
     let path = world.project().join("CLAUDE.md");
     learn(&world, "Totals are cents", "src/total.rs");
@@ -300,7 +300,7 @@ fn a_file_that_became_read_only_is_told_of_and_removed_later() {
 }
 
 #[test]
-fn an_exclude_file_that_became_read_only_is_told_of_and_put_right_later() {
+fn an_exclude_file_that_became_read_only_is_reported_and_fixed_later() {
     let world = repository(&[]);
     let exclude = world.project().join(".git/info/exclude");
     let before = fs::read(&exclude).unwrap();
@@ -317,7 +317,7 @@ fn an_exclude_file_that_became_read_only_is_told_of_and_put_right_later() {
 }
 
 #[test]
-fn folders_outside_ignored_linked_or_missing_are_passed_over() {
+fn folders_outside_ignored_linked_or_missing_are_skipped() {
     let world = repository(&[(".gitignore", "build/\n*.tmp/\n"), ("docs/.gitignore", "/drafts\n")]);
     let project = world.project();
     put(
@@ -358,7 +358,7 @@ fn folders_outside_ignored_linked_or_missing_are_passed_over() {
     {
         learn(&world, &format!("Finding number {number}"), file);
     }
-    // As an agent might have said it.
+    // As an agent might have reported it.
     let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     let read = "INSERT INTO observation_files (observation_id, how, position, path, path_reversed)
                 VALUES (12, 'read', ?1, ?2, '')";
@@ -391,7 +391,7 @@ fn folders_outside_ignored_linked_or_missing_are_passed_over() {
     let expected =
         ["docs/CLAUDE.md", "odd name #[1]*/CLAUDE.md", "src/CLAUDE.md"].map(|file| project.join(file));
     assert_eq!(written, expected);
-    assert_eq!(git_status(&project), before, "not even the oddly named one shows");
+    assert_eq!(git_status(&project), before, "the oddly named file is hidden, too");
     files(&world, &["disable"]);
     let mut left = Vec::new();
     find_sections(&world.path(""), &mut left);
@@ -445,7 +445,7 @@ fn hostile_memory_stays_inside_the_frame_of_its_section() {
             assert_eq!(text.matches(once).count(), 1, "{once} in {text}");
         }
         let headings = text.lines().filter(|line| line.starts_with('#')).count();
-        // The file's own, the section's, and the day of the observations.
+        // At most the file's own heading, the section's, and the day of the observations.
         assert!(headings <= 3, "{text}");
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{0}', '\u{202e}', '@', '\r']), "{text:?}");
         assert!(!text.contains("<system-reminder"), "{text}");
@@ -483,7 +483,7 @@ fn a_section_that_an_agent_reads_is_not_remembered_again() {
 }
 
 #[test]
-fn a_linked_worktree_and_a_submodule_have_files_of_their_own() {
+fn a_linked_worktree_and_a_submodule_have_their_own_files() {
     let world = repository(&[]);
     let project = world.project();
     let other = world.path("other");
@@ -534,7 +534,7 @@ fn a_repository_that_moved_and_a_worktree_that_is_gone_leave_nothing_behind() {
     git(&project, &["worktree", "prune"]);
     let moved = world.path("moved");
     fs::rename(&project, &moved).unwrap();
-    // Its next session tells that it has moved.
+    // The next session there reports the new location.
     fs::create_dir(&project).unwrap();
     let mut message = world.message("SessionStart", &json!({ "source": "startup" }));
     message["cwd"] = json!(moved);
@@ -574,7 +574,7 @@ fn an_exclude_file_of_any_shape_comes_back_as_it_was() {
 }
 
 #[test]
-fn without_git_it_works_as_well_and_what_was_there_stays() {
+fn context_files_work_without_git_and_keep_existing_text() {
     let world = World::new();
     let project = world.project();
     put(&project, &[(".cursor/rules/mine.mdc", "mine\n"), ("src/total.rs", "")]);
@@ -593,7 +593,7 @@ fn without_git_it_works_as_well_and_what_was_there_stays() {
 }
 
 #[test]
-fn the_home_directory_is_no_project() {
+fn the_home_directory_is_not_a_project() {
     let world = World::new();
     let home = world.path("home");
     let output = world.command(&["context-files", "enable"]).current_dir(&home).output().unwrap();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, assert_harmless, run_hook};
 
-/// A world whose hooks may start a daemon; whatever runs at the end is ended.
+/// A world whose hooks may start a daemon. Stops any running daemon when dropped.
 pub(crate) struct Background {
     pub(crate) world: World,
 }
@@ -30,7 +30,7 @@ impl Background {
         command
     }
 
-    /// A hook as in real life: it starts the daemon when none runs.
+    /// Runs a hook as in normal use: it starts the daemon if none is running.
     fn hook(&self, message: &Value) {
         let mut command = self.command(&["hook", "claude-code"]);
         assert_harmless(&run_hook(&mut command, message.to_string().as_bytes()));
@@ -46,7 +46,7 @@ impl Background {
         self.world.json(&["status"])["counts"].clone()
     }
 
-    /// Waits until `ready`, which must come to pass.
+    /// Waits for a condition. Fails after a timeout.
     pub(crate) fn wait(&self, what: &str, ready: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !ready() {
@@ -55,7 +55,7 @@ impl Background {
         }
     }
 
-    /// The same where the database may be damaged, and no count can be had.
+    /// Like [`Background::wait`], for a database that may be damaged, so that counts are not available.
     pub(crate) fn wait_quietly(&self, what: &str, ready: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !ready() {
@@ -91,20 +91,20 @@ pub(crate) fn turn(world: &World, session: &str, number: usize, hook: impl Fn(&V
 }
 
 pub(crate) fn is_alive(pid: u32) -> bool {
-    // A process that has ended and was not yet waited for is as good as gone.
+    // A zombie counts as ended.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
 #[test]
-fn a_hook_starts_the_daemon_and_events_become_knowledge() {
+fn a_hook_starts_the_daemon_and_events_become_observations() {
     let background = Background::new();
     turn(&background.world, "one", 1, |message| background.hook(message));
     background.wait("an observation", || background.counts()["observations"] == 1);
     let pid = background.pid().unwrap();
     turn(&background.world, "one", 2, |message| background.hook(message));
     background.wait("another", || background.counts()["observations"] == 2);
-    assert_eq!(background.pid(), Some(pid), "it is still the same one");
+    assert_eq!(background.pid(), Some(pid), "still the same daemon");
     assert_eq!(background.counts()["pending"], 0);
     assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
     background.wait("its end", || !is_alive(pid));
@@ -118,10 +118,10 @@ fn a_hook_starts_the_daemon_and_events_become_knowledge() {
 }
 
 #[test]
-fn after_an_update_a_hook_brings_the_daemon_that_brings_the_database_up_to_date() {
+fn after_an_update_a_hook_starts_the_daemon_which_migrates_the_database() {
     let background = Background::new();
     let world = &background.world;
-    // No command is asked below: it would do the daemon's work.
+    // No command runs below, because it would do the daemon's work.
     std::fs::create_dir_all(world.data()).unwrap();
     let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     database.pragma_update(None, "journal_mode", "WAL").unwrap();
@@ -144,7 +144,7 @@ fn after_an_update_a_hook_brings_the_daemon_that_brings_the_database_up_to_date(
 }
 
 #[test]
-fn of_two_hundred_daemons_started_at_once_one_stays() {
+fn one_of_two_hundred_daemons_started_at_once_survives() {
     let background = Background::new();
     let mut started: Vec<Child> = (0..200).map(|_| background.run_daemon()).collect();
     let mut running = Vec::new();
@@ -154,7 +154,7 @@ fn of_two_hundred_daemons_started_at_once_one_stays() {
         running.clear();
         for mut child in started.drain(..) {
             match child.try_wait().unwrap() {
-                Some(status) => assert!(status.success(), "the loser of a race ends well: {status}"),
+                Some(status) => assert!(status.success(), "losing the race is not an error: {status}"),
                 None => running.push(child),
             }
         }
@@ -167,7 +167,7 @@ fn of_two_hundred_daemons_started_at_once_one_stays() {
 }
 
 #[test]
-fn a_daemon_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
+fn a_daemon_killed_at_any_moment_loses_and_duplicates_nothing() {
     let background = Background::new();
     let (sessions, rounds) = (20, 10);
     thread::scope(|scope| {
@@ -212,7 +212,7 @@ fn a_daemon_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
 }
 
 #[test]
-fn after_many_sessions_and_kills_nothing_of_it_is_left() {
+fn after_many_sessions_and_kills_no_process_is_left() {
     let background = Background::new();
     for number in 0..50 {
         turn(&background.world, &format!("s{number}"), 1, |message| background.hook(message));
@@ -220,7 +220,7 @@ fn after_many_sessions_and_kills_nothing_of_it_is_left() {
             && let Some(pid) =
                 background.pid().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()))
         {
-            // It may have ended meanwhile.
+            // It may have ended in the meantime.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
@@ -232,7 +232,7 @@ fn after_many_sessions_and_kills_nothing_of_it_is_left() {
     assert_eq!(background.counts()["observations"], 50);
     assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
     let data = background.world.data();
-    // A detached daemon works in the data directory.
+    // A detached daemon has the data directory as its working directory.
     let ours = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         processes
@@ -244,7 +244,7 @@ fn after_many_sessions_and_kills_nothing_of_it_is_left() {
 }
 
 #[test]
-fn a_daemon_with_nothing_to_do_ends_by_itself() {
+fn an_idle_daemon_ends_by_itself() {
     let background = Background::new();
     let mut daemon =
         background.command(&["daemon", "run"]).env("REMORA_DAEMON_IDLE_EXIT", "1s").spawn().unwrap();
@@ -266,7 +266,7 @@ fn a_daemon_whose_data_directory_is_deleted_ends_and_brings_nothing_back() {
 }
 
 #[test]
-fn a_daemon_makes_room_for_a_newer_version_and_for_nobody_else() {
+fn a_daemon_hands_over_only_to_a_newer_version() {
     let background = Background::new();
     assert!(background.command(&["daemon", "start"]).output().unwrap().status.success());
     let pid = background.pid().unwrap();
@@ -282,7 +282,7 @@ fn a_daemon_makes_room_for_a_newer_version_and_for_nobody_else() {
 }
 
 #[test]
-fn a_signal_ends_it_cleanly() {
+fn a_signal_ends_the_daemon_cleanly() {
     let background = Background::new();
     let mut daemon = background.run_daemon();
     background.wait("its start", || background.world.data().join("daemon.sock").exists());

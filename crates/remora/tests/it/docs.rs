@@ -1,4 +1,4 @@
-//! The documents are true.
+//! Checks that the documents match the code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ fn document(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// A crate of the workspace as the graph names it.
+/// A crate's name as in the graph.
 fn short(name: &str) -> String {
     name.strip_prefix("remora-").unwrap_or(name).to_owned()
 }
 
-/// Each crate of the workspace with the crates it uses, sorted, without those that only its tests use.
+/// The crates of the workspace with their dependencies, sorted, without dev-dependencies.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
     let members = crates.chain([root().join("benches"), root().join("xtask")]);
@@ -37,7 +37,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn the_graph_of_crates_has_every_edge_and_no_other() {
+fn the_crate_graph_matches_the_dependencies() {
     let architecture = document("ARCHITECTURE.md");
     let drawn: Vec<(String, Vec<String>)> = architecture
         .lines()
@@ -95,10 +95,10 @@ fn every_file_that_the_code_map_names_exists() {
             assert!(exists || !(is_file || is_folder), "{name}: {word}");
         }
     }
-    assert_eq!(described, fs::read_dir(root().join("crates")).unwrap().count(), "a paragraph a crate");
+    assert_eq!(described, fs::read_dir(root().join("crates")).unwrap().count(), "one paragraph per crate");
 }
 
-/// Files and folders below a folder.
+/// All files and folders below a folder.
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below =
@@ -114,7 +114,7 @@ fn every_setting_and_file_is_documented() {
         let row = architecture.lines().find(|line| line.starts_with(&format!("| `{}` |", setting.name)));
         let row = row.unwrap_or_else(|| panic!("{} is missing", setting.name));
         assert!(row.ends_with(&format!(" | {} |", setting.meaning)), "{row}");
-        // A list is described in words.
+        // Defaults of lists are described in words.
         let default = setting.show(&defaults);
         assert!(setting.secret || default.is_array() || row.contains(&format!(" `{default}` ")), "{row}");
     }
@@ -162,7 +162,7 @@ fn the_commands_in_the_readme_work() {
     for line in readme.lines() {
         let Some(command) = line.strip_prefix("$ remora ") else { continue };
         let words: Vec<&str> = command.split('#').next().unwrap().split_whitespace().collect();
-        // Without a terminal, nobody can be asked.
+        // There is no terminal, so no questions can be asked.
         let words =
             if words == ["install"] { vec!["install", "--yes", "--host", "claude-code"] } else { words };
         let words = if words == ["install", "--dry-run"] {
@@ -178,7 +178,7 @@ fn the_commands_in_the_readme_work() {
 }
 
 #[test]
-fn the_hooks_in_the_docs_are_events_we_know() {
+fn the_hooks_in_the_docs_are_known_events() {
     let settings = document("docs/install.md");
     let settings = settings.split("```json").nth(1).unwrap().split("```").next().unwrap();
     let settings: serde_json::Value = serde_json::from_str(settings).unwrap();

@@ -1,4 +1,4 @@
-//! The doctor finds each planted fault by its name, and nothing on a healthy installation.
+//! The doctor finds each planted fault by name, and none in a healthy installation.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -57,7 +57,7 @@ impl Installation {
     }
 }
 
-/// Names and states of everything that is not fine.
+/// Names and states of all checks that are not fine.
 fn found(report: &Value) -> Vec<(String, String)> {
     let text = |check: &Value, name: &str| check[name].as_str().unwrap().to_owned();
     let checks = report["checks"].as_array().unwrap().iter();
@@ -76,7 +76,7 @@ fn a_healthy_installation_has_nothing_to_report() {
     assert_eq!(report["recent_problems"], json!([]));
 }
 
-/// A fault: the check that must find it, its state, and how it comes about.
+/// A fault: the check that must find it, the expected state, and how to cause it.
 type Fault = (&'static str, &'static str, fn(&Installation));
 
 const FAULTS: &[Fault] = &[
@@ -180,7 +180,7 @@ fn log(at: &Installation, level: &str, message: &str) {
 }
 
 #[test]
-fn every_planted_fault_is_found_by_name_with_the_way_out() {
+fn every_planted_fault_is_found_by_name_with_a_hint() {
     let mut wrong = Vec::new();
     for (name, state, plant) in FAULTS {
         let installation = Installation::new();
@@ -209,7 +209,7 @@ fn a_daemon_of_another_version_and_a_taken_port_are_found() {
     };
     let pair = |name: &str, state: &str| (name.to_owned(), state.to_owned());
     assert_eq!(doctor(), [pair("port", "note")]);
-    // This process plays the daemon: it holds the lock.
+    // This process plays the daemon by holding its lock.
     let data = installation.world.data();
     let lock = File::create(data.join("daemon.lock")).unwrap();
     lock.lock().unwrap();

@@ -1,4 +1,4 @@
-//! One question, asked through every door: the answers are the same, because one function gives them.
+//! The same query over every interface gives the same answer, because one function computes it.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::World;
 
 const PROMPT: &str = "Why was case 1 rounded too early by the cast?";
 
-/// Without what differs between two searches of the same thing.
+/// The parts of the hits that do not differ between two runs of the same search.
 fn hits(results: &Value) -> Vec<(Value, Value, Value)> {
     let hits = results["hits"].as_array().unwrap().iter();
     hits.map(|hit| (hit["id"].clone(), hit["snippet"].clone(), hit["score"].clone())).collect()
@@ -21,7 +21,7 @@ fn hits(results: &Value) -> Vec<(Value, Value, Value)> {
 fn a_command_http_and_a_hook_give_the_same_answer() {
     let background = Background::new();
     let world = &background.world;
-    // Without vectors, so that scores do not depend on whether they are there yet.
+    // Without vectors, so that scores do not depend on how many are indexed yet.
     world.text(&["config", "set", "search.embedder", "off"]);
     work(world, "one", 1);
     work(world, "two", 2);
@@ -41,7 +41,7 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
     let by_command = world.json(&["context", "--explain", PROMPT, "--new"])["context"].clone();
     let question = json!({ "explain": true, "prompt": PROMPT, "cwd": project });
     let by_http = client.post("/api/context/semantic", &question).json()["context"].clone();
-    // On a busy machine a hook may run out of the time it has for an answer.
+    // On a busy machine a hook may exceed its time limit.
     let by_hook = (0..5).find_map(|attempt| told_with(world, &format!("new{attempt}"), PROMPT)).unwrap();
     assert!(by_hook.contains("because of a cast"), "{by_hook}");
     assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
@@ -80,7 +80,7 @@ fn recall_with_a_prompt_follows_the_settings_of_search() {
     assert_eq!(told_with(&world, "three", PROMPT), None);
 }
 
-/// Makes everything that was learned older.
+/// Moves all observations into the past.
 #[expect(clippy::disallowed_methods, reason = "time does not pass in a test")]
 fn age(world: &World, by: &str) {
     let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
@@ -92,7 +92,7 @@ fn age(world: &World, by: &str) {
 }
 
 #[test]
-fn a_project_that_was_moved_is_found_where_it_is_now() {
+fn a_moved_project_is_found_in_its_new_directory() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, World, assert_harmless, feed, run_hook};
 
-/// The ids of all stored tool calls, in the order of the queue.
+/// The ids of all stored tool calls, in queue order.
 fn stored_calls(world: &World) -> Vec<String> {
     let queue = world.json(&["queue", "--limit", "100000"]);
     let events = queue["events"].as_array().unwrap();
@@ -21,7 +21,7 @@ fn assert_sound(world: &World) {
 }
 
 #[test]
-fn thirty_processes_at_once_from_a_cold_start_store_every_event_once() {
+fn thirty_concurrent_processes_store_every_event_once_from_a_cold_start() {
     let world = World::new();
     thread::scope(|scope| {
         for process in 0..30 {
@@ -40,7 +40,7 @@ fn thirty_processes_at_once_from_a_cold_start_store_every_event_once() {
     assert_sound(&world);
 }
 
-/// A small generator: the test needs spread, not quality.
+/// A small random number generator. Quality does not matter here.
 struct Dice(u64);
 
 impl Dice {
@@ -58,7 +58,7 @@ fn processes_killed_at_any_moment_lose_nothing_they_acknowledged() {
     for number in 0..300 {
         let id = format!("k{number}");
         let mut hook = feed(&mut world.hook_command(), world.tool(&id).to_string().as_bytes());
-        // Beside it, one that takes in the spool and one that writes.
+        // At the same time, one process takes in the spool and another writes.
         let other_id = format!("o{number}");
         let mut other = feed(&mut world.hook_command(), world.tool(&other_id).to_string().as_bytes());
         let mut owner =
@@ -96,10 +96,10 @@ fn events_spooled_while_the_database_is_locked_are_taken_in_exactly_once() {
             scope.spawn(move || world.hook(&world.tool(&format!("locked-{number}"))));
         }
     });
-    assert_eq!(world.count("pending"), 9, "the spool counts while it waits");
+    assert_eq!(world.count("pending"), 9, "events in the spool are counted");
     database.execute_batch("ROLLBACK").unwrap();
     drop(database);
-    // Several processes find the spool at once.
+    // Several processes find the spool at the same time.
     let owners: Vec<_> =
         (0..6).map(|_| world.command(&["status"]).stdout(Stdio::null()).spawn().unwrap()).collect();
     for mut owner in owners {
@@ -112,7 +112,7 @@ fn events_spooled_while_the_database_is_locked_are_taken_in_exactly_once() {
 }
 
 #[test]
-fn the_log_between_processes_does_not_grow_with_the_number_of_hooks() {
+fn the_write_ahead_log_does_not_grow_with_the_number_of_hooks() {
     let world = World::new();
     for number in 0..150 {
         world.hook(&world.tool(&format!("t{number}")));
@@ -123,7 +123,7 @@ fn the_log_between_processes_does_not_grow_with_the_number_of_hooks() {
 }
 
 #[test]
-fn a_hook_waits_for_its_turn_without_an_error() {
+fn a_hook_waits_for_the_database_without_an_error() {
     let world = World::new();
     let ran: Vec<Ran> = thread::scope(|scope| {
         let hooks: Vec<_> = (0..8)

@@ -1,4 +1,4 @@
-//! Observations that somebody puts right.
+//! Editing observations.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,7 +24,7 @@ fn hits(world: &World, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
+fn an_edit_is_searchable_at_once_and_can_be_undone_step_by_step() {
     let world = World::new();
     observed(&world);
     let before = world.json(&["show", "1"]);
@@ -42,14 +42,14 @@ fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
         "--fact",
         "Lanterns burn for an hour",
     ]);
-    // Its neighbour is found by it, too, after it.
+    // The edited observation is the first hit; a neighbour may follow it.
     assert_eq!((&*hits(&world, "quendrith")[0], &*hits(&world, "lantern")[0]), ("1", "1"));
     let edited = world.json(&["show", "1"]);
     assert_eq!(
         (&edited["type"], &edited["facts"]),
         (&json!("decision"), &json!(["Lanterns burn for an hour"]))
     );
-    assert_eq!(edited["files_modified"], before["files_modified"], "the rest stays");
+    assert_eq!(edited["files_modified"], before["files_modified"], "other fields are unchanged");
     let history = world.json(&["edit", "1", "--history"]);
     assert_eq!(history.as_array().unwrap().len(), 2, "{history}");
     assert_eq!(history[1]["before"]["title"], before["title"]);
@@ -67,7 +67,7 @@ fn an_edit_is_found_at_once_and_can_be_taken_back_step_by_step() {
 }
 
 #[test]
-fn an_edit_says_what_it_did_and_the_command_that_takes_it_back() {
+fn an_edit_prints_what_it_did_and_the_undo_command() {
     let world = World::new();
     observed(&world);
     let said = |arguments: &[&str]| {
@@ -115,7 +115,7 @@ fn search_shows_what_replaces_an_observation_and_a_merge_keeps_every_word() {
     world.text(&["edit", "1", "--superseded-by", "3"]);
     let mut found = hits(&world, "lantern");
     found.sort();
-    assert_eq!(found, ["2", "3"], "the newest says it");
+    assert_eq!(found, ["2", "3"], "a superseded observation is hidden");
     world.text(&["edit", "3", "--merge", "2"]);
     assert_eq!(hits(&world, "lantern"), ["3"]);
     assert!(world.json(&["show", "3"])["facts"].to_string().contains("smokes"));
@@ -127,7 +127,7 @@ fn search_shows_what_replaces_an_observation_and_a_merge_keeps_every_word() {
 }
 
 #[test]
-fn what_an_observation_said_before_is_forgotten_with_it() {
+fn earlier_versions_of_an_observation_are_forgotten_with_it() {
     let world = World::new();
     observed(&world);
     world.text(&["edit", "1", "--narrative", "The quendrith lantern burns."]);
@@ -135,7 +135,7 @@ fn what_an_observation_said_before_is_forgotten_with_it() {
     world.text(&["forget", "--all", "quendrith lantern", "--similar", "2", "--yes", "--now"]);
     let bytes = fs::read(world.data().join("remora.db")).unwrap();
     assert!(!contains(&bytes, "quendrith"));
-    assert_eq!(world.count("observations"), 3, "it does not say so any more, so it stays");
+    assert_eq!(world.count("observations"), 3, "the edited text no longer matches, so it stays");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Vectors from somewhere else: a fake embedder on loopback, everything else real.
+//! Vectors from other services: a fake embedder on loopback, everything else real.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::client::{Client, start};
 use crate::daemon::{Background, turn};
 use crate::fake::{Behaviour, Fake, Recorded};
 
-/// The three that can be asked, and what their vectors are called.
+/// The three services, and the names of their vectors.
 const EMBEDDERS: [(&str, &str); 3] = [
     ("openai-compatible", "openai-compatible/text-embedding-3-small@"),
     ("voyage", "voyage/voyage-4-lite/256"),
@@ -21,17 +21,17 @@ const EMBEDDERS: [(&str, &str); 3] = [
 ];
 const KEY: &str = "pa-test-4f6b9a0c2d";
 
-/// Answers as each of the three would, with vectors of 256 numbers.
+/// Answers in the format of the requested service, with vectors of 256 dimensions.
 fn answer(request: &Recorded) -> Behaviour {
     answer_with(256, request)
 }
 
-/// The same from a model that was replaced by a smaller one.
+/// Like [`answer`], from a model that was replaced by a smaller one.
 fn answer_smaller(request: &Recorded) -> Behaviour {
     answer_with(32, request)
 }
 
-/// Refuses every text with a certain word in it.
+/// Refuses every text that contains a certain word.
 fn answer_unless_poisoned(request: &Recorded) -> Behaviour {
     if request.body.contains("arsenic") {
         return Behaviour::json(400, &json!({ "error": { "message": "this input is not acceptable" } }));
@@ -40,7 +40,7 @@ fn answer_unless_poisoned(request: &Recorded) -> Behaviour {
 }
 
 fn answer_with(dimensions: usize, request: &Recorded) -> Behaviour {
-    // Whoever was killed did not finish its sentence.
+    // A killed client may have sent only part of its request.
     let Ok(body) = serde_json::from_str::<Value>(&request.body) else { return Behaviour::Reset };
     let texts = body["input"].as_array().unwrap();
     let vectors = texts.iter().map(|text| vector(text.as_str().unwrap(), dimensions));
@@ -53,7 +53,7 @@ fn answer_with(dimensions: usize, request: &Recorded) -> Behaviour {
     Behaviour::json(200, &answer)
 }
 
-/// Each word points somewhere, and words that mean the same point the same way.
+/// A vector from the words of a text. Each word has a direction, and synonyms share theirs.
 fn vector(text: &str, dimensions: usize) -> Vec<f64> {
     let mut vector = vec![0.01; dimensions];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2) {
@@ -109,7 +109,7 @@ impl Office {
         }
     }
 
-    /// Every document has a vector, and all of them are of one model.
+    /// Waits until every document has a vector. All of them must be from one model.
     fn wait_for_vectors(&self) {
         self.wait("vectors", || self.count("SELECT count(*) FROM documents WHERE embedded = 0") == 0);
         assert_eq!(
@@ -124,7 +124,7 @@ fn search(client: &Client, mode: &str, text: &str) -> Value {
     client.list(&format!("/api/search?project=project&mode={mode}&q={}", text.replace(' ', "+")))
 }
 
-/// What is found by meaning. On a machine with much to do even an embedder next door may be late once.
+/// Searches by meaning, with retries: on a busy machine even a local embedder may be late once.
 fn search_by_meaning(client: &Client, mode: &str, text: &str) -> Value {
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
@@ -138,7 +138,7 @@ fn search_by_meaning(client: &Client, mode: &str, text: &str) -> Value {
 }
 
 #[test]
-fn each_of_them_makes_vectors_that_are_found_by() {
+fn every_embedder_makes_searchable_vectors() {
     for (embedder, name) in EMBEDDERS {
         let office = Office::new(embedder, [Behaviour::Answer(answer)]);
         let id = office.save("The car is in the shed");
@@ -170,7 +170,7 @@ fn each_of_them_makes_vectors_that_are_found_by() {
                 _ => assert_eq!(request.path, "/v1/embeddings"),
             }
         }
-        // The program does the same without a daemon.
+        // The command gives the same result without a daemon.
         assert!(office.background.command(&["daemon", "stop"]).output().unwrap().status.success());
         let here = office.background.world.json(&["search", "--mode", "semantic", "automobile"]);
         assert_eq!(
@@ -184,11 +184,11 @@ fn each_of_them_makes_vectors_that_are_found_by() {
 }
 
 #[test]
-fn secrets_do_not_leave() {
+fn secrets_are_not_sent_to_an_embedder() {
     let office = Office::new("ollama", [Behaviour::Answer(answer)]);
     let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     office.save("The bot logs in with a token");
-    // As if it had been stored before there was a rule for it.
+    // As if it had been stored before there was a redaction rule for it.
     let database = Connection::open(office.background.world.data().join("remora.db")).unwrap();
     database
         .execute("UPDATE documents SET body = 'The bot logs in with ' || ?1 || ' every day'", [&secret])
@@ -204,7 +204,7 @@ fn secrets_do_not_leave() {
 }
 
 #[test]
-fn whatever_it_answers_words_are_found_and_vectors_follow() {
+fn after_any_bad_answer_keyword_search_works_and_vectors_follow() {
     let error = |status| Behaviour::json(status, &json!({ "error": { "message": "not today" } }));
     let failures = [
         ("HTTP 401", error(401)),
@@ -226,7 +226,7 @@ fn whatever_it_answers_words_are_found_and_vectors_follow() {
                 let client = start(&office.background);
                 let found = search(&client, "hybrid", "car");
                 assert_eq!(found["hits"][0]["id"], json!(id), "{reason}");
-                // It is said why, and said once.
+                // The reason is logged once.
                 let log = office.background.world.data().join("remora.log");
                 let said = || fs::read_to_string(&log).unwrap_or_default();
                 office.wait(reason, || said().contains(reason));
@@ -240,7 +240,7 @@ fn whatever_it_answers_words_are_found_and_vectors_follow() {
 }
 
 #[test]
-fn one_that_names_a_time_is_left_alone_until_then_or_until_the_settings_change() {
+fn an_embedder_with_retry_after_is_not_called_before_then_or_a_settings_change() {
     let busy = Behaviour::json(429, &json!({ "error": { "message": "come back later" } }));
     let office = Office::new("ollama", [busy.with_header("retry-after", "3600")]);
     let id = office.save("The car is in the shed");
@@ -266,7 +266,7 @@ fn one_that_names_a_time_is_left_alone_until_then_or_until_the_settings_change()
 }
 
 #[test]
-fn nobody_waits_for_one_that_hangs() {
+fn a_hanging_embedder_does_not_delay_search() {
     let office = Office::new("openai-compatible", [Behaviour::Hang]);
     let id = office.save("The car is in the shed, and the shed is behind the house");
     let world = &office.background.world;
@@ -277,13 +277,13 @@ fn nobody_waits_for_one_that_hangs() {
         let found = search(&client, "hybrid", "car");
         assert_eq!((&found["plan"]["mode"], &found["hits"][0]["id"]), (&json!("text"), &json!(id)));
     }
-    let told = client.post(
+    let reply = client.post(
         "/api/context/semantic",
         &json!({ "session_id": "session-one", "host": "claude-code", "log": false,
                  "prompt": "Is the car in the shed behind the house?" }),
     );
-    assert_eq!(told.json()["memories"][0]["id"], json!(id), "{told:?}");
-    assert!(told.json()["degraded"].as_str().unwrap().contains("openai-compatible"), "{told:?}");
+    assert_eq!(reply.json()["memories"][0]["id"], json!(id), "{reply:?}");
+    assert!(reply.json()["degraded"].as_str().unwrap().contains("openai-compatible"), "{reply:?}");
     office.fake.set([Behaviour::Answer(answer)]);
     office.fake.release(&Behaviour::json(503, &json!({})));
     office.wait_for_vectors();
@@ -310,11 +310,11 @@ fn doctor_says_when_an_embedder_is_late_for_every_prompt() {
     for (number, (thing, place, near)) in (1..).zip(things) {
         assert!(!world.text(&["doctor"]).contains("too late"), "{number}");
         let prompt = format!("Is the {thing} in the {place} behind the {near}?");
-        let told = client.post(
+        let reply = client.post(
             "/api/context/semantic",
             &json!({ "session_id": "session-one", "host": "claude-code", "prompt": prompt }),
         );
-        assert!(told.json()["degraded"].as_str().unwrap().contains("takes longer than"), "{told:?}");
+        assert!(reply.json()["degraded"].as_str().unwrap().contains("takes longer than"), "{reply:?}");
     }
     let doctor = world.text(&["doctor"]);
     assert!(doctor.contains("too late for each of the last 5 injections"), "{doctor}");
@@ -322,7 +322,7 @@ fn doctor_says_when_an_embedder_is_late_for_every_prompt() {
 }
 
 #[test]
-fn one_that_hangs_is_left_when_the_settings_name_another() {
+fn a_hanging_embedder_is_dropped_when_the_settings_change() {
     let office = Office::new("voyage", [Behaviour::Hang]);
     let id = office.save("The car is in the shed");
     let client = start(&office.background);
@@ -355,7 +355,7 @@ fn settings_that_cannot_work_say_what_to_do() {
 }
 
 #[test]
-fn another_embedder_makes_all_vectors_anew_and_back_again() {
+fn changing_the_embedder_rebuilds_all_vectors_in_both_directions() {
     let office = Office::new("builtin", [Behaviour::Answer(answer)]);
     let id = office.save("The car is in the shed");
     for number in 0..40 {
@@ -364,7 +364,7 @@ fn another_embedder_makes_all_vectors_anew_and_back_again() {
     let client = start(&office.background);
     let models = |model: &str| {
         office.wait(model, || {
-            // Whatever is there meanwhile, nobody is told that nothing was found.
+            // At any point during the change, search returns the hit.
             assert_eq!(search(&client, "hybrid", "car")["hits"][0]["id"], json!(id));
             office.index()["missing"] == 0 && office.index()["model"] == model
         });
@@ -380,7 +380,7 @@ fn another_embedder_makes_all_vectors_anew_and_back_again() {
     models("ollama/nomic-embed-text/256");
     office.set("search.embedder", "builtin");
     models(remora_embed::MODEL);
-    // One that never answers takes nothing away.
+    // An embedder that never answers does not remove existing vectors.
     office.fake.set([Behaviour::json(500, &json!({}))]);
     office.set("search.embedder", "voyage");
     office.wait("trouble", || office.index()["trouble"] != Value::Null);
@@ -389,7 +389,7 @@ fn another_embedder_makes_all_vectors_anew_and_back_again() {
 }
 
 #[test]
-fn a_model_that_was_replaced_under_its_name_is_another_one() {
+fn a_model_replaced_under_the_same_name_gets_new_vectors() {
     let office = Office::new("ollama", [Behaviour::Answer(answer)]);
     office.save("The car is in the shed");
     let client = start(&office.background);
@@ -403,7 +403,7 @@ fn a_model_that_was_replaced_under_its_name_is_another_one() {
 }
 
 #[test]
-fn turns_that_are_not_to_be_found_have_no_vectors() {
+fn turns_excluded_from_the_index_have_no_vectors() {
     let office = Office::new("voyage", [Behaviour::Answer(answer)]);
     office.set("search.index_turns", "false");
     let world = &office.background.world;
@@ -417,8 +417,8 @@ fn turns_that_are_not_to_be_found_have_no_vectors() {
     let vectors =
         "SELECT count(*) FROM vectors AS v JOIN documents AS d ON d.id = v.document_id WHERE d.kind = 'turn'";
     assert_eq!(office.count(vectors), 0);
-    let told = office.background.world.text(&["index", "status"]);
-    assert!(told.contains("1 turn left out: search.index_turns is false"), "{told}");
+    let text = office.background.world.text(&["index", "status"]);
+    assert!(text.contains("1 turn left out: search.index_turns is false"), "{text}");
     assert_eq!(office.index()["missing"], 0);
     office.set("search.index_turns", "true");
     office.wait("its vector", || turns(1) == 1);
@@ -427,7 +427,7 @@ fn turns_that_are_not_to_be_found_have_no_vectors() {
 }
 
 #[test]
-fn a_text_that_is_refused_does_not_hold_up_the_others() {
+fn a_refused_text_does_not_block_the_others() {
     let office = Office::new("voyage", [Behaviour::Answer(answer_unless_poisoned)]);
     for number in 0..5 {
         office.save(&format!("Lorry {number} is in the yard"));
@@ -438,20 +438,20 @@ fn a_text_that_is_refused_does_not_hold_up_the_others() {
     office.wait_for_vectors();
     assert_eq!(office.count("SELECT count(*) FROM vectors WHERE scale = 0"), 1);
     assert_eq!(search_by_meaning(&client, "semantic", "automobile")["hits"][0]["id"], json!(id));
-    // A question that is refused is answered by words, and the next one by meaning again.
+    // A refused query falls back to keywords, and the next one uses vectors again.
     let found = search(&client, "hybrid", "arsenic");
     assert_eq!((&found["plan"]["mode"], &found["hits"][0]["id"]), (&json!("text"), &json!(refused)));
     search_by_meaning(&client, "semantic", "automobile");
 }
 
-/// A text unlike all others, for everybody who knows forty words.
+/// A unique text, made of forty different words.
 fn wheel(number: usize) -> String {
     let digits = [number / 1000, number / 100, number / 10, number].map(|part| part % 10);
     let [first, second, third, fourth] = digits;
     format!("Wheel first{first} second{second} third{third} fourth{fourth}")
 }
 
-/// Observations beside the first, as they were before there was an index.
+/// Inserts further observations, without index entries.
 fn save_more(data: &Path, count: usize) {
     let mut database = Connection::open(data.join("remora.db")).unwrap();
     let transaction = database.transaction().unwrap();
@@ -474,7 +474,7 @@ fn save_more(data: &Path, count: usize) {
 }
 
 #[test]
-fn ten_thousand_observations_outlast_a_daemon_that_is_killed_while_it_indexes() {
+fn a_daemon_killed_while_indexing_ten_thousand_observations_resumes() {
     const NOTES: usize = 10_000;
     let office = Office::new("ollama", [Behaviour::Answer(answer)]);
     office.save(&wheel(0));
@@ -489,7 +489,7 @@ fn ten_thousand_observations_outlast_a_daemon_that_is_killed_while_it_indexes() 
         kill_process(pid, Signal::KILL).unwrap();
         office.wait("its end", || office.background.pid().is_none());
     }
-    assert!(vectors() < all, "it was quicker than this test");
+    assert!(vectors() < all, "the daemon finished before the test could kill it");
     let client = start(&office.background);
     office.wait("all vectors", || vectors() >= all);
     office.wait_for_vectors();

@@ -1,4 +1,4 @@
-//! What holds, who said it, and what contradicts it.
+//! Facts: who said them, and what contradicts them.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::client::{self, Answer};
 use crate::daemon::Background;
 use crate::support::World;
 
-/// As a person types it: at a terminal, which `script` provides.
+/// Runs a command as if typed by a person, at a terminal provided by `script`.
 pub(crate) fn typed(world: &World, arguments: &[&str]) -> String {
     let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
     let line = format!("{} {}", env!("CARGO_BIN_EXE_remora"), quoted.join(" "));
@@ -63,7 +63,7 @@ fn what_a_person_sets_outranks_what_was_extracted_and_conflicts_are_shown() {
     typed(&world, &["facts", "confirm", &key]);
     assert!(fact(&world, &key)["conflicts"].is_null());
     say(&world, 3, "From now on always use tabs for indentation in this project.");
-    assert!(fact(&world, &key)["conflicts"].is_null(), "it was settled");
+    assert!(fact(&world, &key)["conflicts"].is_null(), "the conflict is settled");
     let history = world.json(&["facts", "history", &key]);
     assert_eq!(history.as_array().unwrap().len(), 3, "{history}");
     assert_eq!(history[0]["value"], "Two spaces, everywhere.");
@@ -74,7 +74,7 @@ fn what_a_person_sets_outranks_what_was_extracted_and_conflicts_are_shown() {
 }
 
 #[test]
-fn a_program_replaces_no_person_and_nobody_in_silence() {
+fn a_program_cannot_replace_a_users_fact_or_another_one_silently() {
     let world = World::new();
     world.hook(&world.tool("t1"));
     world.text(&["facts", "set", "port", "8080"]);
@@ -99,7 +99,7 @@ fn a_program_replaces_no_person_and_nobody_in_silence() {
     world.text(&["facts", "--global", "set", "editor", "helix"]);
     assert_eq!(world.json(&["facts", "--global"]).as_array().unwrap().len(), 1);
     assert_eq!(world.json(&["facts"]).as_array().unwrap().len(), 2);
-    // Found as everything that was learned, and forgotten like it.
+    // Search finds facts, and private parts are removed from them.
     assert_eq!(world.json(&["search", "port 7070"])["hits"][0]["kind"], "fact");
     world.text(&["facts", "set", "key <private>hidden</private>", "of <private>hidden</private> worth"]);
     assert!(!world.json(&["facts"]).to_string().contains("hidden"));
@@ -132,7 +132,7 @@ fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     let path = "/api/memory/facts/package%20manager";
     let changed = send("PATCH", path, &json!({"value": "yarn", "project": project}));
     assert_eq!((changed.status, &changed.json()["value"]), (200, &json!("yarn")));
-    // Whoever has the token is a program, and speaks for no person.
+    // A caller with the token is a program, and cannot confirm for a person.
     assert_eq!(send("PATCH", path, &json!({"confirm": true, "project": project})).status, 422);
     assert_eq!(send("DELETE", "/api/memory/facts/owner?project=project", &json!({})).status, 422);
     let old =
@@ -155,7 +155,7 @@ fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     );
     let list = client.list("/api/memory/facts?project=project");
     assert_eq!(list["facts"].as_array().unwrap().len(), 2, "{list}");
-    assert_eq!(client.list("/api/memory/facts")["facts"], json!([]), "none holds everywhere");
+    assert_eq!(client.list("/api/memory/facts")["facts"], json!([]), "no fact holds everywhere");
     let history = client.list("/api/memory/facts?project=project&key=package%20manager");
     assert_eq!(history["facts"].as_array().unwrap().len(), 4, "{history}");
     let ended = send("DELETE", &format!("{path}?project=project"), &json!({}));

@@ -1,4 +1,5 @@
-//! For every fault: exit 0, silence, soon, and afterwards the event is stored or the log says why.
+//! For every fault: the hook exits with 0, prints nothing and ends soon; and the event is stored, or the log
+//! says why not.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -24,7 +25,7 @@ impl World {
         fs::read_to_string(place).unwrap_or_default()
     }
 
-    /// Where the log goes when the data directory cannot take it.
+    /// The log that is used if the data directory is not writable.
     fn fallback_log(&self) -> String {
         let user = rustix::process::geteuid().as_raw();
         fs::read_to_string(self.path(&format!("remora-{user}/remora.log"))).unwrap_or_default()
@@ -32,12 +33,12 @@ impl World {
 }
 
 #[test]
-fn without_a_data_directory_one_is_made() {
+fn a_missing_data_directory_is_created() {
     let world = World::new();
     let mut command = world.hook_command();
     command.env("REMORA_DATA_DIR", world.path("not/there/yet"));
     send(&mut command, world.tool("t1").to_string().as_bytes());
-    // On a slow machine a new database takes longer than a hook may, and the event waits beside it.
+    // On a slow machine, creating a database exceeds the hook's time limit, and the event is in the spool.
     let mut status = world.command(&["status", "--json"]);
     let output = status.env("REMORA_DATA_DIR", world.path("not/there/yet")).output().unwrap();
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -45,10 +46,10 @@ fn without_a_data_directory_one_is_made() {
 }
 
 #[test]
-fn without_home_nothing_is_said() {
+fn without_home_the_hook_is_silent() {
     let world = World::new();
     let mut command = world.hook_command();
-    // The system's user database names another home; this test must not write there.
+    // Without `HOME`, the home comes from the system's user database. This test must not write there.
     command.env_remove("HOME").env("REMORA_DATA_DIR", world.path("data"));
     send(&mut command, world.tool("t1").to_string().as_bytes());
     assert!(world.path("data/remora.db").exists());
@@ -85,7 +86,7 @@ fn a_damaged_database_sends_events_to_the_spool() {
     let answer: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
     assert_eq!((&answer["counts"]["pending"], &answer["database"]["ok"]), (&json!(1), &json!(false)));
     assert!(contains(&status.stderr, "mv "), "{status:?}");
-    // As the hint says.
+    // Follows the hint.
     fs::rename(world.data().join("remora.db"), world.data().join("remora.db.damaged")).unwrap();
     assert_eq!(world.count("pending"), 1);
 }
@@ -130,7 +131,7 @@ fn bad_input_is_refused_in_silence_and_logged() {
 }
 
 #[test]
-fn unknown_events_are_nobodys_business() {
+fn unknown_events_are_ignored_silently() {
     let world = World::new();
     let message = world.message("QuantumLeap", &json!({"payload": [1, 2, 3]})).to_string();
     send(&mut world.hook_command(), message.as_bytes());
@@ -148,7 +149,7 @@ fn invalid_utf8_is_replaced_and_the_event_kept() {
     assert_eq!(event["payload"]["call"]["output"], "\u{FFFD}one");
 }
 
-/// A shell that may mount file systems of its own.
+/// A shell that may mount file systems.
 fn mounting_shell(script: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -159,7 +160,7 @@ fn mounting_shell(script: &str) -> Command {
     command
 }
 
-/// Whether this machine lets us mount a file system and make it read-only, and the reason if it does not.
+/// Whether this machine allows mounting a read-only file system; if not, the reason.
 fn probe_mounting(world: &World) -> Result<(), String> {
     let place = world.path("probe");
     fs::create_dir_all(&place).unwrap();
@@ -168,11 +169,11 @@ fn probe_mounting(world: &World) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// Runs `script`, which ends at its first failing command, with a small file system of its own at `$SMALL`. `None`
-/// if this machine does not let us mount one.
+/// Runs `script` with a small file system at `$SMALL`. The script ends at its first failing command. `None`
+/// if this machine does not allow mounts.
 fn on_small_disk(world: &World, size: &str, script: &str) -> Option<Ran> {
     if let Err(reason) = probe_mounting(world) {
-        // Not `eprintln!`, which the harness hides in a test that does not fail.
+        // Not `eprintln!`, because the harness hides its output if the test passes.
         let message = format!("skipped: cannot mount a file system here: {}\n", reason.trim());
         io::stderr().write_all(message.as_bytes()).unwrap();
         return None;
@@ -241,7 +242,7 @@ fn a_full_disk_loses_no_event_while_the_reserve_lasts() {
     assert_eq!(status["counts"]["pending"], 60, "{status}");
 }
 
-/// However little room is left, each event is in the database, the spool or the reserve.
+/// At every fill level, each event ends up in the database, the spool or the reserve.
 #[test]
 fn no_fill_level_of_a_disk_loses_an_event() {
     let world = World::new();
@@ -319,7 +320,7 @@ fn a_private_turn_stays_private_on_a_full_disk() {
     }
 }
 
-/// A session from start to end, as JSON lines for a script that sends them.
+/// A whole session, as JSON lines for a script that sends them.
 fn session_about_zebras(world: &World) -> String {
     let events = [
         ("SessionStart", json!({"source": "startup"})),
@@ -344,7 +345,7 @@ fn a_disk_that_takes_nothing_still_searches_and_injects() {
         let world = World::new();
         fs::create_dir_all(world.path("home")).unwrap();
         fs::write(world.path("home/session"), session_about_zebras(&world)).unwrap();
-        // A process that was killed leaves the log behind, and no index of it.
+        // A killed process leaves the log behind, without its index.
         let leave_log = if log == "full" {
             r#"printf %s "$MESSAGE" | "$REMORA" hook claude-code; rm "$SMALL"/data/*-shm; test -s "$SMALL"/data/*-wal"#
         } else {
@@ -375,8 +376,8 @@ fn a_disk_that_takes_nothing_still_searches_and_injects() {
         assert_eq!(status["counts"]["observations"], 1, "{status}");
         assert_eq!(status["database"]["ok"], false, "{status}");
         let injected = String::from_utf8_lossy(&ran.output.stdout);
-        let told = injected.matches("assumed a width of one").count();
-        assert!(told >= 2, "once at the start and once with the prompt: {injected}");
+        let times = injected.matches("assumed a width of one").count();
+        assert!(times >= 2, "once at the start and once with the prompt: {injected}");
     }
 }
 
@@ -402,7 +403,7 @@ fn pipe(path: &std::path::Path) {
 }
 
 #[test]
-fn a_damaged_pause_stops_capture_until_somebody_resumes() {
+fn a_damaged_pause_file_stops_capture_until_resume() {
     let world = World::new();
     send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
     let paused = world.data().join("paused.json");
@@ -416,8 +417,8 @@ fn a_damaged_pause_stops_capture_until_somebody_resumes() {
         send(&mut world.hook_command(), world.tool(&format!("lost{number}")).to_string().as_bytes());
         assert_eq!(world.count("pending"), 1 + i64::try_from(number).unwrap());
         let doctor = world.remora(&["doctor"]);
-        let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
-        assert!(!doctor.status.success() && told.contains("remora resume"), "{told}");
+        let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(!doctor.status.success() && text.contains("remora resume"), "{text}");
         assert_eq!(world.json(&["status"])["capture"]["on"], false);
         world.text(&["resume"]);
         send(&mut world.hook_command(), world.tool(&format!("kept{number}")).to_string().as_bytes());
@@ -426,11 +427,11 @@ fn a_damaged_pause_stops_capture_until_somebody_resumes() {
 }
 
 #[test]
-fn pipes_in_the_places_of_our_files_are_not_waited_for() {
+fn pipes_in_place_of_our_files_do_not_block_a_hook() {
     let world = World::new();
     send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
     pipe(&world.data().join("remora.log"));
-    // Not an event, so that something is logged.
+    // Not an event, so that an error is logged.
     send(&mut world.hook_command(), b"{");
     assert!(world.fallback_log().contains("the host's message cannot be read"), "{}", world.fallback_log());
     pipe(&world.data().join("spool.jsonl"));
@@ -457,7 +458,7 @@ fn a_limit_for_the_size_of_files_does_not_kill_a_hook() {
 }
 
 #[test]
-fn a_message_that_is_nested_without_end_is_kept_as_far_as_it_goes() {
+fn a_deeply_nested_message_is_stored() {
     let world = World::new();
     let mut tool = world.tool("t1");
     tool["tool_response"] = json!({ "stdout": "before the depth" });
@@ -472,7 +473,7 @@ fn a_message_that_is_nested_without_end_is_kept_as_far_as_it_goes() {
 }
 
 #[test]
-fn lost_events_are_counted_until_somebody_knows() {
+fn lost_events_are_counted_until_acknowledged() {
     let world = World::new();
     send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
     let line = "2026-03-10T02:10:41.614Z error hook: the disk is full; the spool failed too, an event is lost: full\n";
@@ -480,26 +481,26 @@ fn lost_events_are_counted_until_somebody_knows() {
     assert_eq!(world.json(&["status"])["spool"]["lost"], 3);
     assert!(world.text(&["status"]).contains("3 events lost"));
     let doctor = world.remora(&["doctor"]);
-    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(!doctor.status.success() && told.contains("remora doctor --acknowledge"), "{told}");
+    let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(!doctor.status.success() && text.contains("remora doctor --acknowledge"), "{text}");
     assert!(world.remora(&["doctor", "--acknowledge"]).status.success());
     assert!(world.remora(&["doctor"]).status.success());
     assert_eq!(world.json(&["status"])["spool"]["lost"], 0);
 }
 
 #[test]
-fn a_bug_in_the_log_is_for_doctor_to_tell() {
+fn doctor_reports_a_logged_bug() {
     let world = World::new();
     send(&mut world.hook_command(), world.tool("t1").to_string().as_bytes());
     let line = |version: &str| {
         format!("2026-11-17T02:10:41.614Z error hook: bug: panic at crates/a.rs:1:2 (version {version})\n")
     };
     fs::write(world.data().join("remora.log"), line("0.0.0-old")).unwrap();
-    assert!(world.remora(&["doctor"]).status.success(), "another version may have mended it");
+    assert!(world.remora(&["doctor"]).status.success(), "another version may have fixed it");
     fs::write(world.data().join("remora.log"), line(env!("CARGO_PKG_VERSION"))).unwrap();
     let doctor = world.remora(&["doctor"]);
-    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(!doctor.status.success() && told.contains("1 panic in the log"), "{told}");
+    let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(!doctor.status.success() && text.contains("1 panic in the log"), "{text}");
 }
 
 #[test]
@@ -512,9 +513,9 @@ fn a_data_directory_that_others_can_write_to_is_refused() {
     let mut hook = world.hook_command();
     send(hook.env("REMORA_DATA_DIR", &open), world.tool("t1").to_string().as_bytes());
     assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
-    let told = world.command(&["status"]).env("REMORA_DATA_DIR", &open).output().unwrap();
-    let hint = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(!told.status.success() && hint.contains("chmod 700"), "{hint}");
+    let output = world.command(&["status"]).env("REMORA_DATA_DIR", &open).output().unwrap();
+    let hint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && hint.contains("chmod 700"), "{hint}");
     fs::set_permissions(&open, fs::Permissions::from_mode(0o700)).unwrap();
     assert!(world.command(&["status"]).env("REMORA_DATA_DIR", &open).output().unwrap().status.success());
 }

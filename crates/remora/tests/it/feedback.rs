@@ -1,4 +1,4 @@
-//! What becomes of an observation after it was learned: told, fetched, cited, judged.
+//! Feedback on observations: injected, fetched, cited, judged.
 
 use serde_json::{Value, json};
 
@@ -17,14 +17,14 @@ fn feedback(world: &World, id: &str) -> Value {
     world.json(&["feedback", id])["feedback"].clone()
 }
 
-/// The ids of what was told, in order.
+/// The ids of injected observations, in order.
 fn ids(told: &str) -> Vec<&str> {
     let lines = told.lines().filter_map(|line| line.strip_prefix("- #"));
     lines.filter_map(|line| line.split(' ').next()).collect()
 }
 
 #[test]
-fn what_was_told_and_then_used_is_told_first_the_next_time() {
+fn injected_and_used_observations_rank_first_the_next_time() {
     let world = World::new();
     let one = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     let two = save(&world, "Invoice totals of the bakery use commercial rounding, in cents of the franc.");
@@ -34,7 +34,7 @@ fn what_was_told_and_then_used_is_told_first_the_next_time() {
     let shown = world.text(&["show", &one]);
     assert!(
         !shown.contains("fetched 1") && shown.contains("injected 1"),
-        "as it was before somebody looked: {shown}"
+        "as it was before it was read: {shown}"
     );
     assert_eq!(feedback(&world, &one)["fetched"], 1);
     assert_eq!(world.json(&["show", &one])["feedback"]["fetched"], 1);
@@ -48,7 +48,7 @@ fn what_was_told_and_then_used_is_told_first_the_next_time() {
 }
 
 #[test]
-fn an_answer_that_names_what_the_session_was_told_cites_it_once() {
+fn an_answer_that_names_an_injected_observation_cites_it_once() {
     let world = World::new();
     let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     assert!(told_with(&world, "one", PROMPT).is_some());
@@ -65,23 +65,23 @@ fn an_answer_that_names_what_the_session_was_told_cites_it_once() {
 }
 
 #[test]
-fn what_somebody_calls_wrong_is_told_to_nobody_until_that_is_taken_back() {
+fn a_wrong_observation_is_not_injected_until_the_verdict_is_undone() {
     let world = World::new();
     let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     let said = world.text(&["feedback", &id, "wrong"]);
     assert!(said.contains("wrong 1"), "{said}");
     assert_eq!(told_with(&world, "one", PROMPT), None);
     let start = told(&world, "one", "startup");
-    assert!(start.is_none_or(|start| !start.contains("banker")), "nor at the start");
+    assert!(start.is_none_or(|start| !start.contains("banker")), "nor at the session start");
     let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
     let is_found = found["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == json!(id));
-    assert!(is_found, "whoever looks for it finds it: {found}");
+    assert!(is_found, "search still finds it: {found}");
     world.text(&["feedback", &id, "wrong", "--undo"]);
     assert!(told_with(&world, "two", PROMPT).is_some());
 }
 
 #[test]
-fn what_is_pinned_is_told_when_there_is_room_for_little() {
+fn a_pinned_observation_is_injected_even_with_little_room() {
     let world = World::new();
     let id = save(&world, "The old harbour office closes at noon.");
     for number in 0..20 {
@@ -103,7 +103,7 @@ fn what_is_pinned_is_told_when_there_is_room_for_little() {
 }
 
 #[test]
-fn feedback_that_cannot_be_given_says_what_to_do() {
+fn refused_feedback_says_what_to_do() {
     let world = World::new();
     let id = save(&world, "The old harbour office closes at noon.");
     let fails = |directory: &str, arguments: &[&str], code: i32, told: &[&str]| {
@@ -116,7 +116,7 @@ fn feedback_that_cannot_be_given_says_what_to_do() {
     fails("project", &["feedback", "s1", "useful"], 2, &["`s1` is no observation", "--kind observation"]);
     fails("project", &["feedback", &id, "great"], 2, &["expected useful, wrong, pin or unpin"]);
     fails("project", &["feedback", &id, "--undo"], 2, &["VERDICT"]);
-    // Another project's memory is not changed by a slip.
+    // An observation of another project is not changed by accident.
     let hint = format!("remora feedback {id} wrong --project 1");
     fails("home", &["feedback", &id, "wrong"], 2, &["belongs to another project: project", &hint]);
     assert_eq!(feedback(&world, &id)["wrong"], 0);
@@ -149,7 +149,7 @@ fn programs_fetch_and_judge_over_http() {
     assert_eq!(status, 422, "{refused}");
     assert!(refused["error"]["hint"].as_str().unwrap().contains("\"verdict\": \"useful\""), "{refused}");
     assert_eq!(client.post("/api/observations/77/feedback", &json!({ "verdict": "pin" })).status, 404);
-    // Whoever names a project changes nothing of another.
+    // A request that names a project changes nothing in another.
     world.command(&["save", "Elsewhere."]).current_dir(world.path("home")).output().unwrap();
     let (status, _) = judge(json!({ "verdict": "pin", "project": world.path("home") }));
     assert_eq!(status, 404);

@@ -1,4 +1,4 @@
-//! What a new user tries in the first half hour.
+//! What a new user tries in the first hour.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, contains};
 
-/// A session with one turn: a prompt, a command, an edit, a closing message. Observed.
+/// A session with one turn: a prompt, a command, an edit, a closing message. The turn is observed.
 fn learn(world: &World, session: &str, said: &str) {
     let send = |event: &str, more: Value| {
         let mut message = world.message(event, &more);
@@ -50,7 +50,7 @@ fn ids(found: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_command_that_shows_something_answers_without_more_words() {
+fn every_command_that_shows_something_works_without_arguments() {
     let world = World::new();
     for command in ["queue", "config", "daemon", "index", "notes", "context-files", "projects", "version"] {
         let output = world.remora(&[command]);
@@ -62,7 +62,7 @@ fn every_command_that_shows_something_answers_without_more_words() {
 }
 
 #[test]
-fn an_empty_memory_is_no_error_and_says_what_to_do() {
+fn an_empty_memory_is_not_an_error_and_names_the_next_step() {
     let world = World::new();
     for arguments in [
         &["search", "tariff"][..],
@@ -79,7 +79,7 @@ fn an_empty_memory_is_no_error_and_says_what_to_do() {
         assert!(!contains(&output.stderr, "error:"), "{output:?}");
         let said = [output.stdout, output.stderr].concat();
         assert!(contains(&said, "`remora ") || contains(&said, "Work with your agent"), "{arguments:?}");
-        // Programs get an answer of the usual form.
+        // The JSON output has the usual format.
         let json = world.json(arguments);
         assert!(json.is_object() || json.is_array(), "{arguments:?}: {json}");
     }
@@ -108,7 +108,7 @@ fn a_setting_can_be_removed_and_the_file_edited() {
 }
 
 #[test]
-fn ids_are_taken_as_injected_text_prints_them_and_others_are_named() {
+fn ids_are_accepted_as_injected_text_prints_them_and_unknown_ones_reported() {
     let world = World::new();
     learn(&world, "one", SAID);
     for id in ["1", "#1", "s1", "#s1", "t1", "#t1"] {
@@ -121,7 +121,7 @@ fn ids_are_taken_as_injected_text_prints_them_and_others_are_named() {
     let both = world.remora(&["show", "1", "999"]);
     assert_eq!(both.status.code(), Some(1));
     assert!(contains(&both.stdout, "cache key") && contains(&both.stderr, "`999`"), "{both:?}");
-    // A number that is no id is text.
+    // A number that is not an id is searched as text.
     world.text(&["save", "The gateway answers 413 if the tariff file is larger than a megabyte"]);
     assert!(world.text(&["search", "413"]).contains("gateway answers 413"));
     assert!(world.text(&["timeline", "413"]).contains("gateway answers 413"));
@@ -137,7 +137,7 @@ fn a_turn_is_one_hit_and_what_was_saved_comes_first() {
     assert_eq!(found["hits"][0]["duplicates"].as_array().unwrap().len(), 2, "{found:#}");
     let newest = world.json(&["search"]);
     assert_eq!(ids(&newest), ["1"], "{newest:#}");
-    // Who asks for turns gets them.
+    // Turns are returned if requested.
     assert_eq!(ids(&world.json(&["search", "quotes", "--kind", "turn"])), ["t1"]);
     let saved = world.text(&["save", "Tariff quotes are checked by finance on Fridays"]);
     let found = world.json(&["search", "tariff", "quotes"]);
@@ -163,7 +163,7 @@ fn a_wrong_record_stays_wrong_when_it_is_learned_again_and_no_other_is_touched()
         "{}",
         context()
     );
-    // The last word holds.
+    // The last verdict counts.
     world.text(&["feedback", "1", "pin"]);
     assert_eq!(wrong("1"), 0);
     assert!(context().contains("#1 "), "{}", context());
@@ -173,7 +173,7 @@ fn a_wrong_record_stays_wrong_when_it_is_learned_again_and_no_other_is_touched()
 }
 
 #[test]
-fn commands_of_a_session_can_be_read_after_they_became_knowledge() {
+fn commands_of_a_session_can_be_read_after_they_were_observed() {
     let world = World::new();
     learn(&world, "one", SAID);
     let shown = world.text(&["show", "one"]);
@@ -182,7 +182,7 @@ fn commands_of_a_session_can_be_read_after_they_became_knowledge() {
     assert_eq!(shown.matches("The stale quotes are fixed").count(), 1, "{shown}");
     let event = &world.json(&["show", "one"])["event_list"][1];
     assert_eq!((&event["tool"], &event["status"]), (&json!("Bash"), &json!("done")), "{event}");
-    // What is forgotten is gone from there, too.
+    // Forgotten turns are gone from there, too.
     world.text(&["forget", "t1", "--yes"]);
     assert!(!world.text(&["show", "one"]).contains("islands"), "{}", world.text(&["show", "one"]));
 }
@@ -219,25 +219,25 @@ fn outside_git_the_nearest_known_directory_above_is_the_project() {
     };
     let project = begin("one", &world.project());
     assert_eq!(begin("two", &folder), project);
-    // The command looks in the same place.
+    // Commands find the same project.
     world.text(&["save", "Drafts are written in British English"]);
     let output = world.command(&["search", "drafts"]).current_dir(&folder).output().unwrap();
     assert!(contains(&output.stdout, "British English"), "{output:?}");
-    // That is said, and can be changed.
+    // The output says so, and the user can change it.
     let at = |arguments: &[&str]| world.command(arguments).current_dir(&folder).output().unwrap();
     assert!(contains(&at(&["status"]).stdout, "in which it is"), "{:?}", at(&["status"]));
     assert!(at(&["project", "split"]).status.success());
     assert_ne!(begin("own", &folder), project);
-    // A repository below it is a project of its own.
+    // A repository inside it is a separate project.
     let repository = world.project().join("tool");
     fs::create_dir_all(repository.join(".git")).unwrap();
     fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     assert_ne!(begin("three", &repository), project);
-    // Nothing shares the memory of the home directory.
+    // The memory of the home directory is never shared.
     let home = begin("four", &world.path("home"));
     fs::create_dir_all(world.path("home/other")).unwrap();
     assert_ne!(begin("five", &world.path("home/other")), home);
-    // Nor that of a directory in which everybody writes.
+    // Nor is that of a world-writable directory.
     let shared = world.path("shared");
     fs::create_dir_all(shared.join("mine")).unwrap();
     fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
@@ -246,7 +246,7 @@ fn outside_git_the_nearest_known_directory_above_is_the_project() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+fn a_failed_write_is_an_error_and_a_closed_pipe_is_not() {
     let world = World::new();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = world.command(&["status"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
@@ -294,7 +294,7 @@ fn answers_fit_a_narrow_terminal() {
         ] {
             let output = world.command(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
             let text = world.neutral(&output.stdout);
-            // A path is one word.
+            // A path is not wrapped.
             for line in text.lines().filter(|line| !line.contains('/')) {
                 assert!(line.chars().count() <= columns, "{arguments:?} at {columns}: {line}");
             }

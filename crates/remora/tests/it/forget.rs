@@ -1,4 +1,4 @@
-//! What is forgotten is found nowhere, and does not come back.
+//! Forgotten records are in no file, and do not come back.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::client;
 use crate::daemon::{Background, turn};
 use crate::support::{World, contains};
 
-/// Files below the data directory and the project that have the text, in any case.
+/// Files below the data directory and the project that contain the text, ignoring case.
 fn files_with(world: &World, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![world.data(), world.project()];
@@ -32,7 +32,7 @@ fn is_named(paths: &[String], part: &str) -> bool {
     paths.iter().any(|path| path.contains(part))
 }
 
-/// A message of one turn of a session.
+/// A message in a turn of a session.
 fn message(world: &World, session: &str, turn: usize, event: &str, more: &Value) -> Value {
     let mut message = world.message(event, more);
     message["session_id"] = json!(session);
@@ -40,7 +40,7 @@ fn message(world: &World, session: &str, turn: usize, event: &str, more: &Value)
     message
 }
 
-/// A session whose turns have the phrases in every place a hook can bring them to.
+/// Sessions whose turns have the phrases in every place that a hook can store.
 fn story(world: &World, phrases: &[String]) -> Vec<Value> {
     let mut messages = Vec::new();
     for (number, five) in phrases.chunks(5).enumerate() {
@@ -84,8 +84,8 @@ fn story(world: &World, phrases: &[String]) -> Vec<Value> {
     messages
 }
 
-/// Events that were not observed yet. They have a phrase each: two in what a tool printed, one in what a model answered, one in
-/// what the transcript said, and one in the spool.
+/// Events that are not observed yet, each with one phrase: two in a tool's output, one in a model's answer,
+/// one in a transcript, and one in the spool.
 fn queued(world: &World, phrases: &[String]) -> Vec<Value> {
     let database = || rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     let mut messages = Vec::new();
@@ -134,10 +134,10 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
             phrase,
         ]);
     }
-    // In an earlier version only.
+    // Then the phrase is only in an earlier version.
     world.text(&["edit", saved.trim(), "--title", "Something else", "--narrative", "It may be opened."]);
     world.text(&["context-files", "enable", "--claude-md"]);
-    // Asked again: what is injected is logged.
+    // A prompt about it, so that its injection is logged.
     let asked = message(
         &world,
         "later",
@@ -148,7 +148,7 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     world.hook(&asked);
     messages.push(asked);
     world.text(&["backup"]);
-    // A database that was set aside.
+    // Creates a database that was set aside.
     world.text(&["restore"]);
     messages.extend(queued(&world, &rest[5..]));
     for phrase in &phrases {
@@ -163,7 +163,7 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
         let arguments = ["forget", "--all", "--topic", phrase, "--similar", "2", "--yes", "--now", "--json"];
         let output = world.remora(&arguments);
         if output.status.code() == Some(1) {
-            // It went with a turn that had another phrase, too.
+            // Already erased, with a turn that had another phrase, too.
             assert_eq!(files_with(&world, phrase), [""; 0], "{phrase}");
             continue;
         }
@@ -203,18 +203,18 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     assert!(audit.contains("by topic"), "{audit}");
 }
 
-/// What is found by words in all projects, if anything is.
+/// The result of a keyword search in all projects.
 fn search(world: &World, query: &str) -> Value {
     let output = world.remora(&["search", query, "--all", "--mode", "text", "--json"]);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
 
-/// What a person can see of memory, without times and without what a reader counts by looking.
+/// The memory as a user sees it, without times and without counters that reading changes.
 fn visible(world: &World) -> Vec<Value> {
     let hits = |query: &str| {
         let found = search(world, query);
         let hits = found["hits"].as_array().unwrap().iter();
-        // Records that fit equally well come in the order of their documents, which are new.
+        // Equally good hits are ordered by document, and the documents are new.
         let mut hits: Vec<String> = hits.map(|hit| format!("{} {}", hit["id"], hit["title"])).collect();
         hits.sort();
         json!(hits)
@@ -231,7 +231,7 @@ fn visible(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn undo_brings_everything_back_search_included() {
+fn undo_restores_everything_including_search() {
     let world = World::new();
     for number in 1..=4 {
         turn(&world, "one", number, |message| world.hook(message));
@@ -267,7 +267,7 @@ fn undo_brings_everything_back_search_included() {
 }
 
 #[test]
-fn what_was_forgotten_in_time_is_purged_by_the_next_command() {
+fn forgotten_records_are_purged_by_the_next_command_once_due() {
     let world = World::new();
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
@@ -285,12 +285,12 @@ fn what_was_forgotten_in_time_is_purged_by_the_next_command() {
 }
 
 #[test]
-fn a_backup_kept_elsewhere_does_not_bring_it_back() {
+fn a_backup_kept_elsewhere_does_not_restore_forgotten_records() {
     let world = World::new();
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
     }
-    // Not observed when the backup is made.
+    // The events are not observed yet when the backup is made.
     let copy = world.path("copy.db");
     world.text(&["backup", "--to", copy.to_str().unwrap()]);
     world.text(&["queue", "drain"]);
@@ -313,7 +313,7 @@ fn a_backup_kept_elsewhere_does_not_bring_it_back() {
 }
 
 #[test]
-fn neighbours_and_other_projects_keep_what_is_theirs() {
+fn neighbours_and_other_projects_keep_their_records() {
     let world = World::new();
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
@@ -336,12 +336,12 @@ fn neighbours_and_other_projects_keep_what_is_theirs() {
     let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     let sql = "SELECT count(*) FROM documents WHERE concat(title, body, prompt, before, after) LIKE '%ug 2 of one%'";
     let left: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 0, "no neighbour tells it");
+    assert_eq!(left, 0, "no neighbour mentions it");
     assert_eq!(files_with(&world, "ug 2 of one"), [""; 0]);
 }
 
 #[test]
-fn nothing_goes_without_a_plan_and_a_yes() {
+fn nothing_is_forgotten_without_a_plan_and_confirmation() {
     let world = World::new();
     turn(&world, "one", 1, |message| world.hook(message));
     world.text(&["queue", "drain"]);
@@ -365,7 +365,7 @@ fn nothing_goes_without_a_plan_and_a_yes() {
 }
 
 #[test]
-fn an_agent_cannot_save_again_what_was_forgotten() {
+fn an_agent_cannot_save_forgotten_text_again() {
     let world = World::new();
     let text = "The harbour gate opens at dawn only.";
     let id = world.text(&["save", text]);
@@ -376,7 +376,7 @@ fn an_agent_cannot_save_again_what_was_forgotten() {
 }
 
 #[test]
-fn a_note_is_read_no_more_and_its_file_stays() {
+fn a_forgotten_note_is_not_read_again_and_its_file_stays() {
     let world = World::new();
     let vault = world.path("vault");
     fs::create_dir(&vault).unwrap();
@@ -394,7 +394,7 @@ fn a_note_is_read_no_more_and_its_file_stays() {
 }
 
 #[test]
-fn over_http_it_is_a_dry_run_until_it_is_confirmed() {
+fn forgetting_over_http_is_a_dry_run_until_confirmed() {
     let background = Background::new();
     let world = &background.world;
     for number in 1..=3 {
@@ -433,7 +433,7 @@ fn over_http_it_is_a_dry_run_until_it_is_confirmed() {
 }
 
 #[test]
-fn the_daemon_finishes_what_can_no_longer_be_undone() {
+fn the_daemon_erases_forgotten_records_once_due() {
     let background = Background::new();
     let world = &background.world;
     for number in 1..=3 {
@@ -445,14 +445,14 @@ fn the_daemon_finishes_what_can_no_longer_be_undone() {
     let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     database.execute("UPDATE forgettings SET purge_at = 1", []).unwrap();
     drop(database);
-    // A hook tells the daemon that something happened.
+    // A hook wakes the daemon.
     world.hook(&world.prompt("p9", "Something else entirely"));
     background.wait_quietly("the end of it", || files_with(world, "bug 2").is_empty());
     assert_eq!(world.count("observations"), 2);
 }
 
 #[test]
-fn a_topic_of_two_signs_is_a_word_in_chinese() {
+fn a_topic_of_two_chinese_characters_is_accepted() {
     let world = World::new();
     world.text(&["save", "支払いは整数で計算する。", "--title", "金額"]);
     world.text(&["save", "The tests need a database."]);
@@ -513,7 +513,7 @@ fn after_everything_was_erased_a_running_session_is_captured_from_its_next_promp
         (&json!(0), &json!(0), &json!(0))
     );
     turn(world, "one", 3, |message| world.hook(message));
-    // What still comes of the old turn, from the background.
+    // Late events of the old turn, from the background.
     rest_of_the_turn();
     world.text(&["queue", "drain", "--all"]);
     background.wait("the new turn", || world.count("observations") == 1);

@@ -10,7 +10,7 @@ use crate::support::{World, assert_harmless, run_hook};
 const RECORDED: &str = include_str!("../../../remora-hosts/tests/fixtures/claude-code-2.1.325.jsonl");
 
 #[test]
-fn every_recorded_message_is_taken_in_silence() {
+fn every_recorded_message_is_stored_silently() {
     let world = World::new();
     for line in RECORDED.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -59,7 +59,7 @@ fn a_disabled_hook_does_nothing_at_all() {
 }
 
 #[test]
-fn a_host_that_leaves_the_pipe_open_is_not_waited_for() {
+fn a_host_that_leaves_the_pipe_open_does_not_block_the_hook() {
     let world = World::new();
     let mut child = world.hook_command().stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -151,7 +151,7 @@ fn text_of_any_script_behind_a_bracket_is_kept() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_git_file_is_not_waited_for() {
+fn a_pipe_in_place_of_a_git_file_does_not_block_the_hook() {
     use rustix::fs::{CWD, FileType, Mode};
     let pipe = |path: &std::path::Path| {
         rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -174,7 +174,7 @@ fn a_pipe_in_the_place_of_a_git_file_is_not_waited_for() {
 }
 
 #[test]
-fn a_broken_config_excludes_no_less() {
+fn a_broken_config_keeps_its_exclusions() {
     let world = World::new();
     let broken = |text: &str| {
         fs::create_dir_all(world.data()).unwrap();
@@ -192,7 +192,7 @@ fn a_broken_config_excludes_no_less() {
     let output = world.remora(&["doctor"]);
     let doctor = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(doctor.contains("nothing is captured"), "{doctor}");
-    // Where nothing was ever excluded, capture goes on.
+    // A broken file without exclusions does not stop capture.
     broken("[daemon]\nport = \n");
     assert_eq!(world.count("pending"), 1);
 }

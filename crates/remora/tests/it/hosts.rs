@@ -1,4 +1,4 @@
-//! Several hosts, one memory.
+//! Several hosts share one memory.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ fn a_prompt_that_qwen_repeats_is_one_prompt_until_its_turn_has_ended() {
 }
 
 #[test]
-fn a_chat_is_a_channel_of_its_own_in_one_personal_project() {
+fn a_chat_is_a_separate_channel_in_one_personal_project() {
     let world = World::new();
     for (channel, id, text) in
         [("whatsapp", "w1", "The dentist is on Tuesday"), ("mission-control", "m1", "Ship on Friday")]

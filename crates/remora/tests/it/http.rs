@@ -1,4 +1,4 @@
-//! Events in, records out: over real sockets, from a real daemon.
+//! Storing events and listing records over HTTP: with real sockets and a real daemon.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -20,7 +20,8 @@ fn body(background: &Background, session: &str, more: &Value) -> Value {
     body
 }
 
-/// All of one session: the start of another would end its turn, and what has ended does not wait.
+/// All events are of one session: the start of another would end the turn, and then its events would not stay
+/// queued.
 fn make(background: &Background, number: usize) -> Value {
     body(
         background,
@@ -30,7 +31,7 @@ fn make(background: &Background, number: usize) -> Value {
     )
 }
 
-/// What the interface looks like, for those who write clients: bodies in and out, as `docs/http.md` describes them.
+/// The request and response bodies, for authors of clients. `docs/http.md` describes them.
 #[test]
 fn the_bodies_are_these() {
     let background = Background::new();
@@ -102,7 +103,7 @@ fn an_event_sent_again_is_stored_once() {
     );
     let again = client.event("observations", &make(&background, 1));
     assert_eq!((&again["stored"], &again["duplicate"]), (&json!(false), &json!(true)));
-    // The same by way of a hook is the same.
+    // The same event from a hook is a duplicate.
     let mut hook = background.world.command(&["hook", "generic", "--event", "observations"]);
     assert_harmless(&run_hook(&mut hook, make(&background, 1).to_string().as_bytes()));
     assert_eq!(background.counts()["pending"], 1);
@@ -129,7 +130,7 @@ fn private_text_and_secrets_never_reach_the_disk() {
 }
 
 #[test]
-fn a_pause_holds_for_events_that_name_no_directory_too() {
+fn a_pause_applies_to_events_without_a_directory() {
     let background = Background::new();
     let client = start(&background);
     client.event("init", &body(&background, "a", &json!({})));
@@ -188,7 +189,7 @@ fn lists_come_in_pages_latest_first() {
 }
 
 #[test]
-fn what_cannot_be_stored_is_not_acknowledged() {
+fn an_event_that_cannot_be_stored_is_not_acknowledged() {
     let background = Background::new();
     let client = start(&background);
     client.event("observations", &make(&background, 1));
@@ -221,7 +222,7 @@ fn what_cannot_be_stored_is_not_acknowledged() {
 }
 
 #[test]
-fn what_was_acknowledged_outlasts_a_kill_and_is_there_once() {
+fn acknowledged_events_survive_a_kill_and_are_stored_once() {
     let background = Background::new();
     let client = start(&background);
     let pid = background.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).unwrap();
@@ -258,7 +259,7 @@ fn what_was_acknowledged_outlasts_a_kill_and_is_there_once() {
         let target = format!("target-{number}-end");
         assert_eq!(there.iter().filter(|payload| payload.contains(&target)).count(), 1, "{target}");
     }
-    // A client that does not know what became of its events sends them all again.
+    // A client that does not know which events were stored sends them all again.
     let client = start(&background);
     let sent = sent.into_inner();
     for number in 0..sent {
@@ -271,7 +272,7 @@ fn what_was_acknowledged_outlasts_a_kill_and_is_there_once() {
 }
 
 #[test]
-fn the_port_is_recorded_and_another_when_it_is_taken() {
+fn the_port_is_recorded_and_a_taken_one_is_skipped() {
     let background = Background::new();
     let first = start(&background);
     let status = background.world.json(&["status"]);

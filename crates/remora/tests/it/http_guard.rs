@@ -1,4 +1,4 @@
-//! Who is let in: nothing answers a stranger, and no body of one is read.
+//! Access control: strangers get no data, and their bodies are not read.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::client::{Answer, Client, header, start};
 use crate::daemon::Background;
 
-/// Every route, and what is none.
+/// Every route, and some paths that are not routes.
 fn everything() -> Vec<Route> {
     let mut all = routes();
     all.extend([
@@ -28,7 +28,7 @@ fn takes_body(route: Route) -> bool {
     !["GET", "HEAD"].contains(&route.method)
 }
 
-/// What is refused, and how: by the lines of the head that differ from a friendly one.
+/// Rejected requests, as expected status and head.
 fn hostile(client: &Client) -> Vec<(u16, String)> {
     let Client { port, token } = client;
     let host = format!("Host: 127.0.0.1:{port}\r\n");
@@ -109,13 +109,13 @@ fn no_route_answers_a_stranger() {
 }
 
 #[test]
-fn every_route_answers_its_friends() {
+fn every_route_answers_a_caller_with_the_token() {
     let background = Background::new();
     background.world.hook(&background.world.tool("t1"));
     background.world.text(&["save", "Something to look at."]);
     let client = start(&background);
     let Client { port, token } = &client;
-    // Nobody enters without a link, friends included.
+    // `/enter` needs a one-time link, even with the token.
     for route in everything().into_iter().filter(|route| route.path != "/enter") {
         let Route { method, path } = route;
         for host in ["127.0.0.1", "localhost", "[::1]"] {
@@ -127,7 +127,7 @@ fn every_route_answers_its_friends() {
             let head = format!(
                 "Host: {host}:{port}\r\nOrigin: http://{host}:{port}\r\nSec-Fetch-Site: same-origin\r\nAuthorization: Bearer {token}\r\n{body}"
             );
-            // Some have to be told whose memory is meant.
+            // Some routes need a project.
             let asked = match path {
                 "/api/search" => "/api/search?project=all",
                 "/api/timeline" => "/api/timeline?project=1",
@@ -141,14 +141,14 @@ fn every_route_answers_its_friends() {
             let answer = client.send(method, asked, &head, if body.is_empty() { b"" } else { b"{}" });
             let known = routes().contains(&route);
             let expected: &[u16] = match (known, method) {
-                // The id stands for one that is not there.
+                // No record has this id.
                 (true, "GET") if asked.contains("{id}") => &[404],
                 (true, "GET") => &[200],
-                // Its own protocol refuses those who accept neither of its two formats.
+                // MCP rejects clients that accept neither of its two formats.
                 (true, _) if path == "/mcp" => &[406],
-                // Nothing was forgotten, and no fact is named.
+                // There is nothing to undo, and no fact is named.
                 (true, _) if path.ends_with("/undo") => &[404, 422],
-                // So is no fact of this key there.
+                // No fact has this key.
                 (true, "DELETE") => &[404],
                 (true, _) => &[200, 422],
                 (false, _) => &[404, 405],
@@ -159,7 +159,7 @@ fn every_route_answers_its_friends() {
     }
 }
 
-/// The client announces a body and sends none of it: an answer can only come from the head.
+/// The client announces a body and sends none of it, so the response must be based on the head alone.
 #[test]
 fn a_stranger_is_refused_before_its_body_is_read() {
     let background = Background::new();
@@ -195,7 +195,7 @@ fn a_body_that_grows_too_large_is_refused_on_the_way() {
 }
 
 #[test]
-fn the_token_is_for_the_user_alone_and_lasts() {
+fn the_token_is_private_and_survives_restarts() {
     use std::os::unix::fs::PermissionsExt;
     let background = Background::new();
     let first = start(&background);
@@ -209,7 +209,7 @@ fn the_token_is_for_the_user_alone_and_lasts() {
 }
 
 #[test]
-fn a_key_can_be_given_and_is_never_shown() {
+fn a_key_can_be_set_and_is_never_shown() {
     let background = Background::new();
     let client = start(&background);
     let key = "not-a-real-key-4711";
@@ -244,9 +244,9 @@ fn a_key_can_be_given_and_is_never_shown() {
     assert_eq!(client.event("observations", &tool)["reason"], "skipped_tool");
 }
 
-/// Connections that say nothing, half a head, or the wrong token: however many there are, they are no obstacle.
+/// Connections that send nothing, half a head, or the wrong token never block others, however many there are.
 #[test]
-fn strangers_cannot_keep_friends_out() {
+fn strangers_cannot_block_callers_with_the_token() {
     let background = Background::new();
     let client = start(&background);
     let mut held = Vec::new();
@@ -257,7 +257,7 @@ fn strangers_cannot_keep_friends_out() {
             1 => b"GET /api/health HTTP/1.1\r\nHost: 127",
             _ => b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
         };
-        // The oldest are closed already.
+        // The oldest are already closed.
         let _ = stream.write_all(said);
         held.push(stream);
         if number % 100 == 99 {
@@ -269,7 +269,7 @@ fn strangers_cannot_keep_friends_out() {
         let mut answer = Vec::new();
         match stream.read_to_end(&mut answer) {
             Ok(_) => assert!(!answer.starts_with(b"HTTP/1.1 200"), "{answer:?}"),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "it must not stay open"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "must not stay open"),
         }
     }
     let bugs = background.world.text(&["logs"]);

@@ -1,4 +1,4 @@
-//! Whoever follows the stream misses nothing, however often the connection or the daemon goes away.
+//! A reader of the stream misses nothing, however often the connection is lost or the daemon restarts.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn turn_over_http(background: &Background, client: &Client, session: &str, numbe
 }
 
 #[test]
-fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
+fn new_records_appear_in_the_stream_as_in_the_lists() {
     let background = Background::new();
     let client = start(&background);
     let mut stream = client.stream("/stream", "");
@@ -45,11 +45,11 @@ fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
     let summary = stream.next_of("summary");
     assert_eq!(summary.data, client.list("/api/summaries")["items"][0]);
     assert!(summary.id.starts_with("o1-s1-p1-e"), "{}", summary.id);
-    // What waits stays long enough to be told: the turn has not ended.
+    // The turn has not ended, so its event stays queued long enough to be reported.
     let waiting = json!({"contentSessionId": "two", "cwd": background.world.project(), "prompt": "And now?"});
     assert_eq!(client.event("init", &waiting)["stored"], true);
     while stream.next_of("queue").data["pending"] != 1 {}
-    // Another reader begins with now.
+    // Another reader starts with the current state.
     let mut later = client.stream("/stream", "");
     assert_eq!(later.next().unwrap().kind, "queue");
     turn_over_http(&background, &client, "one", 2);
@@ -58,7 +58,7 @@ fn what_comes_in_is_seen_in_the_stream_as_in_the_lists() {
 }
 
 #[test]
-fn what_was_missed_is_sent_after_a_restart_whoever_wrote_it() {
+fn missed_records_of_any_writer_are_sent_after_a_restart() {
     let background = Background::new();
     let client = start(&background);
     turn_over_http(&background, &client, "one", 1);
@@ -95,7 +95,7 @@ fn an_open_stream_keeps_the_daemon_alive_and_ends_with_it() {
     let mut stream = client.stream("/stream", "");
     assert_eq!(stream.next().unwrap().kind, "queue");
     std::thread::sleep(Duration::from_secs(3));
-    assert!(is_alive(pid), "somebody is there");
+    assert!(is_alive(pid), "a reader is connected");
     drop(stream);
     background.wait("its end", || !is_alive(pid));
 

@@ -1,4 +1,4 @@
-//! Import and export, as a user does them.
+//! Import and export, from a user's view.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ mod claude_mem;
 mod lines;
 mod transcripts;
 
-/// What a report says of a kind of record: read, imported, already there, skipped.
+/// The counts of a report for one kind of record: read, imported, already there, skipped.
 fn tally(report: &Value, kind: &str) -> [u64; 4] {
     let kinds = report["kinds"].as_array().unwrap();
     let Some(tally) = kinds.iter().find(|tally| tally["kind"] == kind) else { return [0; 4] };
@@ -33,7 +33,7 @@ fn assert_adds_up(report: &Value) {
     }
 }
 
-/// The files of a folder, with their bytes.
+/// The files of a folder, with their contents.
 fn folder(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
@@ -41,7 +41,7 @@ fn folder(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// A secret that no scanner of this repository takes for one.
+/// A fake secret, split so that scanners of this repository do not report it.
 fn secret() -> String {
     ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat()
 }

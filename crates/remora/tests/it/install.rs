@@ -1,4 +1,4 @@
-//! `remora install` and `remora uninstall` in a home of their own, with the real binary.
+//! `remora install` and `remora uninstall` in a temporary home, with the real binary.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, contains};
 
-/// A file that a host reads, with what one of another user may hold.
+/// A host's configuration file, with content that a user may already have.
 struct HostFile {
     host: &'static str,
     path: &'static str,
@@ -96,7 +96,7 @@ impl HostFile {
         fs::read_to_string(self.at(world)).unwrap()
     }
 
-    /// Installs, and checks that the file has what is ours and kept what is theirs.
+    /// Installs, and checks that the file has our entries and kept the user's.
     fn install(&self, world: &World) -> String {
         world.text(&["install", "--host", self.host, "--yes"]);
         let text = self.read(world);
@@ -109,7 +109,7 @@ impl HostFile {
         world.text(&["uninstall", "--host", self.host, "--yes"]);
     }
 
-    /// Installing is refused for this reason, and nothing in the home changes.
+    /// Checks that the installation is refused for this reason and changes nothing in the home.
     fn is_refused(&self, world: &World, reason: &str) {
         let before = tree(&world.path("home"));
         let output = world.remora(&["install", "--host", self.host, "--yes"]);
@@ -121,7 +121,7 @@ impl HostFile {
     }
 }
 
-/// Every file below a folder with its content or, for a link, its target.
+/// Every file below a folder with its content, or its target if it is a link.
 fn tree(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -149,7 +149,7 @@ fn each(test: impl Fn(&HostFile, &World)) {
 }
 
 #[test]
-fn a_missing_file_is_made_and_goes_again() {
+fn a_missing_file_is_created_and_removed_again() {
     each(|file, world| {
         let before = tree(&world.path("home"));
         file.install(world);
@@ -241,12 +241,12 @@ fn a_link_stays_and_the_file_behind_it_is_changed() {
 }
 
 #[test]
-fn hooks_and_servers_of_other_programs_stay() {
+fn hooks_and_servers_of_other_programs_are_kept() {
     each(|file, world| {
         file.write(world, file.theirs);
         let merged = file.install(world);
         assert!(merged.contains("say done") || merged.contains("other"), "{merged}");
-        // Another program adds something behind ours, so the file is no longer as it was written.
+        // Another program adds an entry after ours, so the file is no longer as we wrote it.
         let theirs = |text: &str| {
             if file.is_json() {
                 text.trim_end().strip_suffix('}').unwrap().trim_end().to_owned() + ",\n\"added\": true}\n"
@@ -349,18 +349,18 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
         terminal.wait_for("[Y/n]");
         let changed = file.theirs.replace("done", "finished").replace("other", "another");
         file.write(world, &changed);
-        // Were it not refused, more questions would follow: the end of input answers them.
+        // If it were not refused, more questions would follow. The end of input would answer them.
         terminal.say("y\n\u{4}");
         let said = terminal.end();
         assert!(said.contains("another program has changed it meanwhile"), "{said}");
         assert_eq!(file.read(world), changed);
         let others = tree(&world.path("home")).into_iter().filter(|(_, text)| text.contains("remora"));
-        assert_eq!(others.collect::<Vec<_>>(), [], "a host is changed whole or not at all");
+        assert_eq!(others.collect::<Vec<_>>(), [], "a host is changed completely or not at all");
         assert!(!world.data().join("installed.json").exists());
     });
 }
 
-/// A person at a terminal.
+/// A user at a terminal.
 struct Terminal {
     child: std::process::Child,
     control: fs::File,
@@ -397,7 +397,7 @@ impl Terminal {
     fn end(mut self) -> String {
         use std::io::Read as _;
         let mut buffer = [0; 4096];
-        // The other end is closed when the program ends; that is an error for the reader.
+        // The terminal closes when the program ends, which the reader sees as an error.
         while let Ok(number) = self.control.read(&mut buffer)
             && number > 0
         {
@@ -418,7 +418,7 @@ fn nothing_is_changed_without_consent() {
         dry.contains("Claude Code") && !dry.contains("Codex") && dry.contains("+  \"hooks\": {"),
         "{dry}"
     );
-    assert!(!world.data().exists(), "looking leaves no traces");
+    assert!(!world.data().exists(), "a dry run creates no files");
     let asked = world.remora(&["install"]);
     assert_eq!(asked.status.code(), Some(2));
     assert!(contains(&asked.stderr, "`remora install --yes`"), "{asked:?}");
@@ -461,7 +461,7 @@ fn rules_are_left_out_on_request_and_tools_are_named() {
 }
 
 #[test]
-fn a_project_of_its_own_has_its_own_files() {
+fn an_installation_for_a_project_has_its_own_files() {
     let world = World::new();
     fs::create_dir(world.project().join(".git")).unwrap();
     let before = (tree(&world.path("home")), tree(&world.project()));
@@ -477,7 +477,7 @@ fn a_project_of_its_own_has_its_own_files() {
 }
 
 #[test]
-fn a_project_and_the_user_are_taken_back_together() {
+fn uninstall_covers_the_project_and_the_user() {
     for before in [None, Some("{\n  \"numStartups\": 3\n}\n")] {
         let world = World::new();
         let state = world.path("home/.claude.json");
@@ -496,7 +496,7 @@ fn a_project_and_the_user_are_taken_back_together() {
 }
 
 #[test]
-fn taking_it_out_of_one_agent_says_nothing_of_the_others() {
+fn uninstalling_from_one_agent_does_not_mention_the_others() {
     let world = World::new();
     world.text(&["install", "--host", "claude-code", "--host", "codex", "--yes"]);
     assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("Remora is out of Codex."));
@@ -505,7 +505,7 @@ fn taking_it_out_of_one_agent_says_nothing_of_the_others() {
 }
 
 #[test]
-fn without_a_receipt_ours_are_recognised() {
+fn our_entries_are_recognised_without_a_receipt() {
     let world = World::new();
     for file in HOST_FILES {
         file.write(&world, file.theirs);
@@ -529,7 +529,7 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     assert!(!world.data().join("installed.json").exists() && !world.data().join("installed").exists());
     let purged = world.json(&["uninstall", "--purge", "--yes"]);
     assert!(!world.data().exists());
-    // What was deleted by mistake can be brought back.
+    // A purge by mistake can be undone.
     let backup = purged["backup"].as_str().unwrap();
     assert_eq!(tree(&world.path("home")).len(), 1, "{purged}");
     world.text(&["restore", backup]);
@@ -539,7 +539,7 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     assert_eq!(tree(&world.path("home")), []);
 }
 
-/// A project in git, one agent, and a past session of it.
+/// A project in git, one agent, and a past session of that agent.
 fn newcomer() -> World {
     let world = World::new();
     fs::create_dir_all(world.project().join(".git")).unwrap();
@@ -591,7 +591,7 @@ fn a_person_is_asked_who_writes_the_memory_and_whether_to_fill_it() {
     }
     assert_eq!(world.text(&["config", "get", "observer.provider"]), "anthropic\n");
     assert!(world.text(&["show", "t1"]).contains("built without a cache"), "{said}");
-    assert!(!world.project().join("CLAUDE.md").exists(), "files are off unless somebody agrees");
+    assert!(!world.project().join("CLAUDE.md").exists(), "context files need consent");
 }
 
 #[test]
@@ -601,7 +601,7 @@ fn without_a_terminal_the_defaults_are_safe_and_options_decide() {
     assert_eq!(world.text(&["config", "get", "observer.provider"]), "builtin\n");
     assert_eq!(world.count("sessions"), 0);
     assert!(!world.project().join("CLAUDE.md").exists());
-    // What is installed already is no reason to ignore the rest.
+    // Options also apply if the hooks are already installed.
     let again = world.remora(&["install", "--yes", "--provider", "gemini"]);
     assert!(again.status.success() && contains(&again.stderr, "gemini.api_key"), "{again:?}");
     assert_eq!(world.text(&["config", "get", "observer.provider"]), "gemini\n");
@@ -614,7 +614,7 @@ fn without_a_terminal_the_defaults_are_safe_and_options_decide() {
 }
 
 #[test]
-fn a_stale_receipt_is_said_at_the_start_and_doctor_refreshes_it() {
+fn a_stale_receipt_is_reported_at_the_start_and_doctor_refreshes_it() {
     let world = World::new();
     world.text(&["install", "--host", "claude-code", "--yes"]);
     let start = |id: &str| {
@@ -650,7 +650,7 @@ fn status_and_doctor_say_where_hooks_are_missing() {
     world.text(&["install", "--yes"]);
     assert!(world.text(&["status"]).contains("installed in Claude Code\n"));
     assert!(world.text(&["doctor"]).contains("installed in Claude Code"));
-    // Somebody takes out half of it.
+    // Half of the hooks are removed by hand.
     let settings = world.path("home/.claude/settings.json");
     let mut value: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
     value["hooks"].as_object_mut().unwrap().remove("Stop");
@@ -661,7 +661,7 @@ fn status_and_doctor_say_where_hooks_are_missing() {
 }
 
 #[test]
-fn hooks_that_codex_has_not_been_told_to_trust_are_named() {
+fn hooks_that_codex_does_not_trust_are_reported() {
     let world = World::new();
     world.text(&["install", "--host", "codex", "--yes"]);
     let doctor = world.text(&["doctor"]);
@@ -684,7 +684,7 @@ fn hooks_that_codex_has_not_been_told_to_trust_are_named() {
     fs::write(&config, text).unwrap();
     assert!(world.text(&["doctor"]).contains("installed in Codex"));
     world.text(&["uninstall", "--yes"]);
-    assert_eq!(tree(&world.path("home")), [], "the trust goes with the hooks");
+    assert_eq!(tree(&world.path("home")), [], "the trust entries are removed with the hooks");
 }
 
 #[test]
@@ -701,7 +701,7 @@ fn a_diff_shows_no_secret() {
 }
 
 #[test]
-fn a_program_with_another_name_is_kept_under_its_own() {
+fn a_program_with_another_name_is_installed_as_remora() {
     let world = World::new();
     let settings = world.path("home/.claude/settings.json");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
@@ -722,8 +722,8 @@ fn a_program_with_another_name_is_kept_under_its_own() {
     let installed = fs::read_to_string(&settings).unwrap();
     assert!(installed.contains("/.remora/bin/remora") && !installed.contains("x86_64"), "{installed}");
     run(&["install", "--host", "claude-code", "--yes"]);
-    assert_eq!(fs::read_to_string(&settings).unwrap(), installed, "nothing comes twice");
-    // Another program writes to the file, so that only our entries go.
+    assert_eq!(fs::read_to_string(&settings).unwrap(), installed, "nothing is added twice");
+    // Another program changes the file, so only our entries are removed.
     fs::write(&settings, installed.replacen('{', "{\n  \"model\": \"opus\",", 1)).unwrap();
     run(&["uninstall", "--yes"]);
     let left: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();

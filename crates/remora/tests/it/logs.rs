@@ -28,7 +28,7 @@ impl Follower {
         Self { child, lines }
     }
 
-    /// The next line's message; waits for it.
+    /// Waits for the next line and returns its message.
     fn next(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -55,12 +55,12 @@ fn ends(child: &mut Child) -> std::process::ExitStatus {
 }
 
 #[test]
-fn without_a_log_that_is_said() {
+fn a_missing_log_is_reported() {
     let world = World::new();
     let logs = world.remora(&["logs"]);
     assert!(logs.status.success() && logs.stdout.is_empty(), "{logs:?}");
     assert!(contains(&logs.stderr, "Nothing has been logged yet"), "{logs:?}");
-    assert!(!world.data().exists(), "looking leaves no traces");
+    assert!(!world.data().exists(), "reading creates no files");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn lines_have_a_level_and_an_origin_and_can_be_chosen() {
     let entry: Value = serde_json::from_str(json.trim()).unwrap();
     assert_eq!((&entry["level"], &entry["from"]), (&"warn".into(), &"daemon".into()));
     assert!(entry["at"].as_str().unwrap().ends_with('Z') && entry["at_epoch"].is_i64());
-    // The test has made the data directory itself, open to others; any command closes it.
+    // The test created the data directory, open to others. Any command restricts its mode.
     world.text(&["status"]);
     let doctor = world.json(&["doctor"]);
     let problems = doctor["recent_problems"].to_string();
@@ -104,7 +104,7 @@ fn following_misses_nothing_when_the_log_is_rotated() {
     log::info(&dir, "daemon", "before");
     let mut follower = Follower::start(&world, &[]);
     assert_eq!(follower.next(), "before");
-    // Somebody who opened the log before it is rotated, and writes afterwards.
+    // A process that opened the log before the rotation and writes afterwards.
     let mut late = OpenOptions::new().append(true).open(world.data().join("remora.log")).unwrap();
     log::set_limit(1);
     let (filler, mut written, mut read) = ("x".repeat(480), 0, 0);
@@ -149,7 +149,7 @@ fn following_waits_for_the_first_line_and_ends_with_its_reader() {
     assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["message"], "first");
     let mut child = world.command(&["logs", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    assert!(ends(&mut child).success(), "nobody reads on");
+    assert!(ends(&mut child).success(), "the reader is gone");
     let pid = rustix::process::Pid::from_raw(i32::try_from(follower.child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     ends(&mut follower.child);

@@ -1,4 +1,4 @@
-//! The real binary, real processes, real files.
+//! Integration tests with the real binary, real processes and real files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests play other programs that hold the database")]

@@ -22,18 +22,18 @@ pub(crate) const TOOLS: [&str; 7] = [
     "forget",
 ];
 
-/// A host: starts the server, and ends it by closing its input.
+/// A host that starts the server, and ends it by closing its input.
 struct Host {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: i64,
-    /// Sent with every request, by hosts of the later era.
+    /// Metadata that hosts of the later protocol era send with every request.
     meta: Option<Value>,
 }
 
 impl Host {
-    /// One that has not said anything yet.
+    /// A host that has not sent anything yet.
     fn silent(command: &mut Command) -> Self {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -100,7 +100,7 @@ impl Host {
         (text(&result), result["structuredContent"].clone())
     }
 
-    /// The text of a call that must fail, as an answer and not as an error of the protocol.
+    /// The text of a call that must fail with a tool error, not a protocol error.
     fn bad(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
@@ -109,7 +109,7 @@ impl Host {
         text
     }
 
-    /// Closes the input; the server ends by itself, with nothing on its standard error.
+    /// Closes the input. The server must end by itself, with nothing on stderr.
     fn end(mut self) {
         drop(self.input.take());
         let mut rest = String::new();
@@ -124,7 +124,7 @@ fn text(result: &Value) -> String {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
-/// A project with two sessions behind it.
+/// A project with two past sessions.
 fn known(world: &World) {
     work(world, "session-a", 1);
     work(world, "session-b", 2);
@@ -170,12 +170,12 @@ fn every_tool_answers_without_a_daemon() {
 
     let (context, _) = host.good("get_project_context", json!({}));
     assert!(context.contains("because of a cast") && context.contains("get_observations"), "{context}");
-    assert!(!context.contains("remora show"), "an agent with tools is told of tools: {context}");
+    assert!(!context.contains("remora show"), "the text names tools if the agent has them: {context}");
     host.end();
 }
 
 #[test]
-fn what_an_agent_saves_is_found_and_injected_at_once() {
+fn text_saved_by_an_agent_is_found_and_injected_at_once() {
     let world = World::new();
     known(&world);
     let mut host = Host::new(&world);
@@ -186,7 +186,7 @@ fn what_an_agent_saves_is_found_and_injected_at_once() {
     let (said, saved) = host.good("save_memory", memory.clone());
     let id = saved["id"].as_str().unwrap().to_owned();
     assert!(said.contains(&format!("#{id}")) && saved["new"] == true, "{said}");
-    assert_eq!(host.good("save_memory", memory).1["new"], false, "the same twice is one");
+    assert_eq!(host.good("save_memory", memory).1["new"], false, "the same text is stored once");
 
     let (_, found) = host.good("search", json!({ "query": "when are deploys", "type": "decision" }));
     assert_eq!(found["hits"][0]["id"], id);
@@ -196,11 +196,11 @@ fn what_an_agent_saves_is_found_and_injected_at_once() {
     assert!(!whole.contains("merger"), "{whole}");
     host.end();
     assert!(told(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
-    assert_eq!(world.json(&["search", "deploys tuesdays"])["hits"][0]["id"], json!(id), "as by every door");
+    assert_eq!(world.json(&["search", "deploys tuesdays"])["hits"][0]["id"], json!(id), "as everywhere");
 }
 
 #[test]
-fn what_is_injected_names_tools_where_the_host_has_them() {
+fn injected_text_names_tools_if_the_host_has_them() {
     let world = World::new();
     known(&world);
     let file = || {
@@ -209,7 +209,7 @@ fn what_is_injected_names_tools_where_the_host_has_them() {
             &json!({ "tool_name": "Read",
             "tool_input": { "file_path": world.project().join("src/total.rs") } }),
         );
-        // In a session whose context has nothing of it yet.
+        // A session that has none of it in its context yet.
         message["session_id"] = json!("opens");
         let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
         String::from_utf8(ran.output.stdout).unwrap()
@@ -230,7 +230,7 @@ fn what_is_injected_names_tools_where_the_host_has_them() {
 }
 
 #[test]
-fn both_eras_of_the_protocol_are_spoken() {
+fn both_protocol_eras_are_supported() {
     let world = World::new();
     known(&world);
     for version in ["2025-06-18", "2025-11-25"] {
@@ -260,7 +260,7 @@ fn both_eras_of_the_protocol_are_spoken() {
     assert!(!host.good("search", json!({ "query": "cast" })).1["hits"].as_array().unwrap().is_empty());
     host.end();
 
-    // Those who do not say what they speak, and those who look in first, are welcome, too.
+    // Hosts that name an unknown version, or send a request before initialising, can still connect.
     let mut host = Host::silent(&mut world.command(&["mcp"]));
     assert!(host.ask("tools/list", json!({}))["error"]["code"].is_number());
     let answer = host.initialize("1999-01-01");
@@ -288,7 +288,7 @@ fn nothing_is_opened_before_a_tool_is_called() {
 }
 
 #[test]
-fn wrong_arguments_are_answered_with_the_way_to_put_them_right() {
+fn wrong_arguments_are_answered_with_a_fix() {
     let world = World::new();
     known(&world);
     let mut host = Host::new(&world);
@@ -353,7 +353,7 @@ fn the_project_is_where_the_host_is_unless_a_call_names_another() {
 }
 
 #[test]
-fn an_agent_forgets_after_a_look_and_at_most_twenty_records() {
+fn an_agent_forgets_after_a_preview_and_at_most_twenty_records() {
     let world = World::new();
     known(&world);
     let mut host = Host::new(&world);
@@ -367,7 +367,7 @@ fn an_agent_forgets_after_a_look_and_at_most_twenty_records() {
     assert!(plan["dry_run"] == true && text.contains("Lantern rule 7"), "{text}");
     let id = plan["records"][0]["id"].as_str().unwrap().to_owned();
     let (_, found) = host.good("get_observations", json!({ "ids": id }));
-    assert_eq!(found["records"].as_array().unwrap().len(), 1, "nothing is gone yet");
+    assert_eq!(found["records"].as_array().unwrap().len(), 1, "nothing is forgotten yet");
     let (text, done) = host.good("forget", json!({ "ids": [format!("#{id}")], "confirm": "true" }));
     assert!(text.contains("remora forget undo"), "{text}");
     assert_eq!(done["forgotten"], 1);
@@ -384,7 +384,7 @@ fn an_agent_forgets_after_a_look_and_at_most_twenty_records() {
     assert_eq!(world.json(&["show", &id])["id"].to_string(), id);
 }
 
-/// What a model reads of an answer: hosts show it the text or the data.
+/// The tokens that an answer costs a model: hosts show it either the text or the data.
 fn cost((text, data): &(String, Value)) -> u64 {
     tokens(text).max(tokens(&data.to_string()))
 }
@@ -437,7 +437,7 @@ fn an_index_is_cheap_and_hostile_text_stays_in_its_frame() {
     let (text, _) = host.good("get_observations", json!({ "ids": ["1", "2", "3"] }));
     assert_eq!(text.matches("</remora-context>").count(), 1, "{text}");
 
-    // One record is always given, and the rest as far as it fits.
+    // One record is always returned, and further ones as long as they fit.
     let huge = "A long story about zebras. ".repeat(2_000);
     let ids: Vec<Value> = (0..3)
         .map(|number| host.good("save_memory", json!({ "text": format!("{number} {huge}") })).1["id"].clone())
@@ -478,7 +478,7 @@ fn records_are_resources_and_a_topic_is_a_prompt() {
     host.end();
 }
 
-/// A small generator, so that every run sends the same lines.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -490,7 +490,7 @@ impl Dice {
     }
 }
 
-/// A line that is no good request. None of its ids is a number that a test waits for.
+/// An invalid request. Its id is never a number that a test waits for.
 fn nonsense(dice: &mut Dice) -> Vec<u8> {
     let whole = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call",
         "params": { "name": "search", "arguments": { "query": "cast é 漢" } } })
@@ -542,11 +542,11 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[test]
-fn five_thousand_lines_of_nonsense_do_not_stop_it() {
+fn five_thousand_invalid_lines_do_not_stop_the_server() {
     let world = World::new();
     known(&world);
     let mut host = Host::silent(&mut world.command(&["mcp"]));
-    // Answers are read meanwhile, as a host does.
+    // Reads answers in parallel, as a host does.
     let (done, answers) = std::sync::mpsc::channel();
     let mut output = host.output;
     let reader = thread::spawn(move || {
@@ -588,7 +588,7 @@ fn five_thousand_lines_of_nonsense_do_not_stop_it() {
             assert_ne!(answer["result"]["structuredContent"]["total"], 0, "{answer}");
         }
     }
-    // Longer than any message may be, and longer than that by far.
+    // Far longer than the limit for a message.
     send(&vec![b'x'; 20 << 20]);
     send(&ask(999_999, "ping", json!({})));
     assert_eq!(answers.recv().unwrap()["id"], 999_999);
@@ -599,7 +599,7 @@ fn five_thousand_lines_of_nonsense_do_not_stop_it() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_as_the_protocol_says() {
+fn invalid_messages_get_protocol_errors() {
     let world = World::new();
     let mut host = Host::new(&world);
     for (line, code, id) in [
@@ -621,7 +621,7 @@ fn what_is_no_message_is_answered_as_the_protocol_says() {
     host.end();
 }
 
-/// A host that speaks to the daemon.
+/// A host that connects to the daemon.
 struct Remote {
     client: Client,
     path: String,

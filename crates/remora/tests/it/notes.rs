@@ -1,4 +1,4 @@
-//! The user's own notes: from a folder, from Obsidian, and what an agent is told of them.
+//! The user's notes: from a folder, from Obsidian, and how they are injected.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -32,13 +32,13 @@ fn sync(world: &World) -> Value {
     world.json(&["notes", "sync"])
 }
 
-/// How many notes are found by some words.
+/// The number of notes that a search finds.
 fn found(world: &World, words: &str) -> Value {
     let output = world.remora(&["search", "--all", "--kind", "note", words, "--json"]);
     serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))["total"].clone()
 }
 
-/// The paths of the notes that are always told.
+/// The paths of the notes that are always injected.
 fn always(world: &World) -> Vec<String> {
     let status = world.json(&["notes"]);
     let notes = status["always_injected"].as_array().unwrap();
@@ -46,7 +46,7 @@ fn always(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn fixed_and_tagged_notes_are_told_once_and_again_when_they_change() {
+fn fixed_and_tagged_notes_are_injected_once_and_after_a_change() {
     let world = World::new();
     use_vault(&world);
     write(&world, "Style.md", "---\ntags: [remora]\n---\n# Style\n\nWrite short functions and plain words.");
@@ -54,7 +54,7 @@ fn fixed_and_tagged_notes_are_told_once_and_again_when_they_change() {
     write(&world, "Cooking.md", "Simmer the lentils for twenty minutes, then add cumin and lemon juice.");
     set(&world, "memory.obsidian_context_notes", "[\"用語集\", \"Forgotten\"]");
     assert_eq!(sync(&world)["read"], 3);
-    assert_eq!(sync(&world)["read"], 0, "what did not change is not read again");
+    assert_eq!(sync(&world)["read"], 0, "unchanged notes are not read again");
     assert_eq!(always(&world), ["work/用語集.md", "Style.md"]);
     assert_eq!(world.json(&["notes"])["unknown_names"], json!(["Forgotten"]));
     let text = told(&world, "one", "startup").unwrap();
@@ -70,14 +70,14 @@ fn fixed_and_tagged_notes_are_told_once_and_again_when_they_change() {
     assert!(text.contains("Write long functions") && !text.contains("ledger"), "{text}");
     assert_eq!(told_with(&world, "one", "yes please, go on"), None);
     let text = told(&world, "one", "compact").unwrap();
-    assert!(text.contains("Write long functions") && text.contains("ledger"), "its host forgot: {text}");
+    assert!(text.contains("Write long functions") && text.contains("ledger"), "after compaction: {text}");
 
-    // The others only where they matter, and that once.
+    // Other notes are injected only with a matching prompt, and once.
     let question = "How long do I simmer lentils with cumin and lemon?";
     let text = told_with(&world, "one", question).unwrap();
     assert!(text.contains("(note Cooking.md, today) Cooking: Simmer the lentils for twenty"), "{text}");
     assert_eq!(told_with(&world, "one", question), None);
-    // A session that began before the notes came gets them with its first prompt.
+    // A session that started before these notes existed gets them with its next prompt.
     write(&world, "Later.md", "#remora Ask before you delete.");
     sync(&world);
     assert!(told_with(&world, "one", "ok do it").unwrap().contains("Ask before you delete."));
@@ -90,7 +90,7 @@ fn fixed_and_tagged_notes_are_told_once_and_again_when_they_change() {
 }
 
 #[test]
-fn notes_take_no_more_than_their_share_and_the_rest_comes_later() {
+fn notes_take_only_their_share_and_the_rest_follows() {
     let world = World::new();
     use_vault(&world);
     for number in 0..12 {
@@ -105,13 +105,14 @@ fn notes_take_no_more_than_their_share_and_the_rest_comes_later() {
         seen.extend(told);
     };
     count(&told(&world, "one", "startup").unwrap());
-    // The same prompt twice within moments is one prompt, for which a host runs two hooks.
+    // Different prompts, because the same prompt twice within moments counts as one: a host may run two hooks
+    // for it.
     let mut prompts = (1..).map(|number| format!("go on with {number}"));
     while let Some(text) = told_with(&world, "one", &prompts.next().unwrap()) {
         count(&text);
     }
     seen.sort_unstable();
-    assert_eq!(seen, (0..12).collect::<Vec<_>>(), "each of them, once");
+    assert_eq!(seen, (0..12).collect::<Vec<_>>(), "each note once");
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn nothing_outside_the_vault_is_read_and_nothing_hostile_gets_through() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_looked_into_keeps_what_was_known_of_it() {
+fn an_unreadable_folder_keeps_its_indexed_notes() {
     let world = World::new();
     use_vault(&world);
     write(&world, "Open.md", "#remora open");
@@ -178,10 +179,10 @@ fn a_folder_that_cannot_be_looked_into_keeps_what_was_known_of_it() {
 }
 
 #[test]
-fn a_vault_that_is_missing_keeps_its_notes_and_one_that_is_off_loses_them() {
+fn a_missing_vault_keeps_its_notes_and_a_disabled_one_loses_them() {
     let world = World::new();
     let output = world.remora(&["notes"]);
-    assert_eq!(output.status.code(), Some(0), "no source is where everybody begins");
+    assert_eq!(output.status.code(), Some(0), "no source is not an error");
     assert!(world.neutral(&output.stdout).contains("remora config set memory.obsidian_vault"), "{output:?}");
     use_vault(&world);
     write(&world, "Style.md", "#remora Plain words.");
@@ -204,13 +205,13 @@ fn a_vault_that_is_missing_keeps_its_notes_and_one_that_is_off_loses_them() {
     assert!(world.text(&["doctor"]).contains("notes           fine"));
 
     set(&world, "memory.obsidian_context_enabled", "false");
-    assert_eq!(told(&world, "two", "startup"), None, "from the next hook on");
+    assert_eq!(told(&world, "two", "startup"), None, "from the next hook");
     sync(&world);
     assert_eq!(found(&world, "plain words"), 0);
     assert!(world.text(&["config", "list"]).contains("memory.obsidian_vault"));
     set(&world, "memory.obsidian_context_enabled", "true");
     assert_eq!(sync(&world)["read"], 1);
-    // Another vault is another matter, also where its files look the same from outside.
+    // Another vault is read again, even if its files have the same attributes.
     fs::rename(world.path("vault"), world.path("other")).unwrap();
     fs::write(world.path("other/More.md"), "more").unwrap();
     set(&world, "memory.obsidian_vault", world.path("other").to_str().unwrap());
@@ -218,7 +219,7 @@ fn a_vault_that_is_missing_keeps_its_notes_and_one_that_is_off_loses_them() {
 }
 
 #[test]
-fn five_thousand_notes_come_in_and_go() {
+fn five_thousand_notes_are_indexed_and_removed() {
     let world = World::new();
     use_vault(&world);
     for number in 0..5_000 {
@@ -237,7 +238,7 @@ fn five_thousand_notes_come_in_and_go() {
 }
 
 #[test]
-fn the_daemon_takes_notes_in_by_itself() {
+fn the_daemon_indexes_notes_by_itself() {
     let background = Background::new();
     let world = &background.world;
     use_vault(world);
@@ -253,7 +254,7 @@ fn the_daemon_takes_notes_in_by_itself() {
     let text = told_with(world, "one", "When do customers receive their bills each month?").unwrap();
     assert!(text.contains("Invoices are sent on the first working day"), "found by meaning: {text}");
     write(world, "Style.md", "#remora Plain words, short sentences.");
-    // Whatever happens makes it look.
+    // Any event triggers a scan.
     background.wait("the change", || {
         told_with(world, "one", "Carry on with the next step please")
             .is_some_and(|text| text.contains("short sentences"))
@@ -285,8 +286,8 @@ fn the_daemon_takes_notes_in_by_itself() {
     assert!(!answer.body.contains("key-nobody-sees"));
     background.wait("their end", || world.json(&["notes"])["notes"] == 0);
     assert_eq!(found(world, "invoices"), 0);
-    // Nobody hears of a vault that is not there but whoever asks.
-    assert_eq!(put(&settings).status, 200, "what was answered can be sent back");
+    // A missing vault is reported by `remora notes` and logged once. Its notes are still injected.
+    assert_eq!(put(&settings).status, 200, "the response can be sent back");
     background.wait("their return", || world.json(&["notes"])["notes"] == 2);
     fs::rename(world.path("vault"), world.path("unmounted")).unwrap();
     background.wait("the problem", || {
@@ -295,7 +296,7 @@ fn the_daemon_takes_notes_in_by_itself() {
     });
     let log = world.text(&["logs"]);
     assert_eq!(log.matches("notes wait: the folder").count(), 1, "{log}");
-    assert!(told(world, "two", "startup").unwrap().contains("short sentences"), "what is known is told");
+    assert!(told(world, "two", "startup").unwrap().contains("short sentences"), "indexed notes are injected");
 }
 
 fn use_obsidian(world: &World, obsidian: &Obsidian) {
@@ -306,7 +307,7 @@ fn use_obsidian(world: &World, obsidian: &Obsidian) {
 }
 
 #[test]
-fn obsidian_is_asked_over_the_certificate_it_had_first() {
+fn obsidian_is_trusted_only_with_its_first_certificate() {
     let world = World::new();
     let obsidian = Obsidian::start();
     use_obsidian(&world, &obsidian);
@@ -338,8 +339,8 @@ fn obsidian_is_asked_over_the_certificate_it_had_first() {
         words.contains("is not the one that is trusted") && words.contains("`remora notes trust`"),
         "{words}"
     );
-    assert_eq!(obsidian.heard(), [""; 0], "nothing was said to a stranger");
-    assert_eq!(world.json(&["notes"])["notes"], 1, "what is known stays");
+    assert_eq!(obsidian.heard(), [""; 0], "nothing was sent to the unknown server");
+    assert_eq!(world.json(&["notes"])["notes"], 1, "indexed notes stay");
     assert!(world.text(&["doctor"]).contains("is not the one that is trusted"));
     let trusted = world.json(&["notes", "trust"]);
     assert_eq!((&trusted["before"], &trusted["changed"]), (&first, &json!(true)), "{trusted}");
@@ -352,7 +353,7 @@ fn obsidian_is_asked_over_the_certificate_it_had_first() {
 }
 
 #[test]
-fn an_obsidian_that_hangs_holds_nobody_up() {
+fn a_hanging_obsidian_does_not_delay_a_request() {
     let background = Background::new();
     let world = &background.world;
     let obsidian = Obsidian::start();

@@ -17,7 +17,7 @@ fn answer(title: &str) -> Behaviour {
     Behaviour::json(200, &Api::Openai.answer(&text))
 }
 
-/// A user who has set up a model.
+/// A user who has configured a model.
 struct Office {
     world: World,
     fake: Fake,
@@ -41,7 +41,7 @@ impl Office {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// A turn that is worth a call: four events.
+    /// A turn that is worth a model call: four events.
     fn turn(&self, session: &str, number: usize) {
         let send = |event: &str, more: Value| {
             let mut message = self.world.message(event, &more);
@@ -72,7 +72,7 @@ impl Office {
         }
     }
 
-    /// Who made the first observation, and what it says.
+    /// Provider and title of the first observation.
     fn first(&self) -> (String, String) {
         let row = self.world.json(&["show", "1"]);
         (row["provider"].as_str().unwrap().to_owned(), row["title"].as_str().unwrap().to_owned())
@@ -83,7 +83,7 @@ impl Office {
         (output.status.code(), self.world.neutral(&output.stdout))
     }
 
-    /// After whatever happened, a fresh daemon asks, and there is exactly one observation, by the model.
+    /// Checks that a new daemon asks the model, and that there is exactly one observation, by the model.
     fn recovers(&self) {
         self.fake.set([answer("Found in the end")]);
         let mut daemon = self.daemon();
@@ -105,7 +105,7 @@ fn kill(mut daemon: Child) {
 }
 
 #[test]
-fn a_model_revises_the_memory_and_the_daemon_says_how_it_is_doing() {
+fn a_model_revises_observations_and_the_daemon_reports_its_health() {
     let office = Office::new([answer("The index was off by one")]);
     office.turn("one", 1);
     let mut daemon = office.daemon();
@@ -124,7 +124,7 @@ fn a_model_revises_the_memory_and_the_daemon_says_how_it_is_doing() {
 }
 
 #[test]
-fn a_daemon_killed_while_it_asks_has_stored_the_built_in_memory() {
+fn a_daemon_killed_during_a_model_call_has_stored_the_built_in_observation() {
     let office = Office::new([Behaviour::Hang]);
     office.turn("one", 1);
     let daemon = office.daemon();
@@ -138,14 +138,14 @@ fn a_daemon_killed_while_it_asks_has_stored_the_built_in_memory() {
 }
 
 #[test]
-fn a_daemon_killed_with_the_answer_in_its_hands_has_lost_nothing() {
+fn a_daemon_killed_before_storing_an_answer_loses_nothing() {
     let office = Office::new([Behaviour::Hang]);
     office.turn("one", 1);
     let database = Connection::open(office.world.data().join("remora.db")).unwrap();
     let daemon = office.daemon();
     office.wait("the question", || office.fake.requests().len() == 1);
     kill(daemon);
-    // Again, and this time the answer comes, but nobody can write while we hold the database.
+    // Again, and this time the answer arrives, but cannot be written because the test holds the database.
     let daemon = office.daemon();
     office.wait("the question again", || office.fake.requests().len() == 2);
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -158,14 +158,14 @@ fn a_daemon_killed_with_the_answer_in_its_hands_has_lost_nothing() {
 }
 
 #[test]
-fn a_daemon_killed_inside_a_transaction_has_stored_nothing_of_it_and_lost_nothing() {
-    // Of the two transactions, that of the built-in memory and that of the answer.
+fn a_daemon_killed_inside_a_transaction_stores_nothing_of_it_and_loses_nothing() {
+    // Both transactions: that of the built-in observation and that of the model's answer.
     for (step, memory) in [("INSERT ON session_summaries", 0), ("UPDATE OF title ON observations", 1)] {
         let office = Office::new([answer("Half stored")]);
         office.turn("one", 1);
         let database = Connection::open(office.world.data().join("remora.db")).unwrap();
         database.busy_timeout(Duration::ZERO).unwrap();
-        // Something is written, and then the transaction goes on and on.
+        // After its first write, the transaction does not end.
         database
             .execute_batch(&format!(
                 "CREATE TRIGGER slow AFTER {step} BEGIN
@@ -178,7 +178,7 @@ fn a_daemon_killed_inside_a_transaction_has_stored_nothing_of_it_and_lost_nothin
         if memory == 1 {
             office.wait("the question", || office.fake.requests().len() == 1);
         }
-        // While it writes, nobody else can. A transaction that ends is not the one.
+        // While the daemon writes, the database is locked. A transaction that ends is not the slow one.
         let mut since = None;
         office.wait("its transaction", || database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err());
         while since.is_none_or(|since: Instant| since.elapsed() < Duration::from_millis(300)) {
@@ -197,8 +197,8 @@ fn a_daemon_killed_inside_a_transaction_has_stored_nothing_of_it_and_lost_nothin
 }
 
 #[test]
-fn a_daemon_killed_right_after_a_transaction_makes_nothing_twice() {
-    // After that of the built-in memory, or after that of the answer.
+fn a_daemon_killed_right_after_a_transaction_duplicates_nothing() {
+    // After the transaction of the built-in observation, or after that of the model's answer.
     for provider in ["builtin", "openai"] {
         let office = Office::new([answer("Stored once")]);
         office.turn("one", 1);
@@ -219,7 +219,7 @@ fn a_daemon_killed_right_after_a_transaction_makes_nothing_twice() {
 }
 
 #[test]
-fn four_bad_answers_leave_the_built_in_memory_and_doctor_says_what_to_do() {
+fn four_bad_answers_leave_the_built_in_observation_and_doctor_says_what_to_do() {
     let office = Office::new([Behaviour::json(200, &Api::Openai.answer("Dear user, all is well."))]);
     office.turn("one", 1);
     let mut daemon = office.daemon();
@@ -242,7 +242,7 @@ fn four_bad_answers_leave_the_built_in_memory_and_doctor_says_what_to_do() {
 }
 
 #[test]
-fn an_outage_is_no_secret() {
+fn an_outage_is_reported() {
     let office = Office::new([Behaviour::json(503, &Api::Openai.error(503, "come back later"))]);
     for (name, value) in [("openai.base_url", office.fake.url()), ("observer.provider", "openai".to_owned())]
     {
@@ -266,7 +266,7 @@ fn an_outage_is_no_secret() {
     assert!(status.contains("4 observed and waiting for the model"), "{status}");
     assert!(office.world.remora(&["daemon", "stop"]).status.success());
     assert!(daemon.wait().unwrap().success());
-    // Without a daemon, the queue knows.
+    // Without a daemon, the doctor reads the state from the queue.
     let (code, doctor) = office.doctor();
     assert_eq!(code, Some(1), "{doctor}");
     assert!(
@@ -276,7 +276,7 @@ fn an_outage_is_no_secret() {
 }
 
 #[test]
-fn a_model_that_cannot_be_asked_as_the_settings_are_is_reported_with_the_way_out() {
+fn a_model_with_unusable_settings_is_reported_with_a_hint() {
     let world = World::new();
     world.text(&["config", "set", "observer.provider", "anthropic"]);
     let doctor = world.remora(&["doctor"]);
@@ -303,7 +303,7 @@ fn a_model_that_cannot_be_asked_as_the_settings_are_is_reported_with_the_way_out
 }
 
 #[test]
-fn some_sessions_are_worked_on_at_once_and_a_stop_lets_go_of_them() {
+fn some_sessions_run_in_parallel_and_a_stop_releases_them() {
     let office = Office::new([Behaviour::Hang]);
     for session in ["one", "two", "three"] {
         office.turn(session, 1);
@@ -314,15 +314,15 @@ fn some_sessions_are_worked_on_at_once_and_a_stop_lets_go_of_them() {
     assert_eq!(office.fake.requests().len(), 2, "the third waits for one of them");
     assert!(office.world.remora(&["daemon", "stop"]).status.success());
     assert!(daemon.wait().unwrap().success());
-    assert_eq!((office.count("observations"), office.count("pending")), (3, 0), "memory waits for no model");
-    assert_eq!(office.count("processing"), 12, "all of it is next in line");
+    assert_eq!((office.count("observations"), office.count("pending")), (3, 0), "no wait for a model");
+    assert_eq!(office.count("processing"), 12, "all events stay ready for the next daemon");
     let database = Connection::open(office.world.data().join("remora.db")).unwrap();
     let sql = "SELECT count(*) FROM pending_messages WHERE claimed_by IS NOT NULL";
     assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 #[test]
-fn a_changed_setting_counts_from_the_next_turn_on() {
+fn a_changed_setting_applies_from_the_next_turn() {
     let office = Office::new([answer("By a model")]);
     let mut daemon = office.world.command(&["daemon", "run"]).stderr(Stdio::null()).spawn().unwrap();
     office.turn("one", 1);

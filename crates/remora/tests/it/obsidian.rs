@@ -1,4 +1,5 @@
-//! Obsidian's Local REST API, as much of it as is asked: real TLS on a real socket, with a certificate of its own.
+//! A fake of Obsidian's Local REST API, with the parts that Remora uses: real TLS on a real socket, with a
+//! self-signed certificate.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,7 +22,7 @@ pub(crate) struct Obsidian {
 #[derive(Default)]
 struct State {
     notes: Mutex<BTreeMap<String, (u64, String)>>,
-    /// The head of every request that came, decrypted.
+    /// The decrypted head of every request.
     heard: Mutex<Vec<String>>,
     config: Mutex<Option<Arc<ServerConfig>>>,
     is_hanging: Mutex<bool>,
@@ -37,7 +38,7 @@ impl Obsidian {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&state);
-                // A client that breaks off is none of the server's business.
+                // Errors of a client that disconnects are ignored.
                 thread::spawn(move || serve(stream, &state));
             }
         });
@@ -70,12 +71,12 @@ impl Obsidian {
         self.state.notes.lock().unwrap().remove(path);
     }
 
-    /// From now on it takes connections and says nothing.
+    /// From now on, accepts connections and never answers.
     pub(crate) fn hang(&self) {
         *self.state.is_hanging.lock().unwrap() = true;
     }
 
-    /// What was asked since the last time.
+    /// Requests since the last call.
     pub(crate) fn heard(&self) -> Vec<String> {
         std::mem::take(&mut *self.state.heard.lock().unwrap())
     }
@@ -83,7 +84,7 @@ impl Obsidian {
 
 fn serve(stream: TcpStream, state: &State) -> Option<()> {
     if *state.is_hanging.lock().unwrap() {
-        // Until the client gives up.
+        // Waits until the client gives up.
         let _ = (&stream).read(&mut [0]);
         thread::park();
     }

@@ -1,4 +1,4 @@
-//! What `scripts/package` makes is installed from the files alone, without a network.
+//! Packages made by `scripts/package` install without a network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Not `println!`, which the harness hides in a test that does not fail.
+/// Reports a skipped test. Not `println!`, because the harness hides its output if the test passes.
 fn skipped(reason: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {reason}\n").as_bytes());
 }
 
-/// Whether a program is here. If not, the test says what it skips.
+/// Whether a program is installed. If not, reports that the test is skipped.
 fn has(program: &str) -> bool {
     let is_here = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_here {
@@ -30,7 +30,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// The packages, with a program that is small enough to be packed in a moment: a script with the version of the real one.
+/// Builds the packages with a small script instead of the real program, but with its version.
 fn packages(world: &World) -> PathBuf {
     let program = world.path("program");
     let version = env!("CARGO_PKG_VERSION");
@@ -66,7 +66,7 @@ fn npm_installs_the_program_of_this_platform() {
     let ran = run(Command::new(&program).args(["status", "--json"]));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), answer());
 
-    // Without the program of the platform, it says what is missing.
+    // Without the package of the platform, the error says what is missing.
     for path in fs::read_dir(folder.join("node_modules")).unwrap().map(|entry| entry.unwrap().path()) {
         if path.file_name().unwrap().to_str().unwrap().starts_with("remora-") {
             fs::remove_dir_all(path).unwrap();
@@ -113,7 +113,7 @@ fn packages_are_the_same_bytes_each_time() {
 }
 
 #[test]
-fn a_program_from_a_cache_is_kept_for_the_hosts() {
+fn a_program_in_a_cache_is_copied_for_the_hosts() {
     let world = World::new();
     let cache = world.path("home/.npm/_npx/0a1b/node_modules/remora-linux-x64/bin");
     fs::create_dir_all(&cache).unwrap();
@@ -152,7 +152,7 @@ fn the_man_page_and_completions_are_made_from_the_commands() {
 }
 
 #[test]
-fn an_update_is_never_looked_for_by_itself() {
+fn updates_are_never_checked_automatically() {
     let world = World::new();
     let text = world.text(&["update", "--check"]);
     assert!(text.contains("makes no such request by itself"), "{text}");

@@ -1,4 +1,4 @@
-//! The pages, as a browser asks for them: who is let in, and that stored text is shown and never run.
+//! The pages as a browser requests them: access control, and stored text is escaped.
 
 use serde_json::json;
 
@@ -22,14 +22,14 @@ const PAGES: [&str; 14] = [
     "/settings",
 ];
 
-/// As a browser asks for a page, with these lines more.
+/// Requests a page as a browser does, with additional headers.
 fn browse(client: &Client, path: &str, more: &str) -> Answer {
     let head =
         format!("Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: none\r\n{more}", client.port);
     client.send("GET", path, &head, b"")
 }
 
-/// Follows a new link and keeps the cookie.
+/// Follows a new link and returns the cookie.
 fn let_in(client: &Client) -> String {
     let link = client.post("/api/v1/ui-link", &json!({})).json();
     let answer = browse(client, link["path"].as_str().unwrap(), "");
@@ -51,7 +51,7 @@ fn memory() -> Background {
 }
 
 #[test]
-fn a_browser_without_a_link_sees_the_way_in_and_nothing_else() {
+fn a_browser_without_a_link_sees_only_the_sign_in_page() {
     let background = memory();
     let client = start(&background);
     for path in PAGES.into_iter().chain(["/privacy/export"]) {
@@ -70,7 +70,7 @@ fn a_browser_without_a_link_sees_the_way_in_and_nothing_else() {
 }
 
 #[test]
-fn every_page_is_there_for_its_owner_and_takes_nothing_from_elsewhere() {
+fn every_page_works_for_its_owner_and_loads_nothing_from_elsewhere() {
     let background = memory();
     let client = start(&background);
     let cookie = let_in(&client);
@@ -84,7 +84,7 @@ fn every_page_is_there_for_its_owner_and_takes_nothing_from_elsewhere() {
         }
         assert!(!answer.body.contains("<script>") && !answer.body.contains(" style="), "{path}");
     }
-    // Another local port's page has the cookie, too, and its requests say where they come from.
+    // A page on another local port gets the cookie, too, but its requests reveal their origin.
     let other = browse(&client, "/", &cookie.replace("Cookie", "X-Other: 1\r\nCookie"));
     assert_eq!(other.status, 200);
     let head = format!(
@@ -132,7 +132,7 @@ fn the_cookie_outlives_the_daemon() {
 }
 
 #[test]
-fn a_change_needs_the_sign_of_a_page() {
+fn a_change_needs_the_secret_of_a_page() {
     let background = memory();
     let client = start(&background);
     let cookie = let_in(&client);
@@ -157,7 +157,7 @@ fn a_change_needs_the_sign_of_a_page() {
 }
 
 #[test]
-fn what_is_stored_is_shown_and_never_run() {
+fn stored_text_is_shown_and_never_executed() {
     let background = Background::new();
     let world = &background.world;
     let hostile = "<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1)) \u{202e}\u{1b}[31mred";
@@ -188,7 +188,7 @@ fn what_is_stored_is_shown_and_never_run() {
 }
 
 #[test]
-fn what_is_set_on_a_page_is_a_persons_word_and_can_be_taken_back() {
+fn a_fact_set_on_a_page_is_the_users_own_and_can_be_undone() {
     let background = memory();
     let client = start(&background);
     let cookie = let_in(&client);
@@ -211,7 +211,7 @@ fn what_is_set_on_a_page_is_a_persons_word_and_can_be_taken_back() {
     let set = send("POST", "/api/memory/facts", &own);
     assert_eq!((&set["fact"]["source"], &set["fact"]["kind"]), (&json!("user"), &json!("convention")));
     let other = json!({"key": "port", "value": "9090", "project": "1", "replace": true});
-    assert_eq!(client.post("/api/memory/facts", &other).status, 409, "a program replaces no person");
+    assert_eq!(client.post("/api/memory/facts", &other).status, 409, "a user's fact stays");
 
     let changed = send("PATCH", "/api/memory/facts/port", &json!({"value": "6060", "project": "1"}));
     assert_eq!(
@@ -222,8 +222,8 @@ fn what_is_set_on_a_page_is_a_persons_word_and_can_be_taken_back() {
     let first = format!("f{}", set["fact"]["id"]);
     let back = send("POST", "/api/v1/facts/undo", &json!({"id": first}));
     assert_eq!((&back["value"], &back["id"]), (&json!("7070"), &set["fact"]["id"]));
-    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": first})).status, 404, "it holds already");
-    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": "12"})).status, 404, "it is no fact");
+    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": first})).status, 404, "it is current");
+    assert_eq!(client.post("/api/v1/facts/undo", &json!({"id": "12"})).status, 404, "not a fact");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The plugin of Claude Code: beside the hooks that `remora install` writes, and without a program.
+//! The Claude Code plugin: together with the hooks of `remora install`, and without the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,7 +37,7 @@ fn two_hooks_for_one_event_inject_once() {
             hooks.map(|hook| hook.join().unwrap()).into()
         });
         let injected = answers.iter().filter(|answer| answer.contains("remora-context")).count();
-        // After compaction, a session gets what it did itself, and that was nothing.
+        // After compaction, a session gets only its own work, and it has none.
         let expected = usize::from(!event.contains("compact"));
         assert_eq!(injected, expected, "{event}: {answers:?}");
     }
@@ -51,7 +51,7 @@ fn without_the_program_a_hook_of_the_plugin_is_silent() {
     let mut hook = Command::new(script());
     hook.args(["hook", "claude-code"]).env_clear().env("HOME", &home).env("PATH", "/usr/bin:/bin");
     assert_harmless(&run_hook(&mut hook, "x".repeat(1 << 20).as_bytes()));
-    // A server that cannot start says why.
+    // A server that cannot start prints the reason.
     let server = Command::new(script())
         .arg("mcp")
         .env_clear()
@@ -63,7 +63,7 @@ fn without_the_program_a_hook_of_the_plugin_is_silent() {
 }
 
 #[test]
-fn the_plugin_finds_the_program_in_the_home_of_its_user() {
+fn the_plugin_finds_the_program_in_the_users_home() {
     let world = World::new();
     let folder = world.path("home/.local/bin");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,11 +1,11 @@
-//! What must never reach the disk: every shape goes through real hooks, then every byte that was written is
-//! searched.
+//! Secrets and private text never reach the disk: each shape goes through real hooks, and then all written
+//! bytes are searched.
 
 use serde_json::{Value, json};
 
 use crate::support::{World, contains};
 
-/// Letters and digits that look random and differ for every `seed`.
+/// Pseudo-random text from an alphabet, different for every `seed`.
 fn noise(seed: u64, length: usize, alphabet: &str) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
@@ -25,8 +25,8 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const HEX: &str = "0123456789abcdef";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Text around a secret, and what the secret is made of. The prefixes are split so that nobody's scanner takes
-/// this file for a leak.
+/// Secrets, each with text around it. Their prefixes are split so that scanners do not report this file as a
+/// leak.
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 fn shapes() -> Vec<(String, String)> {
     let mut shapes: Vec<(String, String)> = Vec::new();
@@ -35,7 +35,7 @@ fn shapes() -> Vec<(String, String)> {
         let secret = format!("{}{}", parts.concat(), noise(seed, length, alphabet));
         shapes.push((around.replace("{}", &secret), secret));
     };
-    // Tokens that are recognised by their prefix, in any text.
+    // Tokens recognised by their prefix, in any text.
     for (parts, length, alphabet) in [
         (&["AK", "IA"][..], 16, UPPER),
         (&["AS", "IA"], 16, UPPER),
@@ -99,9 +99,9 @@ fn shapes() -> Vec<(String, String)> {
     ] {
         add("the value is {} , keep it safe", parts, length, alphabet);
     }
-    // A JSON web token, signed and not.
+    // JSON web tokens, signed and unsigned.
     add("token {}.eyJzdWIiOiIxMjM0NTY3ODkwIn0.", &["ey", "JhbGciOiJIUzI1NiJ9.eyJzdWIi"], 43, MIXED);
-    // Secrets that only their surroundings give away.
+    // Secrets recognised only by their context.
     for around in [
         "password = \"{}\"",
         "password: {}",
@@ -145,14 +145,14 @@ fn shapes() -> Vec<(String, String)> {
     ] {
         add(around, &["Zx9"], 29, MIXED);
     }
-    // What `docker login` writes: a user and a password in base64.
+    // The output of `docker login`: user and password in base64.
     add(
         "\"auths\": {\"registry.example.org\": {\"auth\": \"{}\"}}",
         &["cmVsZWFzZT", "pRbTd4S3cyZlpyOXQ"],
         0,
         MIXED,
     );
-    // Keys of several lines, also where only a part of them is shown.
+    // Multi-line keys, also if only a part of them is shown.
     for (kind, ending) in
         [("RSA ", true), ("EC ", true), ("OPENSSH ", true), ("ENCRYPTED ", true), ("", false)]
     {
@@ -189,7 +189,7 @@ const PRIVATE: &[&str] = &[
     "<!-- <private>{}</private> --> after",
 ];
 
-/// Sends `text` everywhere a host can put it.
+/// Sends `text` in every place that a host can put it.
 fn send_everywhere(world: &World, id: &str, text: &str) {
     world.hook(&world.prompt(&format!("{id}-p"), &format!("Please look: {text}")));
     let tool = |suffix: &str, name: &str, input: Value, response: Value| {
@@ -255,7 +255,7 @@ fn no_secret_of_a_hundred_shapes_reaches_the_disk() {
 }
 
 #[test]
-fn no_private_part_in_whatever_tags_reaches_the_disk() {
+fn no_private_part_in_any_tag_reaches_the_disk() {
     let world = World::new();
     for (number, shape) in PRIVATE.iter().enumerate() {
         send_everywhere(&world, &number.to_string(), &shape.replace("{}", "XYZZY-PLUGH"));
@@ -291,7 +291,7 @@ fn a_turn_that_is_entirely_private_leaves_only_a_count() {
 fn a_secret_at_the_edge_of_a_cut_does_not_escape() {
     let world = World::new();
     let secret = format!("{}{}", ["gh", "p_"].concat(), noise(5, 36, MIXED));
-    // Wherever the cut falls, head and tail are redacted before it is made.
+    // Head and tail are redacted before the cut, wherever it falls.
     for (number, offset) in (0..48).enumerate() {
         let near_head = (8 << 10) - 50 + offset * 2;
         let near_tail = (4 << 10) - 50 + offset * 2;
@@ -308,12 +308,12 @@ fn a_secret_at_the_edge_of_a_cut_does_not_escape() {
         ));
     }
     let bytes = world.all_bytes();
-    // Not even a part long enough to be of use.
+    // Not even a usable part of the secret.
     assert!(!contains(&bytes, &secret[..12]) && !contains(&bytes, &secret[secret.len() - 12..]));
 }
 
 #[test]
-fn a_damaged_database_does_not_make_the_spool_or_the_log_tell() {
+fn a_damaged_database_leaks_no_secret_to_the_spool_or_the_log() {
     let world = World::new();
     std::fs::create_dir_all(world.data()).unwrap();
     std::fs::write(world.data().join("remora.db"), "garbage").unwrap();

@@ -15,7 +15,7 @@ fn clone_of(world: &World, name: &str, origin: &str) -> PathBuf {
     root
 }
 
-/// What a session is told at its start.
+/// The text injected at the start of a session.
 fn start(world: &World, directory: &Path, session: &str) -> String {
     let message =
         world.message("SessionStart", &json!({"source": "startup", "cwd": directory, "session_id": session}));
@@ -24,7 +24,7 @@ fn start(world: &World, directory: &Path, session: &str) -> String {
 }
 
 #[test]
-fn a_clone_that_joins_by_its_origin_says_so_once_and_can_be_separated() {
+fn a_clone_that_joins_by_its_origin_is_reported_once_and_can_be_separated() {
     let world = World::new();
     let origin = "https://example.org/team/app.git";
     let (first, second) = (clone_of(&world, "first", origin), clone_of(&world, "second", origin));
@@ -32,16 +32,16 @@ fn a_clone_that_joins_by_its_origin_says_so_once_and_can_be_separated() {
     let mut save = world.command(&["save", "The harbour gate opens at noon."]);
     assert!(save.current_dir(&first).output().unwrap().status.success());
 
-    let told = start(&world, &second, "two");
-    assert!(told.contains("harbour gate"), "clones share a memory: {told}");
-    assert!(told.contains("shares the memory of") && told.contains("remora project split"), "{told}");
-    assert!(!start(&world, &first, "three").contains("shares the memory"), "the first joined nothing");
+    let text = start(&world, &second, "two");
+    assert!(text.contains("harbour gate"), "clones share a memory: {text}");
+    assert!(text.contains("shares the memory of") && text.contains("remora project split"), "{text}");
+    assert!(!start(&world, &first, "three").contains("shares the memory"), "the first clone joined nothing");
     let status = world.command(&["status"]).current_dir(&second).output().unwrap();
     assert!(contains(&status.stdout, "remora project split"), "{status:?}");
 
     let split = world.command(&["project", "split"]).current_dir(&second).output().unwrap();
     assert!(split.status.success(), "{split:?}");
-    assert!(!start(&world, &second, "four").contains("harbour gate"), "it has a memory of its own");
+    assert!(!start(&world, &second, "four").contains("harbour gate"), "it has its own memory");
     assert!(start(&world, &first, "five").contains("harbour gate"));
     let again = world.command(&["project", "split"]).current_dir(&second).output().unwrap();
     assert_eq!(again.status.code(), Some(1), "there is nothing to separate: {again:?}");
@@ -49,14 +49,14 @@ fn a_clone_that_joins_by_its_origin_says_so_once_and_can_be_separated() {
 }
 
 #[test]
-fn a_loss_is_told_at_the_start_of_the_next_session() {
+fn a_loss_is_reported_at_the_start_of_the_next_session() {
     let world = World::new();
     let project = world.project();
     start(&world, &project, "one");
     world.text(&["save", "The harbour gate opens at noon."]);
     world.text(&["backup"]);
     world.text(&["restore"]);
-    let told = start(&world, &project, "two");
-    assert!(told.contains("restored from a backup") && told.contains("may be missing"), "{told}");
-    assert!(told.contains("harbour gate"), "{told}");
+    let text = start(&world, &project, "two");
+    assert!(text.contains("restored from a backup") && text.contains("may be missing"), "{text}");
+    assert!(text.contains("harbour gate"), "{text}");
 }

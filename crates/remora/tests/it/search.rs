@@ -1,4 +1,4 @@
-//! What was learned is found again: by the real program, with and without a daemon.
+//! Search with the real program, with and without a daemon.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::client::{Client, start};
 use crate::daemon::Background;
 use crate::support::{World, contains, feed};
 
-/// The ids of what a search finds; nothing found is an answer too.
+/// The ids of the hits, possibly none.
 fn ids(world: &World, arguments: &[&str]) -> Vec<String> {
     let page = page(&world.remora(&[&["search", "--json"], arguments].concat()));
     page["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
@@ -36,7 +36,7 @@ fn save(world: &World, arguments: &[&str]) -> String {
     world.text(&[&["save"], arguments].concat()).trim().to_owned()
 }
 
-/// The program in another directory.
+/// The program, run in another directory.
 fn elsewhere(world: &World, arguments: &[&str]) -> Command {
     fs::create_dir_all(world.path("other")).unwrap();
     let mut command = world.command(arguments);
@@ -44,7 +44,7 @@ fn elsewhere(world: &World, arguments: &[&str]) -> Command {
     command
 }
 
-/// Many notes, as quickly as possible.
+/// Saves many observations directly in the store, which is faster than commands.
 fn save_many(world: &World, directory: &Path, count: usize) {
     let mut store = Store::open(&DataDir::new(world.data())).unwrap();
     let target = SaveFor::Directory(locate(directory));
@@ -93,7 +93,7 @@ fn a_prompt_and_an_event_are_found_the_moment_their_hooks_return() {
         assert!(found["hits"][0].get(name).is_some(), "{name}: {found}");
     }
     assert!(found["hits"][0]["snippet"].is_string(), "{found}");
-    // Whatever is printed can be shown.
+    // Every printed id can be shown.
     let id = found["hits"][0]["id"].as_str().unwrap();
     assert_eq!(world.json(&["show", id])["kind_of_record"], "event");
 }
@@ -122,7 +122,7 @@ fn what_was_saved_is_found_shown_and_told_in_time() {
         .unwrap();
     let third = String::from_utf8(output.stdout).unwrap().trim().to_owned();
     assert_eq!([first.as_str(), &second, &third], ["1", "2", "3"]);
-    // Said twice is known once.
+    // Saving the same text again returns the same observation.
     assert_eq!(
         save(&world, &["Clock skew of two seconds broke the validation of JWT", "--title", "JWT and clocks"]),
         "2"
@@ -162,7 +162,7 @@ fn what_was_saved_is_found_shown_and_told_in_time() {
 }
 
 #[test]
-fn words_are_bold_where_there_is_colour() {
+fn matching_words_are_bold_if_colour_is_on() {
     let world = World::new();
     save(&world, &["The tests need a running database, says the manual", "--title", "Manual"]);
     let output = world.command(&["search", "database"]).env("CLICOLOR_FORCE", "1").output().unwrap();
@@ -171,7 +171,7 @@ fn words_are_bold_where_there_is_colour() {
 }
 
 #[test]
-fn a_note_does_not_end_the_turn_of_an_agent_at_work() {
+fn a_save_does_not_end_the_turn_of_an_agent_at_work() {
     let world = World::new();
     world.hook(&world.prompt("p1", "Fix the clock"));
     world.hook(&world.tool("t1"));
@@ -203,7 +203,7 @@ fn private_text_and_secrets_are_not_saved() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_do() {
+fn mistakes_are_reported_with_a_hint() {
     let world = World::new();
     for (arguments, code) in [
         (&["search", "--project", "nowhere", "x"][..], 1),
@@ -263,7 +263,7 @@ fn no_project_sees_another() {
     }
 }
 
-/// What clients get, as `docs/http.md` describes it.
+/// The response bodies, as `docs/http.md` describes them.
 #[test]
 fn the_bodies_of_search_are_these() {
     let background = Background::new();
@@ -294,7 +294,7 @@ fn the_bodies_of_search_are_these() {
 }
 
 #[test]
-fn the_daemon_is_asked_where_one_runs() {
+fn a_running_daemon_answers_searches() {
     let background = Background::new();
     let world = &background.world;
     save(world, &["Deploys happen on Tuesdays only"]);
@@ -303,7 +303,7 @@ fn the_daemon_is_asked_where_one_runs() {
     start(&background);
     wait("vectors", || count(world, "SELECT count(*) FROM vectors") == 1);
     assert_eq!(mode(), "hybrid");
-    // What is saved while it runs gets its vector too.
+    // An observation saved while the daemon runs gets its vector, too.
     save(world, &["Releases are signed by two people"]);
     wait("vectors", || count(world, "SELECT count(*) FROM vectors") == 2);
     assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
@@ -313,7 +313,7 @@ fn the_daemon_is_asked_where_one_runs() {
 }
 
 #[test]
-fn a_daemon_that_is_killed_while_it_indexes_goes_on_where_it_was() {
+fn a_daemon_killed_while_indexing_resumes() {
     const NOTES: usize = 200;
     let background = Background::new();
     let world = &background.world;
@@ -329,7 +329,7 @@ fn a_daemon_that_is_killed_while_it_indexes_goes_on_where_it_was() {
         kill_process(pid, Signal::KILL).unwrap();
         wait("its end", || background.pid().is_none());
     }
-    assert!(vectors() < documents, "it was quicker than this test");
+    assert!(vectors() < documents, "the daemon finished before the test could kill it");
     drop(client);
     let client = start(&background);
     wait("all vectors", || count(world, "SELECT count(*) FROM documents WHERE embedded = 0") == 0);
@@ -378,7 +378,7 @@ fn a_rebuild_that_is_killed_loses_nothing() {
 }
 
 #[test]
-fn settings_say_what_is_found() {
+fn settings_affect_search_results() {
     let background = Background::new();
     let world = &background.world;
     world.hook(&world.prompt("p1", "Where is the walrus?"));
@@ -403,7 +403,7 @@ fn count_changed(world: &World, sql: &str) {
     Connection::open(world.data().join("remora.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Text that was made to break things, the same in every run.
+/// Adversarial texts, the same in every run.
 fn hostile() -> Vec<String> {
     let pieces = [
         "\"",

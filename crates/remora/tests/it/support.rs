@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// A new user: an empty home, an empty data directory, a project.
+/// A new user with an empty home, an empty data directory and a project.
 pub(crate) struct World {
     temp: tempfile::TempDir,
 }
@@ -31,15 +31,15 @@ impl World {
         self.path("project")
     }
 
-    /// The program with nothing in its environment but a home and a PATH with itself, and no daemon that would change what
-    /// a test sees.
+    /// The program with a minimal environment (a home, and a PATH that contains it), and no daemon that would
+    /// interfere with the test.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_remora"));
         command.args(arguments).env_clear().env("HOME", self.path("home")).env("TMPDIR", self.temp.path());
         let own = Path::new(env!("CARGO_BIN_EXE_remora")).parent().unwrap();
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", own.display()));
         command.env("REMORA_DAEMON_AUTOSTART", "false");
-        // A build for tests on a busy machine is slower than what users have.
+        // A test build on a busy machine is slower than a release build.
         if arguments.first() == Some(&"hook") {
             command.env("REMORA_MEMORY_AUTO_RETRIEVE_MS", "1000");
         }
@@ -51,7 +51,7 @@ impl World {
         self.command(arguments).output().unwrap()
     }
 
-    /// Stdout of a command that must succeed, with this world's paths made equal in every run.
+    /// Stdout of a command that must succeed, with the paths of this world normalised.
     pub(crate) fn text(&self, arguments: &[&str]) -> String {
         let output = self.remora(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -72,7 +72,7 @@ impl World {
         self.json(&["status"])["counts"][name].as_i64().unwrap()
     }
 
-    /// Runs a hook and checks what every hook owes its host.
+    /// Runs a hook and checks what every hook guarantees to its host.
     pub(crate) fn hook(&self, message: &Value) {
         assert_harmless(&run_hook(&mut self.hook_command(), message.to_string().as_bytes()));
     }
@@ -81,7 +81,7 @@ impl World {
         self.command(&["hook", "claude-code"])
     }
 
-    /// Every byte Remora wrote, in whatever file.
+    /// All bytes that Remora wrote, in any file.
     pub(crate) fn all_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         collect(self.temp.path(), &mut bytes);
@@ -135,7 +135,7 @@ pub(crate) fn run_hook(command: &mut Command, input: &[u8]) -> Ran {
 pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Child {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A hook that has read enough closes the pipe.
+    // Writing may fail: a hook that has read enough closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
     child
 }

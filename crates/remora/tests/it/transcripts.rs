@@ -1,4 +1,5 @@
-//! The way of a real session: hooks report what tools did, the host's transcript says what the agent said in between.
+//! Sessions with transcripts: hooks report the tool calls, and the host's transcript has what the agent said
+//! in between.
 
 use std::fs;
 use std::io::Write as _;
@@ -62,7 +63,7 @@ impl Terminal<'_> {
         self.write(&json!({ "type": "user", "message": { "role": "user", "content": result } }));
     }
 
-    /// A turn in which the cause is said between two commands.
+    /// A turn in which the agent states the cause between two commands.
     fn works(&self, closing: &str) {
         self.asks("Some users are logged out an hour early, find out why.");
         self.says("I'll run the tests first.");
@@ -91,7 +92,7 @@ impl Terminal<'_> {
     }
 }
 
-/// A daemon that ends with the test.
+/// A daemon that is stopped at the end of the test.
 struct Daemon<'a>(&'a World, Child);
 
 impl Drop for Daemon<'_> {
@@ -183,7 +184,7 @@ fn what_was_said_while_capture_was_paused_is_never_read() {
 }
 
 #[test]
-fn nothing_of_a_transcript_is_stored_that_is_private_or_secret() {
+fn no_private_or_secret_text_of_a_transcript_is_stored() {
     let world = World::new();
     let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     let terminal = Terminal { world: &world, session: "one" };
@@ -204,7 +205,7 @@ fn nothing_of_a_transcript_is_stored_that_is_private_or_secret() {
     }
 }
 
-/// Runs a hook below a host that ends with it: `find` is no shell, and is gone when its command has ended.
+/// Runs a hook below a host that ends with it: `find` is not a shell, and exits after its command.
 #[cfg(target_os = "linux")]
 fn hook_of_a_killed_host(terminal: &Terminal<'_>, event: &str, more: &Value) {
     let world = terminal.world;

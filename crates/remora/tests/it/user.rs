@@ -1,4 +1,4 @@
-//! The user's own words at the start of a session, what is no longer true, and `remora why`.
+//! The user's own statements at the start of a session, outdated memory, and `remora why`.
 
 use std::fs;
 use std::io::Read;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::context::{drain, told, told_with, work};
 use crate::support::World;
 
-/// Runs a command as somebody at a terminal does.
+/// Runs a command at a pseudo-terminal.
 fn at_a_terminal(command: &mut Command) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -24,13 +24,13 @@ fn at_a_terminal(command: &mut Command) {
     assert!(child.wait().unwrap().success(), "{said}");
 }
 
-/// A turn of the session `one` without any work.
+/// A turn of the session `one` without tool calls.
 fn say(world: &World, id: &str, prompt: &str, closing: &str) {
     world.hook(&world.prompt(id, prompt));
     world.hook(&world.message("Stop", &json!({ "prompt_id": id, "last_assistant_message": closing })));
 }
 
-/// What stands in the user's own block at a start, and what is reference data.
+/// The user's own block and the reference data, as injected at the start of a session.
 fn blocks(world: &World, session: &str) -> (String, String) {
     let text = told(world, session, "startup").unwrap();
     match text.split_once("</remora-context>") {
@@ -40,7 +40,7 @@ fn blocks(world: &World, session: &str) -> (String, String) {
 }
 
 #[test]
-fn only_what_is_typed_at_a_terminal_is_laid_down() {
+fn only_text_typed_at_a_terminal_is_the_users_own() {
     let world = World::new();
     world.text(&["save", "A pipe says that deploys are free."]);
     at_a_terminal(&mut world.command(&["save", "Deploys happen on Tuesdays only."]));
@@ -54,13 +54,13 @@ fn only_what_is_typed_at_a_terminal_is_laid_down() {
         reference.contains("A pipe says") && reference.contains("An agent of CODEX_SANDBOX"),
         "{reference}"
     );
-    // A person who saves the same text confirms it.
+    // A user who saves the same text confirms it.
     at_a_terminal(&mut world.command(&["save", "A pipe says that deploys are free."]));
     assert!(blocks(&world, "three").0.contains("- A pipe says that deploys are free."));
 }
 
 #[test]
-fn a_rule_of_the_user_comes_first_until_it_is_called_wrong() {
+fn a_rule_of_the_user_comes_first_until_marked_wrong() {
     let world = World::new();
     say(&world, "p1", "Never push to the release branch. What is in it?", "It holds the tags.");
     drain(&world);
@@ -68,7 +68,7 @@ fn a_rule_of_the_user_comes_first_until_it_is_called_wrong() {
     assert!(own.contains("\n- Never push to the release branch.\n"), "{own}");
     assert!(!own.contains("What is in it"), "{own}");
     assert!(!reference.contains("Standing facts"), "{reference}");
-    // It is in the session's context, so no prompt brings it again.
+    // It is already in the session's context, so no prompt injects it again.
     let prompt = "May I push to the release branch of the shop?";
     assert!(!told_with(&world, "two", prompt).unwrap_or_default().contains("Never push"));
     let why = world.text(&["why", "--session", "two"]);
@@ -102,14 +102,14 @@ fn why_shows_the_last_injection_with_what_marks_it_wrong() {
         (&json!("prompt"), &json!("1")),
         "{shown}"
     );
-    assert_eq!(shown.as_array().unwrap().len(), 1, "the last one alone");
-    // The command does what it says.
+    assert_eq!(shown.as_array().unwrap().len(), 1, "only the last one");
+    // The printed command works.
     world.text(&["feedback", "1", "wrong"]);
     assert_eq!(told_with(&world, "three", "Why was case 1 rounded too early by the cast?"), None);
 }
 
 #[test]
-fn a_file_that_is_gone_or_was_changed_much_is_named_wherever_it_is_injected() {
+fn a_deleted_or_heavily_changed_file_is_reported_with_every_injection() {
     let world = World::new();
     let file = world.project().join("src/total.rs");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -121,11 +121,11 @@ fn a_file_that_is_gone_or_was_changed_much_is_named_wherever_it_is_injected() {
         let start = told(&world, session, "startup").unwrap();
         let prompted = told_with(&world, session, prompt).unwrap();
         let line = |text: &str| text.lines().find(|line| line.contains("#1 ")).unwrap_or_default().to_owned();
-        // A line of the index is a title, which claims nothing.
+        // A line of the index is only a title and states nothing.
         let lines = [line(&start), line(&prompted)];
         lines.into_iter().filter(|line| !line.starts_with('|')).collect::<Vec<_>>()
     };
-    assert!(everywhere("two").iter().all(|line| !line.contains("file")), "it is as it was");
+    assert!(everywhere("two").iter().all(|line| !line.contains("file")), "the file is unchanged");
     for number in 2..=4 {
         work(&world, &format!("later-{number}"), number);
     }
@@ -153,7 +153,7 @@ fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
     drain(&world);
     let prompt = "Why was case 1 rounded too early by the cast?";
     told_with(&world, "two", prompt).unwrap();
-    // Saving is no session of an agent.
+    // Saving does not start a session.
     world.text(&["save", "Deploys happen on Tuesdays only."]);
     let fate = |arguments: &[&str]| {
         let output = world.remora(&[&["context", "--explain", prompt, "--json"], arguments].concat());
@@ -165,7 +165,7 @@ fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
     assert_eq!(fate(&[]), ("already_injected".to_owned(), 1), "as session two");
     assert_eq!(fate(&["--new"]), ("injected".to_owned(), 0));
     assert_eq!(fate(&["--session", "one"]), ("own_session".to_owned(), 1));
-    // A session whose context was emptied may get it again.
+    // After compaction, it may be injected again.
     told(&world, "two", "compact");
     assert_eq!(fate(&[]), ("injected".to_owned(), 0));
 }

@@ -1,4 +1,4 @@
-//! Styles and scripts: part of the program, so nothing is fetched from anywhere.
+//! Styles and scripts, embedded in the program, so that nothing is fetched from elsewhere.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;

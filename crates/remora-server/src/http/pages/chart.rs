@@ -1,32 +1,32 @@
-//! Charts, drawn here: bars over days. The same numbers stand beside them as a table.
+//! Bar charts over days, drawn as SVG. The same numbers are beside them in a table.
 //!
-//! Only bars and lines are in the picture, which stretches with the page. Labels are text around it, so that they keep their
-//! size on a small screen.
+//! The picture has only bars and lines, and stretches with the page. Labels are HTML around it, so that they
+//! keep their size on a small screen.
 
 use askama::Template;
 
-/// Width of a day and height of the picture, in its own units.
+/// Width of a day and height of the picture, in SVG units.
 const STEP: f64 = 10.0;
 const HEIGHT: f64 = 100.0;
-/// Share of a day that its bar takes.
+/// Share of a day's width that its bar takes.
 const FILLED: f64 = 0.7;
 
 #[derive(Template)]
 #[template(path = "chart.html")]
 pub(super) struct Chart {
-    /// What it shows, for those who do not see it.
+    /// Text alternative for screen readers.
     pub(super) says: String,
     pub(super) legend: Vec<(&'static str, &'static str)>,
     pub(super) width: f64,
     pub(super) bars: Vec<Bar>,
-    /// The value at the upper edge, and at half of it.
+    /// The values at the top and in the middle of the scale.
     pub(super) top: String,
     pub(super) middle: String,
-    /// Some of the days, spread over the width.
+    /// Labels for some of the days, spread over the width.
     pub(super) days: Vec<String>,
 }
 
-/// One day.
+/// The bar of one day.
 pub(super) struct Bar {
     pub(super) x: f64,
     pub(super) width: f64,
@@ -40,7 +40,7 @@ pub(super) struct Part {
     pub(super) height: f64,
 }
 
-/// The values of one day, in the order of the legend, and what is said of it.
+/// The values of one day, in the order of the legend, and its description.
 pub(super) struct Column {
     pub(super) day: String,
     pub(super) says: String,
@@ -48,7 +48,8 @@ pub(super) struct Column {
 }
 
 impl Chart {
-    /// `legend` has a class and a name for each value of a column, the lowest first. `label` writes a value on the scale.
+    /// `legend` has a class and a name for each value of a column, the lowest first. `label` formats a value
+    /// for the scale.
     pub(super) fn new(
         says: String,
         legend: Vec<(&'static str, &'static str)>,
@@ -91,7 +92,7 @@ impl Chart {
     }
 }
 
-/// The next number that reads well on a scale: 1, 2 or 5 with zeros.
+/// Rounds up to a number that reads well on a scale: 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
@@ -105,7 +106,7 @@ fn tidy(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
 
-/// `1.2k`, `3M`: for a scale.
+/// A number for a scale: `1.2k`, `3M`.
 pub(super) fn short(number: f64) -> String {
     let (value, unit) = match number {
         1e9.. => (number / 1e9, "G"),

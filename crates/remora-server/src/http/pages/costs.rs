@@ -1,4 +1,4 @@
-//! What memory costs: the observer's model, and apart from it the tokens that injections take.
+//! Costs: calls of the observer's model and, separately, the tokens of injections.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -45,7 +45,7 @@ struct Page {
     spans: Vec<(String, String, bool)>,
     numbers: Vec<(&'static str, String, String)>,
     is_builtin: bool,
-    /// Charts of what there was: calls, money, injections.
+    /// Charts of calls, money and injections; `None` if there were none.
     tokens: Option<Chart>,
     spent: Option<Chart>,
     injected: Option<Chart>,
@@ -69,7 +69,7 @@ struct DayRow {
     injected: String,
 }
 
-/// What each provider, model or project came to.
+/// Totals by provider, model or project.
 struct Table {
     name: &'static str,
     rows: Vec<ShareRow>,
@@ -81,7 +81,7 @@ struct ShareRow {
     failed: Option<String>,
     tokens: String,
     usd: String,
-    /// Of the whole, in percent.
+    /// Share of the total, in percent.
     share: f64,
 }
 
@@ -94,7 +94,7 @@ struct MomentRow {
     usd: Option<String>,
 }
 
-/// A limit, and how much of it is used.
+/// A limit and its current use.
 struct Limit {
     name: &'static str,
     says: String,
@@ -227,7 +227,7 @@ fn spent(days: &[Day]) -> Chart {
     Chart::new("Dollars by day".to_owned(), vec![("c3", "US dollars")], &columns, on_scale)
 }
 
-/// For a scale: no zeros at the end.
+/// An amount for a scale, without trailing zeros.
 fn on_scale(amount: f64) -> String {
     format!("${}", (amount * 1e6).round() / 1e6)
 }

@@ -1,4 +1,4 @@
-//! What is known of each file.
+//! Memory about each file.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -46,7 +46,7 @@ struct Known {
     says: String,
     when: When,
     lines: Vec<(i64, &'static str, Safe<String>, bool)>,
-    /// Further observations, and where to find them.
+    /// The number of further observations, and a link to all of them.
     more: i64,
     all: String,
 }

@@ -1,4 +1,4 @@
-//! How the daemon, the database and the index are doing. Programs get the same as from `/api/health`.
+//! The state of the daemon, the database and the index. Programs get the data of `/api/health` instead.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// Backups that are listed.
+/// Maximum number of backups in the list.
 const MOST_BACKUPS: usize = 12;
 
 pub(super) fn router() -> Routes {
@@ -34,7 +34,7 @@ struct Page {
     parts: Vec<Part>,
     providers: Vec<Provider>,
     coverage: Coverage,
-    /// Name, when, size, and whether it is of before a migration.
+    /// Name, time, size, and whether it was made before a migration.
     backups: Vec<(String, When, String, bool)>,
     check: Option<Checked>,
     sizes: Vec<(&'static str, String)>,
@@ -46,7 +46,7 @@ struct Provider {
     name: String,
     model: String,
     state: &'static str,
-    /// Why it is not asked, since when, and the time of the next try.
+    /// Why it is not called, since when, and the time of the next try.
     trouble: Option<(String, When, String)>,
 }
 
@@ -125,7 +125,7 @@ struct Check {
     can_fix: bool,
 }
 
-/// What the doctor finds. It reads the whole database, so the page comes first and this follows.
+/// The doctor's report. It reads the whole database, so the page loads first and fetches this afterwards.
 async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
     let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
     let examine = move || {
@@ -138,14 +138,14 @@ async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
             settings_problems: &problems,
             machine: machine.as_ref(),
             daemon: &daemon,
-            // The variable is one of a shell, and the daemon has another.
+            // The variable belongs to a shell, and the daemon has a different environment.
             is_disabled: false,
             tries_provider: false,
             variable: &variable,
             now: Time::now(),
         })
     };
-    // Not on a store thread: those answer hooks and pages meanwhile.
+    // Not on a store thread: those have to answer hooks and pages in the meantime.
     let report = tokio::task::spawn_blocking(examine).await;
     let report = report.map_err(|error| ApiError::Internal(error.to_string()))?;
     show(&checks_of(&report))
@@ -182,7 +182,7 @@ fn checks_of(report: &Report) -> Checks {
     }
 }
 
-/// How old the newest backup is, and whether that is a reason to worry.
+/// The age of the newest backup, and whether it is too old.
 fn standing_of(standing: &Standing) -> Part {
     let part = |is_bad: bool, says: String, hint: &str| Part {
         name: "Backups",
@@ -215,7 +215,7 @@ fn check_of(check: &LastCheck) -> Checked {
     }
 }
 
-/// Services that are asked, with the state of the breaker before each.
+/// Services in use, with the state of the circuit breaker of each.
 fn providers(status: &Status) -> Vec<Provider> {
     let provider = |role, name: &str, model: Option<&String>, trouble: Option<&Trouble>| Provider {
         role,

@@ -1,4 +1,5 @@
-//! What did it learn, what did my agent get, is anything wrong? Below, everything as it comes.
+//! The home page: what was learned, what was injected, whether anything is wrong, and a live feed of
+//! everything.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -19,11 +20,11 @@ use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 use crate::http::stream::Place;
 
-/// Injections at a glance, and lines of each.
+/// Injections in the overview, and lines of each.
 const GIVEN: u32 = 3;
 const LINES: usize = 4;
 const LEARNED: u32 = 4;
-/// Entries of one stretch of the feed.
+/// Entries in one part of the feed.
 const FEED: u32 = 20;
 const PREVIEW: usize = 400;
 
@@ -66,7 +67,7 @@ struct Learned {
     when: When,
 }
 
-/// A turn that is under way.
+/// A turn in progress.
 struct Running {
     session: i64,
     turn: i64,
@@ -88,7 +89,7 @@ struct State {
     is_well: bool,
 }
 
-/// What follows each other in one session.
+/// Consecutive entries of one session.
 struct Group {
     session: String,
     project: String,
@@ -149,11 +150,11 @@ async fn home(
 #[derive(Debug, Deserialize)]
 struct Asked {
     project: Option<i64>,
-    /// Where the page before this one ended.
+    /// The position where the previous page ended.
     before: Option<String>,
 }
 
-/// The feed further back.
+/// An older part of the feed.
 async fn earlier(
     (axum::extract::State(http), axum::Extension(visitor)): Seen,
     Query(asked): Query<Asked>,
@@ -170,7 +171,7 @@ async fn earlier(
 }
 
 fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Feed {
-    // A kind of which nothing was shown yet has no place in the address.
+    // A kind with no rows shown yet is at `i64::MAX`, which does not fit into the address.
     let at = |id: i64| if id == i64::MAX { i64::from(u32::MAX) } else { id };
     let older = next.map(|next| {
         let place = Place(Cursor {
@@ -258,7 +259,7 @@ fn state(status: &status::Status) -> State {
     State { lines, is_well }
 }
 
-/// The rows of a stretch as entries, with the names of their projects.
+/// Converts rows to entries, with the names of their projects.
 fn entries(store: &Store, stretch: Stretch) -> Result<(Vec<Entry>, Option<Cursor>), remora_app::AppError> {
     let mut entries = Vec::new();
     for row in stretch.rows {
@@ -331,7 +332,7 @@ fn grouped(entries: Vec<Entry>) -> Vec<Group> {
     groups
 }
 
-/// One entry of the feed, for a page that is open while it comes.
+/// One entry of the feed, fetched by an open page when it arrives.
 async fn entry(
     (axum::extract::State(http), _): Seen,
     axum::extract::Path(id): axum::extract::Path<String>,

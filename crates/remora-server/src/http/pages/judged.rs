@@ -1,4 +1,4 @@
-//! What can be said of an observation wherever it is shown: useful, wrong, pin, edit, forget, why.
+//! Actions on an observation wherever it is shown: useful, wrong, pin, edit, forget, why.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -20,9 +20,9 @@ use super::{Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// Earlier versions shown in the form.
+/// Maximum number of earlier versions in the form.
 const VERSIONS: usize = 10;
-/// Injections listed as reasons.
+/// Maximum number of injections listed as reasons.
 const REASONS: u32 = 8;
 
 pub(super) fn router() -> Routes {
@@ -36,7 +36,7 @@ pub(super) struct Judge {
     id: String,
     verdict: Option<Verdict>,
     pinned: bool,
-    /// A fact is right or wrong; it is changed on the page of facts.
+    /// Facts can only be judged right or wrong here; they are edited on the page of facts.
     is_fact: bool,
 }
 
@@ -58,7 +58,7 @@ impl Judge {
         self.verdict.is_some_and(|given| given.name() == verdict)
     }
 
-    /// Of a record that a verdict is given on; `None` where none can be.
+    /// The buttons for a record; `None` if it cannot be judged.
     pub(super) fn by(record: RecordId, row: Option<&ObservationRow>) -> Option<Self> {
         match (record.kind, row) {
             (RecordKind::Observation, Some(row)) => Some(Self::of(row)),
@@ -70,7 +70,7 @@ impl Judge {
     }
 }
 
-/// The buttons for a record that was injected; `None` where no verdict can be given.
+/// The buttons for an injected record; `None` if it cannot be judged.
 pub(super) fn judge_of(store: &Store, record: Option<RecordId>) -> Result<Option<Judge>, AppError> {
     let Some(record) = record else { return Ok(None) };
     let row = match record.kind {
@@ -155,14 +155,14 @@ async fn reasons((State(http), _): Seen, Path(id): Path<String>) -> Result<Respo
     show(&Reasons { given: given(&found, record) })
 }
 
-/// One injection with its lines, as home and sessions show it.
+/// One injection with its lines, as shown on the home page and with sessions.
 pub(super) struct Injection {
     pub(super) moment: &'static str,
     pub(super) prompt: String,
     pub(super) tokens: u64,
     pub(super) when: When,
     pub(super) lines: Vec<Line>,
-    /// Lines that are not shown.
+    /// The number of lines that are not shown.
     pub(super) more: usize,
 }
 
@@ -174,7 +174,7 @@ pub(super) struct Line {
     pub(super) judge: Option<Judge>,
 }
 
-/// What was injected, with at most `most` lines. Records that are gone since then have none.
+/// An injection with at most `most` lines. Records deleted since then are left out.
 pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injection, AppError> {
     let retrieval = &given.row.retrieval;
     let known: Vec<_> = given.lines.iter().filter(|said| said.says.is_some()).collect();
@@ -203,7 +203,7 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
     })
 }
 
-/// Why a record was part of each injection.
+/// Explains why a record was part of each injection.
 pub(super) fn given(found: &[Why], record: RecordId) -> Vec<Given> {
     let own = record.to_string();
     let one = |why: &Why| {
@@ -220,7 +220,8 @@ pub(super) fn given(found: &[Why], record: RecordId) -> Vec<Given> {
     found.iter().filter_map(one).collect()
 }
 
-/// The prompt or the file of an injection. At the start of a session the log has only the reason it started.
+/// The prompt or the file of an injection. Empty for the start of a session, where the log has only the
+/// reason it started.
 fn prompt(retrieval: &Retrieval, most: usize) -> String {
     if retrieval.moment == Moment::Start { String::new() } else { line(&retrieval.prompt, most) }
 }
@@ -233,7 +234,7 @@ pub(super) fn moment(moment: Moment) -> &'static str {
     }
 }
 
-/// The reason in the log, in words.
+/// The logged reason in words.
 pub(super) fn reason(moment: Moment, item: &Item) -> String {
     let mut words = item.why.split_whitespace();
     match (moment, item.why.as_str()) {
@@ -256,7 +257,7 @@ pub(super) fn reason(moment: Moment, item: &Item) -> String {
     }
 }
 
-/// A part of a record, in words.
+/// The name of a part of a record, in words.
 fn part(name: &str) -> String {
     match name {
         "narrative" | "title" | "text" | "note" => "Its text".to_owned(),

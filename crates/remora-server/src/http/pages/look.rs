@@ -1,4 +1,4 @@
-//! How things look on every page: times, texts, marks.
+//! Formatting for all pages: times, texts, numbers.
 
 use askama::filters::Safe;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
@@ -6,7 +6,7 @@ use remora_core::context::safe_text;
 use remora_core::text::{one_line, visible};
 use remora_core::time::Time;
 
-/// A moment, as a machine and as people write it. The script keeps `ago` true.
+/// A point in time, for machines and for people. The script keeps `ago` current.
 #[derive(Debug, Clone)]
 pub(super) struct When {
     pub(super) iso: String,
@@ -21,16 +21,16 @@ impl When {
     }
 }
 
-/// Stored text in one line.
+/// Stored text on one line.
 pub(super) fn line(text: &str, most: usize) -> String {
     one_line(&visible(text), most)
 }
 
-/// The same with what stands between backticks as code.
+/// Like [`line`], with text between backticks as code.
 pub(super) fn title(text: &str, most: usize) -> Safe<String> {
     let text = line(text, most);
     let mut out = String::new();
-    // A backtick without another one is what it is.
+    // An unpaired backtick stays as it is.
     let pairs = text.matches('`').count() / 2 * 2;
     for (number, part) in text.splitn(pairs + 1, '`').enumerate() {
         let is_code = number % 2 == 1;
@@ -41,13 +41,13 @@ pub(super) fn title(text: &str, most: usize) -> Safe<String> {
     Safe(out)
 }
 
-/// Stored text with its line breaks, and nothing in it that acts.
+/// Stored text with its line breaks and without other control characters.
 pub(super) fn block(text: &str, most: usize) -> String {
     let acts = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
     visible(text).chars().filter(|c| !acts(c)).take(most).collect()
 }
 
-/// Stored Markdown as HTML: no HTML of its own, no images, and links only to where a browser should go.
+/// Stored Markdown as HTML: without raw HTML or images, and with web links only.
 pub(super) fn markdown(text: &str) -> Safe<String> {
     let text = safe_text(text);
     let mut depth: usize = 0;
@@ -65,7 +65,7 @@ pub(super) fn markdown(text: &str) -> Safe<String> {
                     depth -= 1;
                     return None;
                 }
-                // The page has one heading of its own.
+                // Headings become paragraphs, because the page has its own.
                 Event::Start(Tag::Heading { .. }) => Event::Start(Tag::Paragraph),
                 Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Paragraph),
                 other => other,
@@ -76,7 +76,7 @@ pub(super) fn markdown(text: &str) -> Safe<String> {
     Safe(out)
 }
 
-/// The beginning of a text. Texts of a megabyte stay readable, and their pages light.
+/// The beginning of a text, so that a megabyte of text does not slow down the page.
 pub(super) fn excerpt(text: &str, most: usize) -> String {
     let end = text.floor_char_boundary(most);
     if end < text.len() { format!("{}…", text[..end].trim_end()) } else { text.to_owned() }
@@ -86,7 +86,7 @@ fn is_web(url: &CowStr<'_>) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
-/// A text with stretches of it marked. Backticks are left out: an excerpt may end between two of them.
+/// Highlights ranges of a text. Backticks are removed, because an excerpt may end between two of them.
 pub(super) fn marked(text: &str, stretches: &[(usize, usize)]) -> Safe<String> {
     let mut out = String::new();
     let mut at = 0;
@@ -119,7 +119,7 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// `1,234,567`.
+/// A number with separators: `1,234,567`.
 pub(super) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -132,7 +132,7 @@ pub(super) fn thousands(number: u64) -> String {
     out
 }
 
-/// `3.4 MiB`, `12 KiB`.
+/// A size in bytes: `3.4 MiB`, `12 KiB`.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -141,7 +141,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// `$12.30`, and below a dollar as many digits as say something: `$0.0042`.
+/// An amount: `$12.30`, and below a dollar with four decimals: `$0.0042`.
 pub(super) fn dollars(usd: f64) -> String {
     match usd {
         0.0 => "$0".to_owned(),
@@ -151,7 +151,7 @@ pub(super) fn dollars(usd: f64) -> String {
     }
 }
 
-/// `1 event`, `2 events`.
+/// A number with its noun: `1 event`, `2 events`.
 pub(super) fn count(number: i64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stored_text_is_shown_and_never_run() {
+    fn stored_text_is_escaped() {
         for hostile in [
             "<script>alert(1)</script>",
             "a <img src=x onerror=alert(1)> b",
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_where_the_words_are() {
+    fn ranges_are_highlighted() {
         assert_eq!(marked("a <b> `c", &[(2, 5)]).0, "a <mark>&lt;b&gt;</mark> c");
-        assert_eq!(marked("é", &[(1, 2)]).0, "é", "a stretch inside a character marks nothing");
+        assert_eq!(marked("é", &[(1, 2)]).0, "é", "a range inside a character marks nothing");
     }
 }

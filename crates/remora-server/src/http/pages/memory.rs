@@ -1,4 +1,4 @@
-//! Memory as its owner handles it: facts, search, what is injected with prompts, and their own notes.
+//! The user's view of the memory: facts, search, injections with prompts, and notes.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -21,16 +21,16 @@ use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// Facts on the page, unless somebody asks for all.
+/// Maximum number of facts on the page, unless all are requested.
 const MOST_FACTS: usize = 200;
-/// Injections in the log, and after somebody asks for more.
+/// Injections in the log. `MORE_LOG` applies if more are requested.
 const LOG: u32 = 12;
-/// Records of one injection that are listed.
+/// Maximum number of records listed per injection.
 const MOST_ITEMS: usize = 3;
 const MORE_LOG: u32 = 200;
-/// Notes that are listed.
+/// Maximum number of notes in the list.
 const MOST_NOTES: usize = 40;
-/// How much of a value is shown.
+/// Longer values are cut.
 const LONGEST: usize = 4_000;
 
 pub(super) fn router() -> Routes {
@@ -44,7 +44,7 @@ struct Asked {
     all: u8,
     #[serde(default)]
     log: u32,
-    /// A section without the page around it: `facts` or `notes`.
+    /// Requests one section without the page around it: `facts` or `notes`.
     #[serde(default)]
     part: String,
 }
@@ -72,13 +72,13 @@ struct NotesPart {
     notes: Notes,
 }
 
-/// The facts that hold.
+/// The current facts.
 struct Known {
     groups: Vec<Group>,
     total: usize,
     conflicts: usize,
     unconfirmed: usize,
-    /// The address with all of them, if some are left out.
+    /// A link to all of them, if some are left out.
     all: Option<String>,
     kinds: [&'static str; 4],
     places: Vec<(i64, String, bool)>,
@@ -91,10 +91,10 @@ struct Group {
 
 struct Shown {
     id: String,
-    /// Empty: everywhere.
+    /// Empty if it holds everywhere.
     project: String,
     key: String,
-    /// The key exactly, as a part of an address.
+    /// The exact key, encoded for a URL.
     address: String,
     kind: &'static str,
     said: Said,
@@ -103,7 +103,7 @@ struct Shown {
     is_confirmed: bool,
 }
 
-/// A value with who said it, and where.
+/// A value, with its author and origin.
 struct Said {
     value: String,
     by: String,
@@ -111,7 +111,7 @@ struct Said {
     when: When,
 }
 
-/// One injection of the log.
+/// One entry of the injection log.
 struct Logged {
     moment: &'static str,
     prompt: String,
@@ -173,7 +173,7 @@ async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<Known, Api
     let most = if wants_all { usize::MAX } else { MOST_FACTS };
     let mut shown: Vec<(String, Shown)> = entries.into_iter().map(fact).collect();
     let unconfirmed = shown.iter().filter(|(_, fact)| fact.needs_word).count();
-    // What somebody has to decide comes first.
+    // Facts that need a decision come first.
     shown.sort_by_key(|(_, fact)| (fact.conflicts.is_empty(), !fact.needs_word));
     shown.truncate(most);
     shown.sort_by_key(|(project, _)| project.to_lowercase());
@@ -200,7 +200,7 @@ async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<Known, Api
     })
 }
 
-/// A fact with the name of its project.
+/// A fact and the name of its project.
 fn fact(entry: Entry) -> (String, Shown) {
     let Entry { row, conflicts, .. } = entry;
     let is_own = row.fact.source == FactSource::User;
@@ -210,7 +210,7 @@ fn fact(entry: Entry) -> (String, Shown) {
         key: line(&row.fact.key, 200),
         address: encoded(&row.fact.key),
         kind: row.fact.kind.name(),
-        // What an agent says twice, or what somebody confirmed before an export, is still not this user's word.
+        // A repetition by an agent, or a confirmation before an export, is not this user's word.
         needs_word: !is_own,
         is_confirmed: is_own && row.confirmed_at.is_some(),
         conflicts: conflicts.iter().map(said).collect(),

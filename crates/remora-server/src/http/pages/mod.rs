@@ -1,7 +1,7 @@
-//! Pages for people: rendered here, refined by small scripts, nothing from elsewhere.
+//! Pages for people: rendered by the server, with small scripts, and nothing loaded from elsewhere.
 //!
-//! Every page calls a use case and shows the result; none has queries of its own. A page is a struct and a template of the same
-//! name in `templates/`.
+//! Every page calls a use case and shows the result; none has queries of its own. A page is a struct and a
+//! template of the same name in `templates/`.
 
 mod assets;
 mod chart;
@@ -59,11 +59,11 @@ pub(super) fn router() -> Routes {
         .merge(settings::router())
 }
 
-/// Nothing from elsewhere, and nothing that stands in the text of a page is run.
+/// Allows nothing from other sites, and no inline scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Whether a browser asks for a page, and not a program for data.
+/// Whether a browser requests a page, rather than a program data.
 pub(super) fn is_for_people(request: &Request) -> bool {
     wants_page(request.headers()) && !request.uri().path().starts_with("/api/")
 }
@@ -75,16 +75,16 @@ fn wants_page(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// What every page has around its own part.
+/// The parts that all pages share.
 #[derive(Debug)]
 pub(super) struct Frame {
     title: String,
-    /// Which entry of the navigation this is.
+    /// The current entry of the navigation.
     here: &'static str,
-    /// What a change made here is signed with.
+    /// The secret that a change from this page is sent with.
     page: String,
     projects: Vec<ProjectRow>,
-    /// The one project that is looked at.
+    /// The selected project.
     project: Option<i64>,
     query: String,
     version: &'static str,
@@ -103,7 +103,7 @@ impl Frame {
             title: title.to_owned(),
             here,
             page: visitor.page().to_owned(),
-            // A project that is gone is no reason to show nothing.
+            // An unknown project is ignored.
             project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
             projects,
             query: String::new(),
@@ -111,7 +111,7 @@ impl Frame {
         })
     }
 
-    /// A link that stays in the project.
+    /// A link that keeps the selected project.
     fn link(&self, path: &str) -> String {
         let joint = if path.contains('?') { '&' } else { '?' };
         self.project.map_or_else(|| path.to_owned(), |project| format!("{path}{joint}project={project}"))
@@ -140,5 +140,5 @@ fn html(status: StatusCode, text: String, policy: &'static str) -> Response {
     response
 }
 
-/// The handlers of pages take these: the shared state and who looks.
+/// Arguments of every page handler: the shared state and the visitor.
 type Seen = (axum::extract::State<Arc<Http>>, axum::Extension<Visitor>);

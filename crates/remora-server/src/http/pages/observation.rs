@@ -1,4 +1,4 @@
-//! Everything that is known of one observation, and what was made of it.
+//! One observation, with its history, context and use.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -22,22 +22,22 @@ use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// What came before and after it, on each side.
+/// Records shown before and after it, on each side.
 const AROUND: u32 = 4;
-/// Injections that are listed.
+/// Maximum number of injections in the list.
 const REASONS: u32 = 10;
-/// Others that say something alike.
+/// Maximum number of related observations.
 const RELATED: usize = 5;
-/// Below this score a title is not about the same.
+/// Minimum score of a related observation.
 const ALIKE: f64 = 0.35;
-/// Bytes of the text that are shown. What is typed or observed is shorter.
+/// Longer texts are cut, in bytes. Typed and observed texts are shorter.
 const LONGEST: usize = 100_000;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", related)
 }
 
-/// Address, type, title.
+/// URL, type, title.
 type Related = (String, String, Safe<String>);
 
 #[derive(Template)]
@@ -137,7 +137,7 @@ async fn page(
     })
 }
 
-/// How often it was injected, and how often somebody asked for it or cited it.
+/// How often it was injected, and how often it was fetched or cited.
 fn used(feedback: &Feedback) -> String {
     let injected = match feedback.injected {
         0 => return "not injected with a prompt or a file yet".to_owned(),
@@ -153,15 +153,16 @@ fn used(feedback: &Feedback) -> String {
 #[template(path = "related.html")]
 struct Others {
     related: Vec<Related>,
-    /// Whether another replaces this one.
+    /// Whether another observation replaces this one.
     superseded: bool,
 }
 
-/// Observations of the same project that are about the same. The page comes first: a search by meaning may have to load vectors.
+/// Related observations of the same project. Fetched after the page, because semantic search may have to load
+/// vectors.
 async fn related((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
     let row = http.read(move |store| observation(store, &id)).await?;
     let mut request = SearchRequest::new(Whose::Project(row.project_id.to_string()));
-    // The words alone: an operator in a title would mean something else.
+    // Search operators in a title are removed.
     request.text = row.observation.title.replace(['"', '(', ')', ':', '*', '^', '`', '-'], " ");
     request.kinds = vec![RecordKind::Observation];
     request.limit = RELATED + 1;

@@ -1,4 +1,5 @@
-//! The playground: what a prompt would get, and why, with settings that are tried out before they are saved.
+//! The playground: what would be injected with a prompt, and why, with settings that can be tried before they
+//! are saved.
 
 use std::sync::Arc;
 
@@ -22,11 +23,11 @@ use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 use crate::http::{Http, context};
 
-/// Candidates that are shown; the rest is counted.
+/// Maximum number of candidates shown; the rest is counted.
 const MOST_SHOWN: usize = 24;
 /// Longer prompts are cut before they are tried.
 const LONGEST_PROMPT: usize = 4_000;
-/// The stretch of the sliders. The fields beside them take everything that the settings take.
+/// Range of the slider. The field beside it takes every value that the setting takes.
 const SLIDER: (f64, f64) = (0.3, 0.8);
 
 pub(super) fn router() -> Routes {
@@ -43,7 +44,7 @@ struct Asked {
     most: String,
     #[serde(default)]
     score: String,
-    /// The outcome without the page around it.
+    /// Requests the outcome without the page around it.
     #[serde(default)]
     part: String,
 }
@@ -61,7 +62,7 @@ struct Part {
     playground: Playground,
 }
 
-/// The form with what came of it.
+/// The form with its outcome.
 #[derive(Template)]
 #[template(path = "try.html")]
 pub(super) struct Playground {
@@ -70,7 +71,7 @@ pub(super) struct Playground {
     score: String,
     saved_most: u8,
     saved_score: String,
-    /// Whether anything is injected with prompts at the moment.
+    /// Whether injection with prompts is on.
     pub(super) is_on: bool,
     project: Option<i64>,
     projects: Vec<(i64, String, bool)>,
@@ -78,12 +79,12 @@ pub(super) struct Playground {
 }
 
 struct Outcome {
-    /// What would be injected, in a line.
+    /// One line that says what would be injected.
     says: String,
     is_injected: bool,
     how: String,
     steps: Vec<Step>,
-    /// As the agent gets it.
+    /// The text as the agent gets it.
     text: String,
     tokens: u64,
     shown: Vec<Shown>,
@@ -125,7 +126,7 @@ async fn page(
 }
 
 impl Playground {
-    /// The form as it is before anything is typed.
+    /// The empty form.
     pub(super) async fn empty(http: &Arc<Http>, frame: &Frame) -> Result<Self, ApiError> {
         Self::of(http, frame, Asked::default()).await
     }
@@ -174,7 +175,7 @@ impl Playground {
     }
 }
 
-/// As if a new session asked: nothing was injected into it yet.
+/// A request as from a new session, into which nothing was injected yet.
 fn question(prompt: &str, project: ProjectId) -> PromptRequest {
     PromptRequest {
         text: privacy::clean_text(prompt),
@@ -221,7 +222,7 @@ fn how(explanation: &Explanation) -> String {
     format!("{way}, in {} ms", explanation.ms)
 }
 
-/// What the gate was decided by.
+/// The steps that decide whether to inject.
 fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
     let evidence = &explanation.evidence;
     let gate = evidence.gate(memory.auto_retrieve_min_score);

@@ -1,4 +1,5 @@
-//! One's own data: forget, exclude, pause, test the redaction, see what was changed, export and erase everything.
+//! Control over one's own data: forget, exclude, pause, test the redaction, read the audit log, export and
+//! erase everything.
 
 use std::io::{self, BufWriter, Write};
 
@@ -24,9 +25,9 @@ use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// Entries of the audit log that are shown.
+/// Audit log entries shown.
 const AUDIT: u32 = 40;
-/// Bytes of an export that are sent at once, and portions that may wait for the browser.
+/// Size of a chunk of an export in bytes, and the number of chunks buffered for the browser.
 const PORTION: usize = 64 << 10;
 const PORTIONS: usize = 4;
 
@@ -49,7 +50,7 @@ struct Page {
     word: &'static str,
 }
 
-/// Something that is forgotten and can still be brought back.
+/// Forgotten records that can still be restored.
 struct Waiting {
     id: i64,
     records: String,
@@ -120,19 +121,19 @@ async fn page(
 #[derive(Debug, Deserialize)]
 struct Wanted {
     project: Option<i64>,
-    /// `markdown`, or anything else for JSON lines.
+    /// `markdown`; anything else means JSON lines.
     #[serde(default)]
     format: String,
 }
 
-/// The memory as a file: of all projects, or of one.
+/// Downloads the memory of all projects or of one.
 async fn export(
     (State(http), _): Seen,
     Query(Wanted { project, format }): Query<Wanted>,
 ) -> Result<Response, ApiError> {
     let whose = project.map_or(Whose::All, |project| Whose::Project(project.to_string()));
     if whose != Whose::All {
-        // Once the file has begun, it is too late to say that there is no such project.
+        // Checked first: once the download has started, an unknown project can no longer be reported.
         let whose = whose.clone();
         http.read(move |store| remora_app::project(store, &whose)).await?;
     }
@@ -142,13 +143,13 @@ async fn export(
     };
     let dir = http.shared.dir.clone();
     let (portions, written) = channel(PORTIONS);
-    // Not on a store thread: those answer hooks and pages meanwhile.
+    // Not on a store thread: those have to answer hooks and pages in the meantime.
     tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(PORTION, Portions(portions.clone()));
         let done = Store::open(&dir).map_err(export::ExportError::from);
         let done = done.and_then(|store| export::write(&store, &whose, format, &mut out));
         if let Err(error) = done {
-            // The download fails, so that nobody takes a part for the whole.
+            // Makes the download fail, so that a partial file is not taken for the whole.
             let _ = portions.blocking_send(Err(io::Error::other(error.to_string())));
         }
     });
@@ -161,7 +162,7 @@ async fn export(
     Ok((head, body).into_response())
 }
 
-/// Writes to a browser that reads as fast as it can.
+/// Sends chunks to the browser and waits if it reads slowly.
 struct Portions(Sender<Result<Bytes, io::Error>>);
 
 impl Write for Portions {

@@ -1,4 +1,4 @@
-//! What waits to become memory, and what failed.
+//! The queue: waiting and failed events.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -14,7 +14,7 @@ use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 const MOST: u32 = 100;
-/// Characters of a payload that are shown.
+/// Longer payloads are cut, in characters.
 const PAYLOAD: usize = 4_000;
 
 pub(super) fn router() -> Routes {
@@ -73,7 +73,7 @@ fn event(event: &EventRow) -> Waiting {
         Some(Body::ToolUsed(ToolUse { call: ToolCall::Run { command, .. }, .. })) => command.clone(),
         _ => event.files.join(", "),
     };
-    // What is stored is redacted.
+    // Stored payloads are already redacted.
     let payload = event.payload.as_ref().and_then(|body| serde_json::to_string_pretty(body).ok());
     Waiting {
         id: event.id.0,

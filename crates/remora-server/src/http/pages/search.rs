@@ -1,4 +1,4 @@
-//! Search as you type. The script asks for the part with the results alone.
+//! Search as you type. The script fetches only the results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 const EACH: usize = 20;
-/// Limit for the values of one facet.
+/// Maximum number of values per facet.
 const MOST_VALUES: usize = 8;
 
 pub(super) fn router() -> Routes {
@@ -43,10 +43,10 @@ struct Asked {
     concept: String,
     #[serde(default)]
     file: String,
-    /// A date as people write it.
+    /// A date in any form that search accepts.
     #[serde(default)]
     since: String,
-    /// The program of the session.
+    /// The agent program of the session.
     #[serde(default)]
     host: String,
     #[serde(default)]
@@ -54,7 +54,7 @@ struct Asked {
     #[serde(default)]
     offset: usize,
     project: Option<i64>,
-    /// The results without the page around them.
+    /// Requests the results without the page around them.
     #[serde(default)]
     part: String,
 }
@@ -64,7 +64,7 @@ struct Asked {
 struct Page {
     frame: Frame,
     found: Found,
-    /// Name in the address, name on the page, and whether it is chosen.
+    /// Name in the URL, label on the page, and whether it is selected.
     modes: Vec<(&'static str, &'static str, bool)>,
 }
 
@@ -74,14 +74,14 @@ struct Part {
     found: Found,
 }
 
-/// What was found, ready to be shown.
+/// Search results, formatted for the page.
 struct Found {
     hits: Vec<Shown>,
     summary: String,
     facets: Vec<Facet>,
-    /// Filters in force, each with the address without it.
+    /// Active filters, each with the URL without it.
     filters: Vec<(String, String)>,
-    /// The address without any filter, if several are in force.
+    /// The URL without any filter, if several are active.
     unfiltered: Option<String>,
     older: Option<String>,
     newer: Option<String>,
@@ -109,7 +109,7 @@ struct Facet {
 
 struct Value {
     name: String,
-    /// Shown on hover: the whole path of a file.
+    /// Shown on hover: the full path of a file.
     title: String,
     count: usize,
     link: String,
@@ -175,10 +175,10 @@ fn found(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Found {
     }
 }
 
-/// What narrows a search down, by its name in the address.
+/// Filters of a search, by name in the URL.
 const FILTERS: [&str; 7] = ["type", "record", "project", "host", "file", "concept", "since"];
 
-/// Filters in force, each with the address without it.
+/// Active filters, each with the URL without it.
 fn filters(asked: &Asked, projects: &[ProjectRow]) -> Vec<(String, String)> {
     let filter = |name: &'static str| {
         let says = match name {
@@ -196,8 +196,8 @@ fn filters(asked: &Asked, projects: &[ProjectRow]) -> Vec<(String, String)> {
     FILTERS.into_iter().filter_map(filter).collect()
 }
 
-/// Ways to narrow a search down, with counts. A value that every hit has would change nothing, so it is left out; so is a
-/// facet whose filter is in force.
+/// Filters to narrow the search, with counts. Values that every hit has are left out, and so are facets whose
+/// filter is active.
 fn facets(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Vec<Facet> {
     let Facets { types, kinds, projects: by_project, concepts, files, hosts, dates } = &results.facets;
     let narrows = |count: usize| count > 0 && count < results.total;
@@ -213,7 +213,7 @@ fn facets(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Vec<Face
         values.truncate(MOST_VALUES);
         Facet { name, values: if value(asked, key).is_empty() { values } else { Vec::new() } }
     };
-    // The address has a project's id, and the scope of every page is one of them.
+    // The URL has the project's id, which is also the scope of all other pages.
     let mut of_projects: Vec<Value> = projects
         .iter()
         .filter(|_| asked.project.is_none())
@@ -245,7 +245,7 @@ fn facets(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Vec<Face
     facets
 }
 
-/// The end of a path: a file in its directory.
+/// A short form of a path: the file and its directory.
 fn file_name(path: &str) -> String {
     let parts: Vec<&str> = path.rsplitn(3, '/').collect();
     match parts.as_slice() {
@@ -254,7 +254,7 @@ fn file_name(path: &str) -> String {
     }
 }
 
-/// A first date in words.
+/// A start date in words.
 fn within(since: &str) -> String {
     match since {
         "7 days ago" => "last 7 days".to_owned(),
@@ -290,7 +290,7 @@ fn shown(hit: &Hit) -> Shown {
     }
 }
 
-/// Where a record is shown: an observation on its own page, the rest with its session.
+/// The page of a record: its own for an observation, that of its session for others.
 pub(super) fn record_link(id: &str, session: Option<i64>) -> String {
     match session {
         Some(session) if !id.starts_with(|c: char| c.is_ascii_digit()) => format!("/sessions/{session}"),
@@ -298,7 +298,7 @@ pub(super) fn record_link(id: &str, session: Option<i64>) -> String {
     }
 }
 
-/// A part of the address that is a text.
+/// A text parameter of the URL.
 fn value<'a>(asked: &'a Asked, name: &str) -> &'a str {
     match name {
         "q" => &asked.q,
@@ -314,7 +314,7 @@ fn value<'a>(asked: &'a Asked, name: &str) -> &'a str {
     }
 }
 
-/// The address of this search with some of it changed; what is empty is left out.
+/// The URL of this search with changed parameters. Empty ones are left out.
 fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
     let project = asked.project.map(|id| id.to_string()).unwrap_or_default();
     let offset = if asked.offset == 0 { String::new() } else { asked.offset.to_string() };
@@ -332,7 +332,7 @@ fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
     format!("/search?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
-/// A text as a part of an address.
+/// Percent-encodes a text for a URL.
 pub(super) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()

@@ -1,4 +1,4 @@
-//! A session as a story: what was asked, what was tried, what failed, what came of it.
+//! A session as a story: prompts, steps, failures and results.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -16,16 +16,16 @@ use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// Sessions on a page of the list.
+/// Sessions per page of the list.
 const EACH: u32 = 40;
-/// Turns on a page of a story.
+/// Turns per page of a story.
 const TURNS: u32 = 10;
-/// Steps of one turn that are listed; the rest is counted. Those that failed are always listed.
+/// Maximum number of steps listed per turn; the rest is counted. Failed steps have a limit of their own.
 const MOST_STEPS: usize = 20;
 const MOST_FAILED: usize = 10;
-/// Bytes of a prompt or a closing message that are shown.
+/// Longer prompts and closing messages are cut, in bytes.
 const LONGEST: usize = 12_000;
-/// Lines of one injection.
+/// Lines shown per injection.
 const LINES: usize = 4;
 
 pub(super) fn router() -> Routes {
@@ -97,7 +97,7 @@ fn listed(row: SessionRow) -> Listed {
 #[derive(Debug, Deserialize)]
 struct WhichTurns {
     project: Option<i64>,
-    /// The first turn that is shown.
+    /// The first turn to show.
     #[serde(default)]
     turn: i64,
 }
@@ -213,7 +213,7 @@ fn lasted(session: &SessionRow) -> String {
     }
 }
 
-/// What the session cost: tokens of the model that observed it, and tokens that were injected.
+/// The cost of the session: tokens of the observer's model, and injected tokens.
 fn costs(story: &story::Story) -> String {
     let spent = &story.spent;
     let observed = match spent.calls {
@@ -266,7 +266,8 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
     }
 }
 
-/// A tool call. What it was about is redacted since capture, and known as long as its payload waits.
+/// A tool call. Its details were redacted at capture; all of them exist only as long as the payload is
+/// queued.
 fn step(event: &EventRow) -> Step {
     let mut what = event.subject.clone().unwrap_or_default();
     let mut error = "";

@@ -1,5 +1,5 @@
-//! Every setting with its value and where that comes from, and the agents on this machine. What is changed here goes through
-//! `/api/settings`, so that the same is refused for the same reason as by `remora config set`.
+//! Every setting with its value and its source, and the agents on this machine. Changes go through
+//! `/api/settings`, so they are checked by the same rules as in `remora config set`.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -17,7 +17,7 @@ use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-/// What each section is about.
+/// Sections: id, name and description.
 const SECTIONS: &[(&str, &str, &str)] = &[
     ("observer", "Observer", "What turns captured events into observations."),
     ("budget", "Budget", "What a model may use. The built-in observer is free."),
@@ -48,7 +48,7 @@ pub(super) fn router() -> Routes {
 #[derive(Debug, Deserialize)]
 struct Asked {
     project: Option<i64>,
-    /// One setting without the page around it.
+    /// Requests one setting without the page around it.
     #[serde(default)]
     part: String,
 }
@@ -74,14 +74,14 @@ struct Section {
 #[template(path = "setting.html")]
 pub(super) struct Field {
     pub(super) name: &'static str,
-    /// Its name on the page.
+    /// Its label on the page.
     label: String,
     meaning: Safe<String>,
     control: Control,
     default: String,
     source: String,
     is_set: bool,
-    /// The variable that wins over the file.
+    /// The environment variable that overrides the file.
     variable: Option<&'static str>,
 }
 
@@ -102,7 +102,7 @@ enum Control {
     Secret {
         is_set: bool,
     },
-    /// Only a person at a terminal may change it.
+    /// Names a program, so it can only be changed in a terminal.
     Program {
         value: String,
     },
@@ -142,7 +142,7 @@ async fn page(
         all = others;
         sections.push(Section { id, name, says: title(says, 400), fields: own });
     }
-    // A section that has no words yet is shown all the same.
+    // Settings of a section without a description are shown, too.
     if !all.is_empty() {
         sections.push(Section { id: "other", name: "Other", says: title("", 0), fields: all });
     }
@@ -150,7 +150,7 @@ async fn page(
     show(&Page { frame, sections, agents, config })
 }
 
-/// The settings whose names are wanted, as forms.
+/// The selected settings, as forms.
 pub(super) fn fields(dir: &DataDir, is_wanted: impl Fn(&str) -> bool) -> Vec<Field> {
     let listed = list(dir, |name| std::env::var(name).ok()).1;
     listed.iter().filter(|entry| is_wanted(entry.setting.name)).map(Field::new).collect()
@@ -190,13 +190,13 @@ impl Field {
         matches!(self.control, Control::Switch { .. })
     }
 
-    /// Names an element for it: no dots.
+    /// An element id for the setting, without dots.
     fn id(&self) -> String {
         self.name.replace(['.', '_'], "-")
     }
 }
 
-/// What people call it. The rest is called by its own name.
+/// A readable label. Settings without one here get theirs from the name.
 fn label(setting: &Setting) -> String {
     let given = match setting.name {
         "memory.auto_retrieve_enabled" => "Inject with prompts",
@@ -226,7 +226,7 @@ fn label(setting: &Setting) -> String {
     sentence(&words)
 }
 
-/// With a capital letter.
+/// Capitalises the first letter.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -259,7 +259,7 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().map(plain).collect()
 }
 
-/// A value as it is typed: without quotes, a list with commas.
+/// A value as a user types it: without quotes, and lists with commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_section_of_the_settings_has_words() {
+    fn every_section_of_the_settings_has_a_description() {
         for setting in remora_core::settings::all() {
             assert!(SECTIONS.iter().any(|(id, ..)| *id == setting.section()), "{}", setting.name);
         }

@@ -1,4 +1,4 @@
-//! The way in: a link that works once, from `remora ui`.
+//! Sign-in by a one-time link from `remora ui`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::http::visitor::{self, Visitor};
 
 pub(in crate::http) const ENTER: &str = "/enter";
 
-/// The style of the one page that strangers see. Its hash is in the policy, so that no other style applies.
+/// The style of the only page that strangers see. Its hash is in the policy, so that no other style applies.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:18vh auto;padding:0 1.5rem;\
 color:#1d2430;background:#f7f8fa}h1{font-size:1.25rem}code{font:0.95em ui-monospace,monospace;background:#e8ebf0;\
 padding:.15em .4em;border-radius:4px}@media(prefers-color-scheme:dark){body{color:#e4e8ef;background:#14181f}code{background:#232a35}}";
@@ -30,7 +30,7 @@ pub(super) fn router() -> Routes {
     Routes::default().get(ENTER, enter).merge(Api::default().post(remora_client::UI_LINK, make))
 }
 
-/// What a browser sees that was not let in: the way in, and nothing else.
+/// The page for a browser that is not signed in: it explains how to sign in, and nothing else.
 pub(in crate::http) fn sign_in() -> Response {
     let text = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
@@ -45,7 +45,7 @@ struct Link {
     path: String,
 }
 
-/// A new link, for somebody with the token. A page has no need of one.
+/// Issues a one-time link to a program with the token. Pages may not.
 async fn make(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
@@ -78,7 +78,7 @@ async fn enter(
     let cookie =
         visitor::cookie(http.guard.token(), now).map_err(|error| ApiError::Internal(error.to_string()))?;
     let cookie = HeaderValue::from_str(&cookie).map_err(|error| ApiError::Internal(error.to_string()))?;
-    // Only to a page of ours.
+    // Redirects only to our own pages.
     let is_own = to.starts_with('/') && !to.starts_with("//") && !to.contains(['\\', '\r', '\n']);
     let place =
         HeaderValue::from_str(if is_own { &to } else { "/" }).unwrap_or(HeaderValue::from_static("/"));

@@ -1,4 +1,4 @@
-//! Days, and what happened in them; above them a year at a glance.
+//! The timeline: records by day, below a chart of the year.
 
 use askama::Template;
 use askama::filters::Safe;
@@ -28,13 +28,13 @@ pub(super) fn router() -> Routes {
 #[derive(Debug, Deserialize)]
 struct Asked {
     project: Option<i64>,
-    /// A record to stand in the middle.
+    /// The record to show in the middle.
     #[serde(default)]
     around: String,
-    /// The record that a page before this one ended with.
+    /// The last record of the previous page.
     #[serde(default)]
     before: String,
-    /// The last day that is shown, such as `2026-03-10`.
+    /// The last day to show, such as `2026-03-10`.
     #[serde(default)]
     day: String,
 }
@@ -45,7 +45,7 @@ struct Page {
     frame: Frame,
     year: Chart,
     days: Vec<Day>,
-    /// The day that was asked for.
+    /// The requested day.
     day: String,
     needs_project: bool,
     older: Option<String>,
@@ -65,12 +65,12 @@ struct Row {
     is_anchor: bool,
 }
 
-/// A year as squares, a column a week.
+/// A year as squares, one column per week.
 struct Chart {
     squares: Vec<Square>,
-    /// Where a month begins, and its name.
+    /// Position and name of each month.
     months: Vec<(usize, String)>,
-    /// The same in numbers: month, observations, days with any, and the address of its last day.
+    /// The same as a table: month, observations, days with any, and the link to its last day.
     table: Vec<(String, i64, usize, String)>,
     total: i64,
     width: usize,
@@ -91,7 +91,7 @@ async fn page(
     let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
     let now = Time::now();
     let day = parse_date(&asked.day, Edge::End, now).filter(|_| !asked.day.is_empty());
-    // A memory of one project needs no choice.
+    // With a single project there is nothing to choose.
     if frame.project.is_none() && anchor.or(end).is_none() && frame.projects.len() == 1 {
         frame.project = frame.projects.first().map(|project| project.id.0);
     }
@@ -153,7 +153,7 @@ fn row(moment: &Moment, is_anchor: bool) -> Row {
     }
 }
 
-/// A square and the gap to the next.
+/// Width of a square and its gap.
 const STEP: usize = 13;
 
 fn chart(year: &Year, frame: &Frame) -> Chart {
@@ -165,7 +165,7 @@ fn chart(year: &Year, frame: &Frame) -> Chart {
         total: year.total,
         width: 0,
     };
-    // The first column is filled from the day of the week on.
+    // The first column starts at the weekday of the first day.
     let first: usize = year
         .days
         .first()
@@ -188,7 +188,7 @@ fn chart(year: &Year, frame: &Frame) -> Chart {
             continue;
         }
         chart.table.push((month, *count, usize::from(*count > 0), link));
-        // A name needs the room of three columns.
+        // A month's name takes three columns.
         if chart.months.last().is_none_or(|(last, _)| x >= last + 3 * STEP) {
             chart.months.push((x, at.format("%b")));
         }
@@ -198,7 +198,7 @@ fn chart(year: &Year, frame: &Frame) -> Chart {
     chart
 }
 
-/// Four shades; one observation is always seen.
+/// Shade of a day, 0 to 4. A single observation is always visible.
 fn level(count: i64, most: i64) -> u8 {
     match count {
         ..=0 => 0,

@@ -1,8 +1,8 @@
-//! Databases of claude-mem, of several versions, made here as those versions made them.
+//! Import from claude-mem databases of several versions, created here with their schemas.
 
 use super::*;
 
-/// Version 4: no titles, no prompts, other names for sessions.
+/// Version 4: no titles, no prompts, and other column names for sessions.
 const VERSION_4: &str = "
     CREATE TABLE schema_versions (id INTEGER PRIMARY KEY, version INTEGER UNIQUE NOT NULL, applied_at TEXT NOT NULL);
     INSERT INTO schema_versions (version, applied_at) VALUES (4, 'then');
@@ -20,7 +20,7 @@ const VERSION_4: &str = "
     INSERT INTO session_summaries VALUES (1, 'm1', 'shop', 'Fix the gate', '', 'It is the hinge', '', '', NULL, '[]', '', '',
         1700000200000);";
 
-/// Version 11: prompts and structured observations, the old names of sessions.
+/// Version 11: prompts and structured observations, with the old column names for sessions.
 const VERSION_11: &str = "
     CREATE TABLE schema_versions (id INTEGER PRIMARY KEY, version INTEGER UNIQUE NOT NULL, applied_at TEXT NOT NULL);
     INSERT INTO schema_versions (version, applied_at) VALUES (4, 'then'), (11, 'then');
@@ -47,7 +47,7 @@ const VERSION_11: &str = "
     INSERT INTO session_summaries VALUES (1, 'm1', 'shop', 'Fix the gate', '', 'It is the hinge', '', '', '[]', '[]', '', 1, '',
         1700000200000);";
 
-/// Version 52: today's names, with columns and tables of later versions.
+/// Version 52: current names, with columns and tables of later versions.
 const VERSION_52: &str = "
     CREATE TABLE schema_versions (id INTEGER PRIMARY KEY, version INTEGER UNIQUE NOT NULL, applied_at TEXT NOT NULL);
     INSERT INTO schema_versions (version, applied_at) VALUES (52, 'then');
@@ -74,7 +74,7 @@ struct Source {
 }
 
 impl Source {
-    /// In a folder of its own, in WAL mode and open, as claude-mem's worker has it.
+    /// In its own folder, in WAL mode and open, as claude-mem's worker keeps it.
     fn new(world: &World, schema: &str) -> Self {
         let path = world.path("home/.claude-mem/claude-mem.db");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -102,7 +102,7 @@ impl Source {
     }
 }
 
-/// Version 9: structured observations, but neither prompts nor tokens.
+/// Version 9: structured observations, without prompts or tokens.
 fn version_9() -> String {
     let (before, rest) = VERSION_11.split_once("    CREATE TABLE user_prompts").unwrap();
     let (_, sessions) = rest.split_once(");\n").unwrap();
@@ -115,14 +115,14 @@ fn version_9() -> String {
     whole.replace("1700000100000, 42)", "1700000100000)")
 }
 
-/// Version 17: today's names of sessions.
+/// Version 17: current column names for sessions.
 fn version_17() -> String {
     let renamed = VERSION_11.replace("claude_session_id", "content_session_id");
     renamed.replace("sdk_session_id", "memory_session_id").replace("(11, 'then')", "(17, 'then')")
 }
 
 #[test]
-fn every_version_comes_in_once_and_the_database_stays_as_it_is() {
+fn every_version_is_imported_once_and_the_source_is_unchanged() {
     for (schema, prompts, title) in [
         (VERSION_4, 1, "The harbour gate opens at noon"),
         (&version_9(), 1, "Gate hours"),
@@ -142,7 +142,7 @@ fn every_version_comes_in_once_and_the_database_stays_as_it_is() {
         let record = world.json(&["show", "1"]);
         let record = if record.is_array() { record[0].clone() } else { record };
         assert_eq!(record["title"], title);
-        assert_eq!(record["created_at_epoch"], 1_700_000_100_000_i64, "as old as it was there");
+        assert_eq!(record["created_at_epoch"], 1_700_000_100_000_i64, "keeps its original time");
         assert!(world.text(&["search", "--all", "harbour"]).contains("harbour"));
 
         let again = world.json(&["import", "claude-mem"]);
@@ -150,7 +150,7 @@ fn every_version_comes_in_once_and_the_database_stays_as_it_is() {
         assert_eq!(tally(&again, "observations"), [1, 0, 1, 0]);
         assert_eq!(world.count("observations"), 1);
         assert_eq!(world.count("prompts"), prompts);
-        assert_eq!(source.folder(), before, "not by a byte, and no file more");
+        assert_eq!(source.folder(), before, "the source folder is unchanged");
         let left: Vec<_> = folder_names(&world.data());
         assert!(!left.iter().any(|name| name.starts_with("claude-mem")), "the copy is gone: {left:?}");
     }
@@ -216,7 +216,8 @@ fn a_project_is_found_by_its_directory_and_never_by_its_name_alone() {
         fs::create_dir_all(directory).unwrap();
     }
     let file = |root: &Path| json!([root.join("src/total.rs")]);
-    // Two directories of one name, one from files, one from a tool call; and a session that may be of either.
+    // Two directories with the same name, one known from files and one from a tool call, and a session that
+    // could belong to either.
     source.session("c1", "shop");
     source.observation("c1", "shop", "Apricots belong to the first.", &file(&one));
     source.session("c2", "shop");
@@ -247,7 +248,7 @@ fn a_project_is_found_by_its_directory_and_never_by_its_name_alone() {
     let shown = world.text(&["show", files.trim_matches('"')]);
     assert!(shown.contains("src/total.rs") && !shown.contains("a/shop/src/total.rs"), "{shown}");
 
-    // Only the user knows.
+    // Only the user can decide.
     let nobody =
         report["projects"].as_array().unwrap().iter().find(|project| project["root"].is_null()).unwrap();
     assert_eq!(nobody["name"], "shop");
@@ -262,13 +263,13 @@ fn a_project_is_found_by_its_directory_and_never_by_its_name_alone() {
     let first = context(&one);
     assert!(first.contains("Apricots") && first.contains("Cherries"), "{first}");
     let again = world.json(&["import", "claude-mem"]);
-    assert_eq!(tally(&again, "observations"), [3, 0, 3, 0], "and nothing comes twice");
+    assert_eq!(tally(&again, "observations"), [3, 0, 3, 0], "nothing is imported twice");
     let refused = world.remora(&["project", "join", "1", one.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2), "a project with a directory keeps it: {refused:?}");
 }
 
 #[test]
-fn excluded_projects_stay_outside_with_their_sessions_and_prompts() {
+fn excluded_projects_are_skipped_with_their_sessions_and_prompts() {
     let world = World::new();
     let source = Source::new(&world, VERSION_52);
     let hidden = world.path("clients/acme");
@@ -290,7 +291,7 @@ fn excluded_projects_stay_outside_with_their_sessions_and_prompts() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_stores_nothing() {
+fn a_dry_run_reports_the_same_and_stores_nothing() {
     let world = World::new();
     let source = Source::new(&world, VERSION_11);
     world.text(&["save", "Something of my own."]);
@@ -303,11 +304,11 @@ fn a_dry_run_says_the_same_and_stores_nothing() {
     let made = backups();
     let real = world.json(&["import", "claude-mem", source.path.to_str().unwrap()]);
     assert_eq!(tally(&real, "observations"), tally(&dry, "observations"));
-    assert!(backups() > made || real["backup"].is_string(), "a backup comes first");
+    assert!(backups() > made || real["backup"].is_string(), "a backup is made first");
 }
 
 #[test]
-fn what_is_no_database_of_claude_mem_is_refused_with_a_hint() {
+fn a_file_that_is_not_a_claude_mem_database_is_refused_with_a_hint() {
     let world = World::new();
     let path = world.path("other.db");
     fs::write(&path, "hello").unwrap();

@@ -1,9 +1,9 @@
-//! Lines in, lines out.
+//! Import and export of JSON lines.
 
 use super::*;
 use crate::facts::typed;
 
-/// The lines in the document are the ones that people copy.
+/// Users copy the lines in the document, so they must work.
 #[test]
 fn the_lines_of_the_document_are_imported() {
     let world = World::new();
@@ -25,7 +25,7 @@ fn the_lines_of_the_document_are_imported() {
     let sessions = world.text(&["sessions"]);
     assert!(sessions.contains("whatsapp") && sessions.contains("personal"), "{sessions}");
     assert!(world.text(&["search", "--all", "dentist"]).contains("dentist"));
-    // Every member that lines can have is in the document.
+    // The document has every member that lines can have.
     let empty = ["project", "session", "message", "observation", "summary", "fact"].map(|kind| {
         let line = format!(r#"{{"kind":"{kind}","no such member":1}}"#);
         remora_core::portable::Line::parse(&line).unwrap_err()
@@ -36,7 +36,7 @@ fn the_lines_of_the_document_are_imported() {
 }
 
 #[test]
-fn a_wrong_line_is_named_and_the_others_come_in() {
+fn a_wrong_line_is_reported_and_the_others_are_imported() {
     let world = World::new();
     let path = world.path("lines.jsonl");
     let lines = "\u{feff}{\"kind\":\"fact\",\"key\":\"a\",\"value\":\"b\"}\r\n\nnonsense\n{\"kind\":\"fact\",\"kee\":\"a\"}\n\
@@ -60,7 +60,7 @@ fn a_wrong_line_is_named_and_the_others_come_in() {
 }
 
 #[test]
-fn nothing_imported_is_the_users_own_word() {
+fn nothing_imported_counts_as_the_users_own() {
     let world = World::new();
     let project = world.project();
     let lines = [
@@ -101,7 +101,7 @@ fn a_fact_that_a_person_confirms_becomes_their_own_word_and_no_program_can_confi
     let fact = &world.json(&["facts"])[0];
     assert_eq!((&fact["source"], &fact["trust"]), (&json!("user"), &json!(1.0)), "{fact}");
     assert!(world.text(&["context"]).contains("laid down"), "it is injected as the user's word");
-    // A program's contradiction does not replace it, and the same file changes nothing.
+    // A contradiction by a program does not replace it, and importing the same file again changes nothing.
     let refused = world.remora(&["facts", "set", "spaces", "Always indent with tabs", "--replace"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     world.json(&["import", path.to_str().unwrap()]);
@@ -109,7 +109,7 @@ fn a_fact_that_a_person_confirms_becomes_their_own_word_and_no_program_can_confi
 }
 
 #[test]
-fn a_text_that_was_saved_elsewhere_is_the_users_own_again_when_they_save_it() {
+fn an_imported_text_becomes_the_users_own_when_they_save_it() {
     let (there, here) = (World::new(), World::new());
     typed(&there, &["save", "Deploys happen on Tuesdays."]);
     let path = here.path("lines.jsonl");
@@ -127,7 +127,7 @@ fn a_text_that_was_saved_elsewhere_is_the_users_own_again_when_they_save_it() {
 }
 
 #[test]
-fn a_session_name_that_two_projects_use_mixes_nothing() {
+fn a_session_name_used_in_two_projects_mixes_nothing() {
     let world = World::new();
     let (one, other) = (world.path("one"), world.path("other"));
     let line = |project: &Path, text: &str| {
@@ -144,9 +144,9 @@ fn a_session_name_that_two_projects_use_mixes_nothing() {
 }
 
 #[test]
-fn what_is_exported_and_imported_is_exported_the_same_again() {
+fn export_and_import_round_trip() {
     let world = World::new();
-    // A session as hooks capture it, with a private turn, and what a user does with what was learned.
+    // A captured session with a private turn, and a user's changes to what was learned.
     world.hook(&world.message("SessionStart", &json!({"source": "startup"})));
     world.hook(
         &world.prompt("p1", "From now on always use tabs in this project.\n  Why does the harbour gate jam?"),
@@ -206,7 +206,7 @@ fn what_is_exported_and_imported_is_exported_the_same_again() {
 }
 
 #[test]
-fn an_export_that_cannot_be_written_says_so() {
+fn a_failed_export_is_reported() {
     let world = World::new();
     world.text(&["save", "Deploys happen on Tuesdays."]);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

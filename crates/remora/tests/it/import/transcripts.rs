@@ -1,10 +1,10 @@
-//! Past sessions, from the files that hosts keep.
+//! Import of past sessions from the transcripts of hosts.
 
 use std::process::Stdio;
 
 use super::*;
 
-/// A transcript of Claude Code. Every line is a minute later than the one before it.
+/// A transcript of Claude Code. Each line is a minute later than the one before.
 struct Transcript<'a> {
     world: &'a World,
     id: &'a str,
@@ -64,7 +64,7 @@ fn gate(transcript: Transcript<'_>) -> Transcript<'_> {
 }
 
 #[test]
-fn past_sessions_become_observations_of_their_time() {
+fn past_sessions_become_observations_with_their_original_time() {
     let world = World::new();
     gate(Transcript::new(&world, "s1")).asked("And the lock?").said("The lock is fine.").write();
     let report = world.json(&["import", "transcripts"]);
@@ -78,7 +78,7 @@ fn past_sessions_become_observations_of_their_time() {
     assert_eq!((world.count("pending"), world.count("prompts")), (0, 2));
     let hit = &world.json(&["search", "hinge", "--kind", "observation"])["hits"][0];
     let at = remora_core::time::Time::from_iso(hit["created_at"].as_str().unwrap()).unwrap();
-    assert!((BEGIN..BEGIN + 600_000).contains(&at.0), "dated as it happened: {hit}");
+    assert!((BEGIN..BEGIN + 600_000).contains(&at.0), "keeps its original time: {hit}");
     assert!(
         world.text(&["search", "paint"]).contains("paint"),
         "what was said between the calls counts, too"
@@ -131,7 +131,7 @@ fn codex_rollouts_are_read_and_subagents_are_not() {
 }
 
 #[test]
-fn nothing_private_excluded_paused_or_of_a_side_chain_comes_in() {
+fn nothing_private_excluded_paused_or_of_a_side_chain_is_imported() {
     let world = World::new();
     let side = json!({ "isSidechain": true });
     gate(Transcript::new(&world, "s1"))
@@ -167,7 +167,7 @@ fn nothing_private_excluded_paused_or_of_a_side_chain_comes_in() {
 }
 
 #[test]
-fn a_session_that_hooks_captured_is_not_doubled() {
+fn a_session_captured_by_hooks_is_not_duplicated() {
     let world = World::new();
     world.hook(&world.prompt("p1", "Why does the harbour gate jam?"));
     gate(Transcript::new(&world, "session-one")).write();
@@ -177,7 +177,7 @@ fn a_session_that_hooks_captured_is_not_doubled() {
 }
 
 #[test]
-fn rules_of_past_sessions_are_no_rules_until_confirmed() {
+fn rules_of_past_sessions_do_not_apply_until_confirmed() {
     let world = World::new();
     Transcript::new(&world, "s1")
         .asked("From now on always use tabs in this project.")
@@ -192,7 +192,7 @@ fn rules_of_past_sessions_are_no_rules_until_confirmed() {
 }
 
 #[test]
-fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
+fn a_killed_import_resumes_and_duplicates_nothing() {
     let whole = World::new();
     let killed = World::new();
     for world in [&whole, &killed] {
@@ -211,7 +211,7 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
     }
     whole.json(&["import", "transcripts"]);
     let mut import = killed.command(&["import", "transcripts"]).stdout(Stdio::null()).spawn().unwrap();
-    // Killed as soon as something was written, wherever it is then.
+    // Killed at an arbitrary point after the first write.
     let has_written =
         || fs::metadata(killed.data().join("remora.db-wal")).is_ok_and(|log| log.len() > 100_000);
     while import.try_wait().unwrap().is_none() && !has_written() {
@@ -226,8 +226,8 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
     }
 }
 
-/// A session of two turns that the real program wrote: a test fails, a file is changed, the test passes; later a rule, and a
-/// call of our own tool.
+/// A session of two turns recorded from the real program: a test fails, a file is changed, the test passes;
+/// later a rule, and a call of our own tool.
 fn recorded(world: &World, recording: &str, path: &str) -> (String, Value) {
     let path = world.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -253,7 +253,7 @@ fn recorded(world: &World, recording: &str, path: &str) -> (String, Value) {
 }
 
 #[test]
-fn a_recorded_rollout_of_codex_comes_in_as_hooks_would_have_reported_it() {
+fn a_recorded_codex_rollout_is_imported_as_hooks_would_have_reported_it() {
     let world = World::new();
     let recording = include_str!("../../../../remora-hosts/tests/fixtures/codex-0.166.0-rollout.jsonl");
     let path = "home/.codex/sessions/2026/11/17/rollout-2026-11-17T10-12-21-01a1e8fe-4a12-7f23-818a-a98d30161f48.jsonl";
@@ -262,12 +262,12 @@ fn a_recorded_rollout_of_codex_comes_in_as_hooks_would_have_reported_it() {
     assert_eq!(shown.matches("(failed)").count(), 1, "only the first run of the test failed: {shown}");
     assert!(shown.contains("Bash") && shown.contains("billing.py"), "{shown}");
     assert!(!shown.contains("environment_context"), "{shown}");
-    assert!(!shown.contains(" search"), "a call of our own tool is no event: {shown}");
+    assert!(!shown.contains(" search"), "a call of our own tool is not an event: {shown}");
     assert!(shown.contains("answer     Fixed: the totals were wrong"), "{shown}");
 }
 
 #[test]
-fn a_recorded_transcript_of_claude_code_comes_in_as_hooks_would_have_reported_it() {
+fn a_recorded_claude_code_transcript_is_imported_as_hooks_would_have_reported_it() {
     let world = World::new();
     let recording =
         include_str!("../../../../remora-hosts/tests/fixtures/claude-code-2.1.325-transcript.jsonl");
@@ -276,6 +276,6 @@ fn a_recorded_transcript_of_claude_code_comes_in_as_hooks_would_have_reported_it
     assert_eq!(shown.matches("python3 test_billing.py").count(), 2, "{shown}");
     assert_eq!(shown.matches("(failed)").count(), 1, "{shown}");
     assert!(shown.contains("Read ") && shown.contains("Edit "), "{shown}");
-    assert!(!shown.contains("search"), "a call of our own tool is no event: {shown}");
+    assert!(!shown.contains("search"), "a call of our own tool is not an event: {shown}");
     assert_eq!(hit["type"], "change", "{hit}");
 }
