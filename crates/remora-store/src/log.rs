@@ -64,6 +64,9 @@ pub fn set_limit(megabytes: u32) {
     LIMIT.store(u64::from(megabytes) << 20, Ordering::Relaxed);
 }
 
+/// Origin of the lines of a daemon.
+pub const DAEMON: &str = "daemon";
+
 /// Sets the name of this process (`hook`, `daemon`) for lines written by library code. Only the first call has an
 /// effect.
 pub fn set_origin(origin: &'static str) {
@@ -93,8 +96,9 @@ pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str)
     // An error message may quote a key that was pasted into the wrong setting.
     let text = clean_text(text);
     let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, LONGEST_LINE));
-    // Does not create the data directory: a daemon must not bring back one that the user deleted.
-    let written = dir.is_some_and(|dir| append(&dir.log(), &line).is_ok());
+    // A daemon must not bring back a data directory that the user deleted.
+    let is_there = |dir: &DataDir| origin() == DAEMON || dir.create().is_ok();
+    let written = dir.is_some_and(|dir| is_there(dir) && append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
         // If this fails too, there is no place left to report it.
         let _ = append(&fallback, &format!("{line}{}", place(dir)));

@@ -61,7 +61,7 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
 
 /// Runs the daemon. Losing the race for the data directory is not an error.
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
-    log::set_origin("daemon");
+    log::set_origin(log::DAEMON);
     if detached {
         remora_sys::process::detach()?;
     }
