@@ -123,7 +123,7 @@ fn index(entry: &Value, place: usize) -> Result<usize, String> {
         index => index
             .as_u64()
             .and_then(|index| usize::try_from(index).ok())
-            .ok_or_else(|| "a vector is for no text".to_owned()),
+            .ok_or_else(|| "a vector belongs to no text".to_owned()),
     }
 }
 

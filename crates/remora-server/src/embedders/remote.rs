@@ -137,14 +137,14 @@ impl Remote {
         limit: Duration,
     ) -> Result<Embeddings, EmbedError> {
         if self.owes_answer.load(Ordering::Relaxed) {
-            return Err(self.error("it still owes an earlier answer"));
+            return Err(self.error("an earlier request is still unanswered"));
         }
         let mut asking = self.ask(text);
         let Ok(answer) = timeout(limit, &mut asking).await else {
             self.owes_answer.store(!asking.is_finished(), Ordering::Relaxed);
             return Err(self.error(&format!("no answer within {} ms", limit.as_millis())));
         };
-        answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
+        answer.unwrap_or_else(|_| Err(self.error("the request failed because of a bug")))
     }
 
     /// Like [`Remote::question`], with a short limit. The service is called only if it is healthy and was
@@ -168,7 +168,7 @@ impl Remote {
             self.note_pace(limit + Duration::from_millis(1));
             return Err(late());
         };
-        answer.unwrap_or_else(|_| Err(self.error("asking it hit a bug")))
+        answer.unwrap_or_else(|_| Err(self.error("the request failed because of a bug")))
     }
 
     /// Sends the request in its own task, which continues if the caller gives up.

@@ -62,7 +62,7 @@ impl ApiError {
         (403, "Another machine, host, origin or site; or a duplicate header"),
         (404, "No such route, project or record"),
         (408, "The body did not arrive within 30 seconds"),
-        (409, "Somebody said otherwise, and their word stays"),
+        (409, "A person has set another value, which stays"),
         (413, "The body is too large"),
         (415, "The body is not declared as JSON"),
         (422, "The body or a parameter cannot be used; the message says which"),

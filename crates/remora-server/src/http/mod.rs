@@ -114,7 +114,7 @@ fn app(http: Arc<Http>) -> Router {
     all()
         .into_router()
         .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
-        .fallback(|| async { ApiError::NotFound("nothing is at this address".to_owned()) })
+        .fallback(|| async { ApiError::NotFound("there is nothing at this address".to_owned()) })
         .layer(middleware::from_fn_with_state(Arc::clone(&http), guard::admit))
         .with_state(http)
 }

@@ -19,8 +19,8 @@ use crate::output::{self, Table, say};
 ///
 ///   remora backup                      into the data directory, with rotation
 ///   remora backup --to /mnt/usb/r.db   to a file of your own
-///   remora backup list                 what there is
-///   remora restore                     the way back
+///   remora backup list                 list the backups
+///   remora restore                     bring one back
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
 pub(crate) struct Backup {

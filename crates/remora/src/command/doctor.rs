@@ -15,10 +15,10 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose, prose_bel
 
 /// Check the installation, and suggest a fix for each problem.
 ///
-/// Every check says what it found. The exit code is 1 if something is wrong; a note is worth knowing, no more.
+/// Every check says what it found. The exit code is 1 if something is wrong. Notes do not count.
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Say that you know of the events that were lost until now: later ones are counted anew.
+    /// Acknowledge the events lost so far. Only later ones are counted.
     #[arg(long)]
     acknowledge: bool,
     /// Put right what can be put right safely: file modes, hooks that are out of date, queued events, the search index,

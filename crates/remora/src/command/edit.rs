@@ -16,10 +16,10 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, local, prose_below, talk};
 
-/// Put an observation right: edit it, merge others into it, or say what replaces it.
+/// Correct an observation: edit it, merge others into it, or name its replacement.
 ///
-/// Without options it opens `$EDITOR`. What it said before stays in its history, and the last change
-/// can be taken back. A model that observes the turn later does not overwrite your text.
+/// Without options it opens `$EDITOR`. Earlier versions stay in its history, and the last change
+/// can be undone. A model that observes the turn later does not overwrite your text.
 ///
 ///   remora edit 12                            in your editor
 ///   remora edit 12 --title "Totals are cents" --type decision
@@ -40,7 +40,7 @@ pub(crate) struct Edit {
     narrative: Option<String>,
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = save::observation_type())]
     kind: Option<ObservationType>,
-    /// A fact; all that are given replace those it has.
+    /// A fact; the facts given replace all that it has.
     #[arg(long = "fact", value_name = "TEXT")]
     facts: Vec<String>,
     /// Merge this observation into it; may be given several times.

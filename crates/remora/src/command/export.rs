@@ -37,9 +37,9 @@ pub(crate) struct Export {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
-    /// One JSON object a line; see `docs/import.md`.
+    /// One JSON object per line; see `docs/import.md`.
     Jsonl,
-    /// A document with a section a project.
+    /// A document with one section per project.
     Markdown,
 }
 

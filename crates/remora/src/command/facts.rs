@@ -11,7 +11,7 @@ use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, talk};
 
-/// What holds here: list, set, confirm or end facts, and see what was said before.
+/// List, set, confirm or end facts, and see earlier values.
 ///
 /// A fact is a key with one value, such as `package manager: pnpm`. Agents learn facts from what you
 /// and they say. What you set here outranks that: a statement that contradicts it is kept as a
@@ -54,9 +54,9 @@ enum Action {
     },
     /// End a fact; its history stays (`remora forget f5` deletes it).
     Rm { key: String },
-    /// Everything that was said of a key, latest first.
+    /// Show every value of a key, latest first.
     History { key: String },
-    /// Say that what holds is right. At a terminal it becomes your own word, also what was imported.
+    /// Confirm the current value: it becomes your own word, and conflicts are resolved.
     Confirm { key: String },
 }
 

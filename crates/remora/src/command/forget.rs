@@ -17,13 +17,13 @@ use crate::output::{self, BOLD, DIM, say, talk};
 
 /// Forget records, for good: by id, topic, file, session or date.
 ///
-/// Shows what would go and asks first. What is forgotten is found and injected no more. For
+/// Shows what would go and asks first. Forgotten records are no longer found or injected. For
 /// `forget.undo_minutes` (10) it can be brought back. Then it is deleted: records, search index,
 /// vectors, queued events, logs, and the same in backups and databases that were set aside.
 /// Replayed events and restored backups do not bring it back.
 ///
 ///   remora forget 12 s4               these records
-///   remora forget the blue harbour    whatever says so, and what is much like it
+///   remora forget the blue harbour    records with these words, and similar ones
 ///   remora forget --file src/auth.rs  what was learned about a file
 ///   remora forget --session 3a36f8d1  a whole session
 ///   remora forget --from yesterday    what was learned since then
@@ -35,13 +35,13 @@ use crate::output::{self, BOLD, DIM, say, talk};
 pub(crate) struct Forget {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Ids as search prints them, or a topic: words that have to stand so in a record.
+    /// Ids as search prints them, or a topic: records that contain these words literally.
     #[arg(value_name = "ID|TOPIC")]
     what: Vec<String>,
     /// A topic, even if it looks like an id.
     #[arg(long, conflicts_with = "what")]
     topic: Option<String>,
-    /// Similar records go with a topic if they score at least this, from 0 to 1; 2 is none.
+    /// Threshold for similar records, from 0 to 1: those that score at least this go with a topic. 2 turns it off.
     #[arg(long, value_name = "SCORE", default_value_t = THRESHOLD)]
     similar: f64,
     /// Only about this file.

@@ -14,9 +14,9 @@ use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, Table, count, paint, say, talk};
 
-/// Fill the memory from what is already there.
+/// Fill the memory from other sources: claude-mem, past sessions, or a file.
 ///
-/// Without arguments it says what it finds. A backup is made first, every record is in the report,
+/// Without arguments, lists what it finds on this machine. A backup is made first, every record is in the report,
 /// and a second import adds nothing. Private text and secrets stay outside, excluded projects too.
 /// What is imported is reference data: it is never taken for your own word until you confirm it.
 ///
@@ -30,13 +30,13 @@ use crate::output::{self, DIM, Table, count, paint, say, talk};
 pub(crate) struct Import {
     /// `claude-mem`, `transcripts`, or a file.
     source: Option<String>,
-    /// Where they are, if not where their program keeps them.
+    /// Paths, if they are not in the default place.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The directory of a project that the source knows by its name alone. May be given several times.
+    /// The directory of a project that the source knows only by name. May be given several times.
     #[arg(long = "map", value_name = "NAME=DIR", value_parser = name_and_directory)]
     directories: Vec<(String, PathBuf)>,
-    /// Say what would be imported, and store nothing.
+    /// Show what would be imported, and store nothing.
     #[arg(long)]
     dry_run: bool,
 }

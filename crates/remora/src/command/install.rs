@@ -220,8 +220,10 @@ pub(super) fn print_diff(diff: &str) {
 /// consent.
 pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool> {
     if !questions::can_ask(app) {
-        return Err(CliError::usage("nobody can be asked here, so nothing was changed")
-            .hint(format!("agree to it beforehand: `{command}`")));
+        return Err(CliError::usage(
+            "this needs an answer, and there is no terminal to ask at; nothing was changed",
+        )
+        .hint(format!("agree to it beforehand: `{command}`")));
     }
     questions::agrees(question, true)
 }

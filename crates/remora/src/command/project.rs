@@ -12,8 +12,8 @@ use crate::output::{self, Table, prose, say};
 
 /// List the projects Remora knows, separate two that share one memory, or give one a directory.
 ///
-/// Worktrees and clones of one repository share a memory. A clone is recognised by its origin, which anybody can write into
-/// a repository; the first session in a new clone says with which directory it shares. Outside git, a new directory shares the
+/// Worktrees and clones of one repository share a memory. A clone is recognised by its origin. An origin is easy to fake,
+/// so the first session in a new clone says which directory it shares with. Outside git, a new directory shares the
 /// memory of the nearest known directory above it; `remora status` says so.
 #[derive(Args)]
 pub(crate) struct Project {
@@ -32,7 +32,7 @@ enum Action {
         /// The directory; without it, the current one.
         directory: Option<PathBuf>,
     },
-    /// Give a project that was imported by its name alone to a directory.
+    /// Give a project that was imported without a directory its directory.
     ///
     /// Its memory is injected there from now on. A directory that has a memory keeps it and gets the other one, too.
     Join {

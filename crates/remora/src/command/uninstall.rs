@@ -17,8 +17,8 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say
 
 /// Take Remora out of the agents on this machine.
 ///
-/// A file that nobody else has changed since `remora install` becomes what it was, byte for byte. From any other exactly
-/// Remora's entries go, and what others wrote stays. The memory stays, too, unless you say `--purge`.
+/// A file that has not changed since `remora install` is restored byte for byte. From a file that has changed, exactly
+/// Remora's entries are removed. The memory stays, unless you say `--purge`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -13,7 +13,7 @@ use crate::output::{self, BOLD, GREEN, RED, paint, say, talk};
 
 /// Check that the database, or a backup, is sound.
 ///
-/// Reads every page, and looks for the tables and rows that nothing works without. Changes nothing.
+/// Reads every page and checks for the tables and rows that Remora needs. Changes nothing.
 /// The exit code is 1 if something is wrong.
 ///
 ///   remora verify                    the database
