@@ -57,15 +57,16 @@ form.addEventListener("submit", (event) => {
 save.disabled = reset.disabled = isSaved();
 
 save.addEventListener("click", async () => {
+  // The fields may change while the request is under way.
+  const values = { most: most.value, score: score.value };
   try {
     await send("/api/settings", {
-      "memory.auto_retrieve_max_results": most.value,
-      "memory.auto_retrieve_min_score": score.value,
+      "memory.auto_retrieve_max_results": values.most,
+      "memory.auto_retrieve_min_score": values.score,
     });
-    form.dataset.most = most.value;
-    form.dataset.score = score.value;
-    save.disabled = reset.disabled = true;
-    most.focus();
+    Object.assign(form.dataset, values);
+    save.disabled = reset.disabled = isSaved();
+    if (save.disabled) most.focus();
     tell(document.querySelector("#try-done"), "Saved");
   } catch (refused) {
     error.textContent = refused.message;
