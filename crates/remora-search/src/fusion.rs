@@ -21,9 +21,6 @@ const WEIGHT: f64 = 0.4;
 const LEANING: f64 = 1.5;
 /// Weight of words for a query in a language that the model does not know.
 const FOREIGN_WEIGHT: f64 = 0.95;
-/// Documents without any word of the query that are added to those that words found: a document that alone has a word
-/// stands out from more than one other.
-const WITHOUT_WORDS: f64 = 10.0;
 
 /// A document found by at least one arm.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,13 +146,13 @@ struct Spread {
 }
 
 impl Spread {
-    /// Over the documents that words found, plus some without any word, so that a single result stands out, too.
+    /// Over the documents that words found, plus one without any word, so that a single result stands out, too.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     fn of_words(candidates: &[Candidate]) -> Self {
         let scores = || candidates.iter().filter_map(|candidate| candidate.lexical);
-        let count = scores().count() as f64 + WITHOUT_WORDS;
+        let count = scores().count() as f64 + 1.0;
         let mean = scores().sum::<f64>() / count;
-        let squares = scores().map(|score| (score - mean).powi(2)).sum::<f64>() + WITHOUT_WORDS * mean * mean;
+        let squares = scores().map(|score| (score - mean).powi(2)).sum::<f64>() + mean * mean;
         Self { mean, deviation: (squares / count).sqrt().max(f64::MIN_POSITIVE) }
     }
 
@@ -236,10 +233,9 @@ mod tests {
 
     #[test]
     fn words_weigh_more_the_further_their_best_stands_out() {
-        // A single result by words is this many units above the mean.
-        let single = 10.0_f32.sqrt();
-        let weight_at = |share: f32| {
-            let cosine = USUAL.mean + share * single * USUAL.deviation;
+        // A single result by words is one unit above the mean.
+        let weight_at = |units: f32| {
+            let cosine = USUAL.mean + units * USUAL.deviation;
             fuse(&mut [candidate(1, Some(2.0), Some(cosine))], Some(USUAL), Closeness::BUILTIN, true)
         };
         let [less, alike, more] = [2.0, 1.0, 0.5].map(weight_at);
