@@ -46,6 +46,9 @@ pub struct SearchRequest {
     pub limit: usize,
     #[serde(default)]
     pub offset: usize,
+    /// Whether filters only choose among the results of the text: see [`SearchQuery::narrows`].
+    #[serde(default)]
+    pub narrows: bool,
 }
 
 /// Upper limits for every caller.
@@ -73,6 +76,7 @@ impl SearchRequest {
             sort: Sort::default(),
             limit: default_limit(),
             offset: 0,
+            narrows: false,
         }
     }
 
@@ -115,7 +119,7 @@ fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuer
     (query.mode, query.sort) = (request.mode, request.sort);
     query.limit = request.limit.min(LARGEST_LIMIT);
     query.offset = request.offset.min(LARGEST_OFFSET);
-    query.one_a_turn = true;
+    (query.one_a_turn, query.narrows) = (true, request.narrows);
     Ok(query)
 }
 

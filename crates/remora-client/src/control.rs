@@ -5,11 +5,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
 use remora_store::DataDir;
+use remora_sys::file::path_through;
 
 /// Upper limit in bytes. Longer paths do not fit into a socket address.
 const LONGEST_PATH: usize = 100;
@@ -69,7 +69,7 @@ impl Address {
             return Ok(Self { path, _directory: None });
         }
         let directory = File::open(dir.path())?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}/{NAME}", directory.as_raw_fd()));
+        let path = path_through(&directory, NAME)?;
         Ok(Self { path, _directory: Some(directory) })
     }
 }

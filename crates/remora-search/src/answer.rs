@@ -1,6 +1,6 @@
 //! Turns ranked documents into a page of hits: every record once, with the reasons for its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::DocumentId;
@@ -14,7 +14,7 @@ use crate::facets::facets;
 use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Why};
 use crate::language::Language;
-use crate::lexical::Weighed;
+use crate::lexical::{self, Weighed};
 use crate::query::{Mode, SearchQuery, Sort};
 use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
@@ -58,10 +58,17 @@ const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
 /// Extra rows fetched for a page, because some of them turn out to be duplicates.
 const SPARE: usize = 10;
 
-/// Answers a query without text: the newest records that pass the filters.
-pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, StoreError> {
-    let documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
+/// Answers a query that names nothing wanted: the newest records that pass the filters and do not match `unwanted`.
+pub(crate) fn by_date(
+    store: &Store,
+    query: &SearchQuery,
+    unwanted: Option<&str>,
+) -> Result<Results, StoreError> {
+    let mut documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
+    if let Some(unwanted) = unwanted {
+        documents = lexical::without_records(store, unwanted, &query.filters, documents)?;
+    }
     let mut ranking = ranked_by_date(store, &documents)?;
     let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
     let found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
@@ -75,7 +82,7 @@ pub(crate) fn by_date(store: &Store, query: &SearchQuery) -> Result<Results, Sto
     let plan = Plan {
         mode: Mode::Text,
         strict: true,
-        syntax: false,
+        syntax: unwanted.is_some(),
         words: Vec::new(),
         lexical_weight: 0.0,
         no_vectors: None,
@@ -104,11 +111,17 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     let mut ranking = one_a_record(query, candidates, &outlines);
     collapse::turns_below_observations(&mut ranking);
     let wanted = query.offset + query.limit;
-    if ranking.len() < wanted && query.filters.is_narrow() && plan.mode == Mode::Hybrid && !plan.syntax {
+    let may_add = !query.narrows && plan.mode == Mode::Hybrid && !plan.syntax;
+    if may_add && ranking.len() < wanted && query.filters.is_narrow() {
         top_up(store, query, &mut ranking, wanted)?;
     }
     let every = ranking.clone();
     let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
+    if query.narrows && query.filters.is_narrow() {
+        let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
+        let pass: HashSet<DocumentId> = store.passing(&documents, &query.filters)?.into_iter().collect();
+        ranking.retain(|ranked| pass.contains(&ranked.outline.id));
+    }
     let mut found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
     if query.sort == Sort::Date {
         ranking.truncate(BEST_BY_DATE.max(wanted));

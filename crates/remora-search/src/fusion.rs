@@ -19,6 +19,8 @@ const FLATTENING: f64 = 3.0;
 /// that stands out further.
 const WEIGHT: f64 = 0.4;
 const LEANING: f64 = 1.5;
+/// Weight of words for a query in a language that the model does not know.
+const FOREIGN_WEIGHT: f64 = 0.95;
 
 /// A document found by at least one arm.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,10 +50,13 @@ impl Candidate {
 }
 
 /// Sets the score of every candidate, from 0.05 for the worst to 1 for the best. Returns the weight of words.
+///
+/// If the model does not know the query's language, its cosines only order documents among which words do not decide.
 pub(crate) fn fuse(
     candidates: &mut [Candidate],
     background: Option<Background>,
     closeness: Closeness,
+    knows_language: bool,
 ) -> f64 {
     let words = Spread::of_words(candidates);
     let meaning = background.map(|background| Spread::of_meaning(background, closeness));
@@ -59,15 +64,19 @@ pub(crate) fn fuse(
     let (weight, places_by_words) = match (has_words, meaning) {
         (_, None) => (1.0, 1.0),
         (false, _) => (0.0, 0.0),
+        (true, Some(_)) if !knows_language => (FOREIGN_WEIGHT, 1.0),
         (true, Some(meaning)) => (weight_of_words(candidates, words, meaning), PLACES_BY_WORDS),
     };
     let lexical = places(candidates, |candidate| (candidate.lexical_rank, candidate.lexical));
     let semantic = places(candidates, |candidate| (candidate.semantic_rank, candidate.cosine.map(f64::from)));
     for (candidate, (lexical, semantic)) in candidates.iter_mut().zip(lexical.into_iter().zip(semantic)) {
         let by_words = words.units(candidate.lexical.unwrap_or_default());
-        let by_meaning = meaning
-            .and_then(|meaning| candidate.cosine.map(|cosine| meaning.units(f64::from(cosine))))
-            .unwrap_or_default();
+        // A new record has no vector for a moment. Until then, its words also stand for its meaning.
+        let (by_meaning, semantic) = match (meaning, candidate.cosine) {
+            (Some(meaning), Some(cosine)) => (meaning.units(f64::from(cosine)), semantic),
+            (Some(_), None) => (by_words, lexical),
+            (None, _) => (0.0, None),
+        };
         let places = places_by_words * place(lexical) + (1.0 - places_by_words) * place(semantic);
         candidate.score = weight * by_words + (1.0 - weight) * by_meaning + PLACES * places;
     }
@@ -168,7 +177,7 @@ mod tests {
     }
 
     fn order(mut candidates: Vec<Candidate>, background: Option<Background>) -> Vec<i64> {
-        fuse(&mut candidates, background, Closeness::BUILTIN);
+        fuse(&mut candidates, background, Closeness::BUILTIN, true);
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
         assert!(candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.score)));
         candidates.into_iter().map(|candidate| candidate.document.0).collect()
@@ -227,10 +236,32 @@ mod tests {
         // A single result by words is one unit above the mean.
         let weight_at = |units: f32| {
             let cosine = USUAL.mean + units * USUAL.deviation;
-            fuse(&mut [candidate(1, Some(2.0), Some(cosine))], Some(USUAL), Closeness::BUILTIN)
+            fuse(&mut [candidate(1, Some(2.0), Some(cosine))], Some(USUAL), Closeness::BUILTIN, true)
         };
         let [less, alike, more] = [2.0, 1.0, 0.5].map(weight_at);
         assert!((0.3..0.5).contains(&alike), "meaning weighs more if both stand out equally: {alike}");
         assert!(less < alike - 0.1 && more > alike + 0.1, "{less} {alike} {more}");
+    }
+
+    #[test]
+    fn a_record_without_a_vector_is_judged_by_its_words() {
+        let mut new = candidate(1, Some(9.0), None);
+        new.lexical_rank = Some(1);
+        let near =
+            |id, rank, cosine| Candidate { semantic_rank: Some(rank), ..candidate(id, None, Some(cosine)) };
+        assert_eq!(order(vec![near(2, 1, 0.3), near(3, 2, 0.28), new], Some(USUAL))[0], 1);
+    }
+
+    #[test]
+    fn words_decide_if_the_model_does_not_know_the_language() {
+        let named =
+            Candidate { lexical_rank: Some(1), semantic_rank: Some(9), ..candidate(1, Some(9.0), Some(0.1)) };
+        let near = Candidate { semantic_rank: Some(1), ..candidate(2, None, Some(0.6)) };
+        let first = |knows_language| {
+            let mut both = [near.clone(), named.clone()];
+            fuse(&mut both, Some(USUAL), Closeness::BUILTIN, knows_language);
+            both.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).map(|best| best.document.0)
+        };
+        assert_eq!((first(true), first(false)), (Some(2), Some(1)));
     }
 }

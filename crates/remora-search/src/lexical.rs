@@ -230,25 +230,36 @@ fn idf(documents: usize, frequency: usize) -> f64 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
+/// Where an arm searches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within<'a> {
+    pub(crate) filters: &'a Filters,
+    /// All documents that pass the filters, if they are few.
+    pub(crate) few: Option<&'a HashSet<DocumentId>>,
+    pub(crate) most: usize,
+}
+
 /// Finds documents by words.
 pub(crate) fn find(
     store: &Store,
     question: &Question,
-    filters: &Filters,
-    few: Option<&HashSet<DocumentId>>,
+    within: Within<'_>,
     common: &mut CommonWords,
-    most: usize,
 ) -> Result<Lexical, StoreError> {
+    let Within { filters, few, most } = within;
     let pairs = Pairs::read(store, question, filters)?;
     let weighed = weigh(store, question, common, &pairs)?;
     if let Some(operators) = &question.operators {
         let found = if operators.name_parts() {
-            in_parts(store, operators, filters, few, most)?
+            in_parts(store, operators, within)?
         } else {
             let mut found =
                 store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
             if let Some(unwanted) = operators.unwanted() {
-                remove_records(store, &unwanted, filters, &mut found)?;
+                let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
+                let kept = without_records(store, &unwanted, filters, documents)?;
+                let kept: HashSet<DocumentId> = kept.into_iter().collect();
+                found.retain(|found| kept.contains(&found.document));
             }
             found
         };
@@ -274,9 +285,7 @@ pub(crate) fn find(
 fn in_parts(
     store: &Store,
     operators: &Operators,
-    filters: &Filters,
-    few: Option<&HashSet<DocumentId>>,
-    most: usize,
+    Within { filters, few, most }: Within<'_>,
 ) -> Result<Vec<Match>, StoreError> {
     let mut found =
         store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MOST_MATCHES)?;
@@ -291,23 +300,23 @@ fn in_parts(
     Ok(found)
 }
 
-/// Removes every record that has any matching part: a word excluded from a narrative is not wanted in the facts
-/// beside it either.
-fn remove_records(
+/// Removes the documents of every record that has any matching part: a word excluded from a narrative is not wanted in
+/// the facts beside it either.
+pub(crate) fn without_records(
     store: &Store,
     unwanted: &str,
     filters: &Filters,
-    found: &mut Vec<Match>,
-) -> Result<(), StoreError> {
+    mut documents: Vec<DocumentId>,
+) -> Result<Vec<DocumentId>, StoreError> {
     let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MOST_UNWANTED)?;
-    let records_of = |found: &[Match]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
-        let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
-        Ok(store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())
+    let records_of = |documents: &[DocumentId]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
+        Ok(store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())
     };
+    let matching: Vec<DocumentId> = matching.into_iter().map(|found| found.document).collect();
     let gone: HashSet<RecordId> = records_of(&matching)?.into_values().collect();
-    let of = records_of(found)?;
-    found.retain(|found| of.get(&found.document).is_some_and(|record| !gone.contains(record)));
-    Ok(())
+    let of = records_of(&documents)?;
+    documents.retain(|document| of.get(document).is_some_and(|record| !gone.contains(record)));
+    Ok(documents)
 }
 
 /// Matches any of the rarest terms, and any name as a phrase: `auth.rs` means the two words together.

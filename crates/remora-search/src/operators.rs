@@ -55,8 +55,8 @@ impl Part {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operators {
     tree: Tree,
-    /// Whether AND, OR or NOT were written. Then only matching documents are returned. Quotes and parentheses alone
-    /// may come from a pasted error message.
+    /// Whether AND, OR, NOT or a field such as `title:word` were written. Then only matching documents are returned.
+    /// Quotes, parentheses and `title: word` may come from a pasted text.
     pub(crate) is_meant: bool,
 }
 
@@ -71,7 +71,10 @@ impl Operators {
         }
         let mut parser = Parser { tokens: &tokens, at: 0 };
         let tree = parser.any(0)?;
-        let is_meant = tokens.iter().any(|token| matches!(token, Token::And | Token::Or | Token::Not));
+        let is_binding = |token: &Token| {
+            matches!(token, Token::And | Token::Or | Token::Not | Token::Field { attached: true, .. })
+        };
+        let is_meant = tokens.iter().any(is_binding);
         (parser.at == tokens.len()).then_some(Self { tree, is_meant })
     }
 
@@ -98,7 +101,7 @@ impl Operators {
         })
     }
 
-    /// The operators as an FTS5 expression.
+    /// The operators as an FTS5 expression. Not for operators that only exclude, because FTS5 has no "everything".
     pub(crate) fn expression(&self) -> String {
         self.tree.sql()
     }
@@ -133,7 +136,12 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Tree {
-    Text { text: String, prefix: bool },
+    /// Matches every document. Only as the wanted side of [`Tree::Without`].
+    Everything,
+    Text {
+        text: String,
+        prefix: bool,
+    },
     Field(Field, Box<Tree>),
     All(Vec<Tree>),
     Any(Vec<Tree>),
@@ -151,6 +159,7 @@ impl Tree {
             format!("({})", all.join(between))
         };
         match self {
+            Self::Everything => String::new(),
             Self::Text { text, prefix } => {
                 let star = if *prefix { "*" } else { "" };
                 format!("{{{fields}}} : {}{star}", quoted(text))
@@ -167,6 +176,7 @@ impl Tree {
     /// The wanted terms as plain text.
     fn wanted_words(&self) -> String {
         match self {
+            Self::Everything => String::new(),
             Self::Text { text, .. } => text.clone(),
             Self::Field(_, tree) | Self::Without(tree, _) => tree.wanted_words(),
             Self::All(trees) | Self::Any(trees) => {
@@ -182,6 +192,7 @@ impl Tree {
     /// The field in which each wanted text has to be.
     fn leaves(&self, field: Option<Field>) -> Vec<Option<Field>> {
         match self {
+            Self::Everything => Vec::new(),
             Self::Text { .. } => vec![field],
             Self::Field(field, tree) => tree.leaves(Some(*field)),
             Self::All(trees) | Self::Any(trees) => trees.iter().flat_map(|tree| tree.leaves(field)).collect(),
@@ -192,7 +203,7 @@ impl Tree {
     /// Matches any wanted term, because the terms of one record may be in different documents of it.
     fn candidates(&self, fields: &str) -> String {
         match self {
-            Self::Text { .. } => self.sql_in(fields),
+            Self::Everything | Self::Text { .. } => self.sql_in(fields),
             Self::Field(field, tree) => tree.candidates(field.column()),
             Self::Without(wanted, _) => wanted.candidates(fields),
             Self::All(trees) | Self::Any(trees) => {
@@ -204,6 +215,7 @@ impl Tree {
 
     fn holds_for(&self, field: Option<Field>, record: &RecordText) -> bool {
         match self {
+            Self::Everything => true,
             Self::Text { text, prefix } => {
                 texts(field, record).any(|own| has_phrase(&stems(own), text, *prefix))
             }
@@ -218,6 +230,7 @@ impl Tree {
 
     fn holds(&self, stems: &[String]) -> bool {
         match self {
+            Self::Everything => true,
             Self::Text { text, prefix } => has_phrase(stems, text, *prefix),
             // A queued event has no title, no context and no parts.
             Self::Field(field, tree) => {
@@ -280,8 +293,16 @@ enum Token {
     And,
     Or,
     Not,
-    Field(Field),
-    Text { text: String, phrase: bool, prefix: bool },
+    /// `attached`: without a space before what it applies to.
+    Field {
+        field: Field,
+        attached: bool,
+    },
+    Text {
+        text: String,
+        phrase: bool,
+        prefix: bool,
+    },
 }
 
 fn tokens(text: &str) -> Option<Vec<Token>> {
@@ -305,7 +326,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
                 let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"'));
                 let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
                 rest = after;
-                token(word, &mut tokens);
+                token(word, rest.starts_with(['(', '"']), &mut tokens);
             }
         }
         rest = rest.trim_start();
@@ -313,7 +334,8 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-fn token(word: &str, tokens: &mut Vec<Token>) {
+/// `goes_on`: a parenthesis or a quote follows directly.
+fn token(word: &str, goes_on: bool, tokens: &mut Vec<Token>) {
     match word {
         "AND" => return tokens.push(Token::And),
         "OR" => return tokens.push(Token::Or),
@@ -322,9 +344,9 @@ fn token(word: &str, tokens: &mut Vec<Token>) {
     }
     let mut word = word;
     if let Some((name, rest)) = word.split_once(':')
-        && let Some((_, field)) = FIELDS.into_iter().find(|(known, _)| *known == name)
+        && let Some((_, field)) = FIELDS.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name))
     {
-        tokens.push(Token::Field(field));
+        tokens.push(Token::Field { field, attached: goes_on || !rest.is_empty() });
         word = rest;
     }
     let prefix = word.ends_with('*');
@@ -361,8 +383,11 @@ impl Parser<'_> {
 
     /// Adjacent words are all required, with or without AND between them.
     fn all(&mut self, depth: usize) -> Option<Tree> {
-        let mut trees = vec![self.one(depth)?];
-        let mut unwanted = Vec::new();
+        let start = self.at;
+        let (mut trees, mut unwanted) = (Vec::new(), Vec::new());
+        if !self.next_is(&Token::Not) {
+            trees.push(self.one(depth)?);
+        }
         while self.at < self.tokens.len() && !self.next_is(&Token::Or) && !self.next_is(&Token::Close) {
             let joined = self.take(&Token::And);
             if self.take(&Token::Not) {
@@ -373,7 +398,13 @@ impl Parser<'_> {
                 return None;
             }
         }
-        let wanted = if trees.len() == 1 { trees.remove(0) } else { Tree::All(trees) };
+        let wanted = match trees.len() {
+            // "Everything except" is understood for a whole query only.
+            0 if start > 0 || self.at < self.tokens.len() => return None,
+            0 => Tree::Everything,
+            1 => trees.remove(0),
+            _ => Tree::All(trees),
+        };
         Some(match unwanted.len() {
             0 => wanted,
             1 => Tree::Without(Box::new(wanted), Box::new(unwanted.remove(0))),
@@ -392,7 +423,7 @@ impl Parser<'_> {
                 let tree = self.any(depth + 1)?;
                 self.take(&Token::Close).then_some(tree)
             }
-            Token::Field(field) => Some(Tree::Field(*field, Box::new(self.one(depth + 1)?))),
+            Token::Field { field, .. } => Some(Tree::Field(*field, Box::new(self.one(depth + 1)?))),
             Token::Text { text, prefix, .. } => Some(Tree::Text { text: text.clone(), prefix: *prefix }),
             Token::Close | Token::And | Token::Or | Token::Not => None,
         }
@@ -416,6 +447,8 @@ mod tests {
             ),
             ("auth*", r#"@"auth"*"#),
             ("title:login", r#"{title} : "login""#),
+            ("Title:login", r#"{title} : "login""#),
+            ("NOT cookie JWT", r#"(@"JWT" NOT @"cookie")"#),
             (
                 "title:(login OR logout) NOT a_b NOT c",
                 r#"(({title} : "login" OR {title} : "logout") NOT (@"a_b" OR @"c"))"#,
@@ -435,7 +468,9 @@ mod tests {
             "(a",
             "a)",
             "AND",
-            "NOT a",
+            "NOT a OR b",
+            "a OR NOT b",
+            "a (NOT b)",
             "a OR",
             "a AND OR b",
             "()",
@@ -455,6 +490,16 @@ mod tests {
         assert!(!is_meant("thread 'main' panicked: \"disk full\" (os error 2)"));
         assert!(!is_meant("what does \"x AND y\" mean"));
         assert!(!is_meant("NOT"));
+        assert!(is_meant("title:login") && is_meant("facts:\"two words\"") && is_meant("title:(a b)"));
+        assert!(!is_meant("title: Login fails"), "a pasted heading");
+    }
+
+    #[test]
+    fn a_query_can_consist_of_what_is_not_wanted() {
+        let operators = Operators::read("NOT cookie NOT old").unwrap();
+        assert!(operators.is_meant);
+        assert_eq!(operators.unwanted().unwrap().matches("cookie").count(), 1);
+        assert!(operators.allow("a session") && !operators.allow("an old session"));
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct SearchQuery {
     /// Whether a turn, its summary and its observation are merged into one hit. They say the same, so a person wants
     /// one of them; recall chooses among their sentences and wants all.
     pub one_a_turn: bool,
+    /// Whether filters only choose among the results of the text, so that a facet shows exactly as many as it counted.
+    /// Otherwise they are searched in full, deeper than the best results without them.
+    pub narrows: bool,
     /// The current time.
     pub now: Time,
 }
@@ -82,6 +85,7 @@ impl SearchQuery {
             offset: 0,
             is_prompt: false,
             one_a_turn: false,
+            narrows: false,
             now: Time::now(),
         }
     }

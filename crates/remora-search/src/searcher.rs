@@ -14,7 +14,8 @@ use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
 use crate::fusion::{Candidate, fuse};
 use crate::hit::{Plan, PlannedWord, Results};
 use crate::language::Language;
-use crate::lexical::{self, CommonWords, Lexical, Pairs};
+use crate::lexical::{self, CommonWords, Lexical, Pairs, Within};
+use crate::operators::Operators;
 use crate::query::{Mode, SearchQuery};
 use crate::resident::{Background, Near, Resident};
 use crate::syntax::Question;
@@ -58,24 +59,30 @@ impl Searcher {
         let read = if query.is_prompt { Question::prose } else { Question::read };
         let question = read(&query.text);
         if question.is_empty() {
-            return answer::by_date(store, query);
+            let unwanted = question.operators.as_ref().and_then(Operators::unwanted);
+            return answer::by_date(store, query, unwanted.as_deref());
         }
         let knows = |language| embedder.as_ref().is_none_or(|embedder| embedder.knows(language));
         let only_english = !knows(Language::Other);
-        // Such cosines would let unrelated memories through recall's threshold. A search may still be sorted by them.
-        let is_foreign = query.is_prompt && !knows(question.language);
+        let knows_language = knows(question.language);
+        // Such cosines would let unrelated memories through recall's threshold. A search uses them where words say
+        // nothing.
+        let is_foreign = query.is_prompt && !knows_language;
         let embedder = embedder.filter(|_| !is_foreign);
+        // The arms then search without the filters, which choose among the results afterwards.
+        let unfiltered = query.narrows.then(|| Filters::new(query.filters.scope));
+        let filters = unfiltered.as_ref().unwrap_or(&query.filters);
         let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
         let mut kept = self.kept();
         let Kept { resident, common } = &mut *kept;
         if wants_meaning {
-            resident.refresh(store, query.filters.scope)?;
+            resident.refresh(store, filters.scope)?;
         }
-        let few = store.few_passing(&query.filters)?;
-        let few = few.as_ref();
-        let near = |embedded: &Embeddings| nearest_here(resident, &question, query, embedded, few, pool);
+        let few = store.few_passing(filters)?;
+        let within = Within { filters, few: few.as_ref(), most: pool };
+        let near = |embedded: &Embeddings| nearest_here(resident, &question, embedded, within);
         // The search by words runs while the query is embedded and compared with the vectors in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
@@ -85,7 +92,7 @@ impl Searcher {
                     Ok::<_, EmbedError>((embedded, nearest))
                 })
             });
-            let words = by_words(store, &question, query, few, common, pool)?;
+            let words = by_words(store, &question, query.mode, within, common)?;
             Ok::<_, StoreError>((words, asking.and_then(|asking| asking.join().ok())))
         })?;
         let (asked, mut no_vectors) = match asked {
@@ -100,9 +107,9 @@ impl Searcher {
             && let Some(vector) = embedded.vectors.first()
         {
             if !resident.holds(&embedded.model, vector.len()) {
-                resident.load(store, query.filters.scope, &embedded.model, vector.len())?;
+                resident.load(store, filters.scope, &embedded.model, vector.len())?;
             }
-            let look = Look { resident, filters: &query.filters, few, vector, most: pool };
+            let look = Look { resident, vector, within };
             meaning = by_meaning(store, &look, &words, nearest)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
@@ -112,7 +119,7 @@ impl Searcher {
         let words = if wants_words || meaning.background.is_some() {
             words
         } else {
-            lexical::find(store, &question, &query.filters, few, common, pool)?
+            lexical::find(store, &question, within, common)?
         };
         let mut candidates = gather(&words, &meaning);
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
@@ -122,7 +129,7 @@ impl Searcher {
             let outline = outlines.get(&candidate.document);
             candidate.used = outline.map_or(0.0, |outline| outline.feedback.worth(query.now) - 1.0);
         }
-        let lexical_weight = fuse(&mut candidates, meaning.background, closeness);
+        let lexical_weight = fuse(&mut candidates, meaning.background, closeness, knows_language);
         let plan = Plan {
             mode: match (meaning.background.is_some(), wants_words) {
                 (true, true) => Mode::Hybrid,
@@ -183,19 +190,18 @@ struct Meaning {
 fn by_words(
     store: &Store,
     question: &Question,
-    query: &SearchQuery,
-    few: Option<&HashSet<DocumentId>>,
+    mode: Mode,
+    within: Within<'_>,
     common: &mut CommonWords,
-    pool: usize,
 ) -> Result<Lexical, StoreError> {
-    if query.mode == Mode::Semantic {
-        let pairs = Pairs::read(store, question, &query.filters)?;
+    if mode == Mode::Semantic {
+        let pairs = Pairs::read(store, question, within.filters)?;
         return Ok(Lexical {
             weighed: lexical::weigh(store, question, common, &pairs)?,
             ..Lexical::default()
         });
     }
-    lexical::find(store, question, &query.filters, few, common, pool)
+    lexical::find(store, question, within, common)
 }
 
 /// The nearest documents among the loaded vectors, computed while the search by words runs. `None` if operators make
@@ -203,17 +209,15 @@ fn by_words(
 fn nearest_here(
     resident: &Resident,
     question: &Question,
-    query: &SearchQuery,
     embedded: &Embeddings,
-    few: Option<&HashSet<DocumentId>>,
-    most: usize,
+    within: Within<'_>,
 ) -> Option<Vec<Near>> {
     let is_meant = question.operators.as_ref().is_some_and(|operators| operators.is_meant);
     let vector = embedded.vectors.first()?;
     if is_meant || !resident.holds(&embedded.model, vector.len()) {
         return None;
     }
-    Some(Look { resident, filters: &query.filters, few, vector, most }.nearest())
+    Some(Look { resident, vector, within }.nearest())
 }
 
 /// The nearest documents, and the cosines of those that words found.
@@ -223,7 +227,7 @@ fn by_meaning(
     words: &Lexical,
     nearest: Option<Vec<Near>>,
 ) -> Result<Meaning, StoreError> {
-    let Look { resident, filters, vector, .. } = *look;
+    let Look { resident, vector, within: Within { filters, .. } } = *look;
     let Some(background) = resident.background(filters.scope, vector) else {
         return Ok(Meaning::default());
     };
@@ -246,45 +250,45 @@ fn by_meaning(
 /// narrow that it is cheaper to list all documents that pass and compare those.
 struct Look<'a> {
     resident: &'a Resident,
-    filters: &'a Filters,
-    /// All documents that pass the filters, if they are few.
-    few: Option<&'a HashSet<DocumentId>>,
     vector: &'a [f32],
-    most: usize,
+    within: Within<'a>,
 }
 
 impl Look<'_> {
     /// The nearest documents, before filters are checked.
     fn nearest(&self) -> Vec<Near> {
-        match self.few {
+        let Within { filters, few, most } = self.within;
+        match few {
             Some(few) => {
                 let few: Vec<DocumentId> = few.iter().copied().collect();
-                self.resident.nearest_of(self.filters.scope, self.vector, self.most, &few)
+                self.resident.nearest_of(filters.scope, self.vector, most, &few)
             }
-            None => self.resident.nearest(self.filters.scope, self.vector, self.first()),
+            None => self.resident.nearest(filters.scope, self.vector, self.first()),
         }
     }
 
     fn first(&self) -> usize {
-        if self.filters.is_narrow() { FIRST_LOOK.max(self.most) } else { self.most }
+        let Within { filters, most, .. } = self.within;
+        if filters.is_narrow() { FIRST_LOOK.max(most) } else { most }
     }
 
     /// The nearest documents that pass the filters.
     fn passing(&self, store: &Store, nearest: Vec<Near>) -> Result<Vec<Near>, StoreError> {
-        if self.few.is_some() || !self.filters.is_narrow() {
+        let Within { filters, few, most } = self.within;
+        if few.is_some() || !filters.is_narrow() {
             return Ok(nearest);
         }
         let is_all = nearest.len() < self.first();
         let documents: Vec<DocumentId> = nearest.iter().map(|near| near.document).collect();
-        let pass: HashSet<DocumentId> = store.passing(&documents, self.filters)?.into_iter().collect();
+        let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
         let mut passed: Vec<Near> =
             nearest.into_iter().filter(|near| pass.contains(&near.document)).collect();
-        if is_all || passed.len() >= self.most / 8 {
-            passed.truncate(self.most);
+        if is_all || passed.len() >= most / 8 {
+            passed.truncate(most);
             return Ok(passed);
         }
-        let all = store.all_passing(self.filters)?;
-        Ok(self.resident.nearest_of(self.filters.scope, self.vector, self.most, &all))
+        let all = store.all_passing(filters)?;
+        Ok(self.resident.nearest_of(filters.scope, self.vector, most, &all))
     }
 }
 

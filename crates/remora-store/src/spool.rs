@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use remora_core::settings::Sync;
-use remora_sys::file::{is_absent, open_regular, open_to_append, private_file};
+use remora_sys::file::{allocate, free_space, is_absent, open_regular, open_to_append, private_file};
 use remora_sys::lock;
 use uuid::Uuid;
 
@@ -69,7 +69,7 @@ pub(crate) fn keep_reserve(dir: &DataDir) -> io::Result<()> {
     }
     let new = path.with_extension("reserve.new");
     let file = private_file().create(true).truncate(true).write(true).open(&new)?;
-    if let Err(error) = allocate(&file) {
+    if let Err(error) = allocate(&file, RESERVE) {
         fs::remove_file(&new)?;
         return Err(error);
     }
@@ -77,18 +77,7 @@ pub(crate) fn keep_reserve(dir: &DataDir) -> io::Result<()> {
 }
 
 fn has_room(dir: &DataDir, bytes: u64) -> io::Result<bool> {
-    let disk = rustix::fs::statvfs(dir.path())?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes)
-}
-
-#[cfg(target_os = "linux")]
-fn allocate(file: &File) -> io::Result<()> {
-    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, RESERVE)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allocate(_file: &File) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    Ok(free_space(dir.path())? >= bytes)
 }
 
 /// Bytes of events that fit into the reserve.

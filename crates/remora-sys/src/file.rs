@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-pub use crate::file_system::{doubtful_file_system, network_file_system};
+pub use crate::file_system::{allocate, doubtful_file_system, network_file_system, path_through};
 pub use crate::growing_file::{Lines, read_lines, read_next_lines};
 pub use crate::small_file::{open_regular, open_to_append, read_small};
 
@@ -25,6 +25,13 @@ pub fn private_file() -> OpenOptions {
 /// Creates a directory and its parents, accessible only to the user.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// The path with a suffix behind its whole name: `remora.db` and `-wal` give `remora.db-wal`.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Bytes available on the disk of a directory.

@@ -1,6 +1,8 @@
-//! File systems on which SQLite's write-ahead log is not reliable.
+//! What depends on the file system: locks, reserved blocks, and paths through an open directory.
 
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The type of network file system that a path is on, if any. Linux only.
 #[cfg(target_os = "linux")]
@@ -36,4 +38,27 @@ pub fn doubtful_file_system(_path: &Path) -> Option<&'static str> {
 #[cfg(not(target_os = "linux"))]
 pub fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
+}
+
+/// Reserves blocks for a file without changing its length. Linux only.
+#[cfg(target_os = "linux")]
+pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn allocate(_file: &File, _bytes: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A short path to a file in an open directory, for socket addresses, which have a length limit. Linux only.
+#[cfg(target_os = "linux")]
+pub fn path_through(directory: &File, name: &str) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    Ok(PathBuf::from(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd())))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn path_through(_directory: &File, _name: &str) -> io::Result<PathBuf> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -129,7 +129,7 @@ fn words(text: &str, longest: usize) -> Vec<&str> {
                 if let Some(start) = start.take() {
                     words.push(&text[start..at]);
                 }
-                opened = opened.filter(|_| false);
+                opened = None;
             }
             '`' => {
                 opened = if opened.is_some() { None } else { Some(at) };

@@ -146,6 +146,22 @@ fn words_and_meaning_together_find_both() {
 }
 
 #[test]
+fn a_word_that_one_record_has_finds_it_before_its_vector_is_there() {
+    let mut world = world();
+    world.index();
+    world.observe("app", observation("配達票の端数処理", "配達票の金額は四捨五入する。"));
+    world.observe("app", observation("Kiwi printers", "The kiwi printers print labels in the second bay."));
+    for is_embedded in [false, true] {
+        for (text, expected) in [("四捨五入", "配達票の端数処理"), ("kiwi printers labels", "Kiwi printers")]
+        {
+            let first = world.first("app", text, Mode::Hybrid).map(|hit| hit.title);
+            assert_eq!(first.as_deref(), Some(expected), "embedded: {is_embedded}");
+        }
+        world.index();
+    }
+}
+
+#[test]
 fn a_hit_names_the_part_that_fits_and_marks_the_words() {
     let mut world = world();
     let hit = world.first("app", "marked paid zero cents", Mode::Text).unwrap();

@@ -165,6 +165,35 @@ fn the_counts_of_a_facet_add_up_to_the_hits() {
 }
 
 #[test]
+fn narrowing_by_a_facet_shows_as_many_as_it_counted() {
+    let mut world = World::new();
+    for number in 0..60 {
+        let mut found = match number % 3 {
+            0 => observation(&format!("Booking {number}"), "A booking of a ferry was lost on the way."),
+            _ => observation(&format!("Palette {number}"), "The dark theme has colours of its own."),
+        };
+        let types = [ObservationType::Bugfix, ObservationType::Decision];
+        found.kind = types[usize::from(number % 2 == 0)];
+        found.files_modified = vec![format!("src/part{}.rs", number % 5)];
+        world.observe("app", found);
+    }
+    world.index();
+    let mut query = world.query("app", "booking lost");
+    (query.one_a_turn, query.narrows, query.limit) = (true, true, 5);
+    let facets = world.search(&query).facets;
+    assert!(facets.types.len() == 2 && facets.files.len() == 5, "{facets:?}");
+    for (name, count) in facets.types {
+        query.filters.types = ObservationType::named(&name).into_iter().collect();
+        assert_eq!(world.search(&query).total, count, "{name}");
+    }
+    query.filters.types.clear();
+    for (path, count) in facets.files {
+        query.filters.files = vec![path.clone()];
+        assert_eq!(world.search(&query).total, count, "{path}");
+    }
+}
+
+#[test]
 fn an_excerpt_ends_before_the_words_that_only_describe_a_record() {
     let mut world = World::new();
     let mut found = observation(
@@ -245,6 +274,9 @@ fn operators_limit_the_answers() {
         assert_eq!(found(golden), ["Sessions of user auth"], "{mode:?}");
         // Excluded records are not returned, even if nothing else matches.
         assert_eq!(found(r#""user auth" AND JWT NOT deprecated"#), [""; 0], "{mode:?}");
+        // So does a query that names only what is unwanted.
+        assert_eq!(found("NOT user"), ["go on done", "Colours"], "{mode:?}");
+        assert_eq!(found("NOT deprecated JWT"), ["Signing keys"], "{mode:?}");
         // A quoted message that matches nothing literally is searched as plain text.
         assert!(found(r#"panicked at "palette missing" (dark theme)"#).contains(&"Colours".to_owned()));
     }
@@ -281,6 +313,9 @@ fn a_part_of_a_record_can_be_named() {
         assert_eq!(found("narrative:zone AND facts:zebra").len(), 1, "{mode:?}");
         assert_eq!(found("facts:(zebra OR floor) NOT narrative:zone"), ["The printer fact_1"], "{mode:?}");
         assert_eq!(found("title:clock AND NOT narrative:restart AND facts:zebra"), ["The clock fact_1"]);
+        // A named part is binding, however it is written, and nothing else takes its place.
+        assert_eq!(found("Title:printer").len(), 1, "{mode:?}");
+        assert_eq!(found("title:zebra"), [""; 0], "{mode:?}");
         // Concepts are not part of the narrative.
         assert_eq!(found("narrative:time AND narrative:zones"), [""; 0], "{mode:?}");
     }

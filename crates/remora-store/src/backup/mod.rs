@@ -12,13 +12,12 @@ pub use restore::{Restored, newest_sound, restore};
 pub use rotation::rotate;
 pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify, verify_briefly};
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use remora_core::time::Time;
-use remora_sys::file::{create_private_dir, is_absent, private_file};
+use remora_sys::file::{create_private_dir, is_absent, private_file, with_suffix};
 use remora_sys::lock;
 use rusqlite::Connection;
 use rusqlite::backup::Backup as Copying;
@@ -167,12 +166,6 @@ fn time_in_name(text: &str) -> Option<Time> {
     let (date, time) = text.split_once('T')?;
     let time = time.strip_suffix('Z').filter(|time| time.len() == 6 && time.is_ascii())?;
     Time::from_iso(&format!("{date}T{}:{}:{}Z", &time[..2], &time[2..4], &time[4..]))
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
 }
 
 /// Removes a leftover of a killed process.

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use remora_core::time::Time;
+use remora_sys::file::with_suffix;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::restore::{self, Restored};
-use super::{remove_with_logs, verify, with_suffix};
+use super::{remove_with_logs, verify};
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection, schema};
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use remora_core::time::{HOOK_LIMIT, Time};
+use remora_sys::file::with_suffix;
 use remora_sys::lock;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::{Backup, copy, list, remove_with_logs, sync_folder, verify, with_suffix};
+use super::{Backup, copy, list, remove_with_logs, sync_folder, verify};
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
 

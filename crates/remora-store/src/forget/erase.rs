@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_sys::file::{self, free_space, is_absent};
+use remora_sys::file::{self, free_space, is_absent, with_suffix};
 use remora_sys::lock;
 use rusqlite::{Connection, params};
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ impl Store {
     pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
         let database = self.dir().database();
         let mut files =
-            vec![beside(&database, "-wal"), database, self.dir().log(), beside(&self.dir().log(), ".1")];
+            vec![with_suffix(&database, "-wal"), database, self.dir().log(), with_suffix(&self.dir().log(), ".1")];
         files.extend(copies(self.dir())?);
         let mut found = Vec::new();
         for path in files {
@@ -172,13 +172,13 @@ pub(super) fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreErro
 
 /// Rewrites a copy of the database without what was forgotten. `false` if it had nothing of it.
 fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bool, StoreError> {
-    let new = beside(path, ".new");
+    let new = with_suffix(path, ".new");
     remove_copy(&new)?;
     if fs::metadata(path).map_err(StoreError::file(path))?.len() == 0 {
         return Ok(false);
     }
     for suffix in ["", "-wal"] {
-        match fs::copy(beside(path, suffix), beside(&new, suffix)) {
+        match fs::copy(with_suffix(path, suffix), with_suffix(&new, suffix)) {
             Err(error) if is_absent(&error) && !suffix.is_empty() => {}
             other => drop(other.map_err(StoreError::file(path))?),
         }
@@ -193,7 +193,7 @@ fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bo
         }
         fs::File::open(&new).and_then(|file| file.sync_all()).map_err(StoreError::file(&new))?;
         for suffix in ["-wal", "-shm", "-journal"] {
-            let _ = fs::remove_file(beside(path, suffix));
+            let _ = fs::remove_file(with_suffix(path, suffix));
         }
         fs::rename(&new, path).map_err(StoreError::file(path))?;
         Ok(true)
@@ -206,7 +206,7 @@ fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bo
 fn still_has(path: &Path, purged: &[Purged]) -> Result<bool, StoreError> {
     for topic in purged.iter().filter(|one| one.project.is_none()).filter_map(|one| one.topic.as_deref()) {
         for suffix in ["", "-wal"] {
-            let file = beside(path, suffix);
+            let file = with_suffix(path, suffix);
             if bytes::has(&file, topic).map_err(StoreError::file(&file))? {
                 return Ok(true);
             }
@@ -275,7 +275,7 @@ fn close(db: Connection, path: &Path) -> Result<(), StoreError> {
 
 /// Removes log lines that contain the topic. There should be none: the log holds reasons, never content.
 fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
-    for path in [dir.log(), beside(&dir.log(), ".1")] {
+    for path in [dir.log(), with_suffix(&dir.log(), ".1")] {
         if !bytes::has(&path, topic).map_err(StoreError::file(&path))? {
             continue;
         }
@@ -289,15 +289,9 @@ fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 pub(super) fn remove_copy(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        match fs::remove_file(beside(path, suffix)) {
+        match fs::remove_file(with_suffix(path, suffix)) {
             Err(error) if !is_absent(&error) => return Err(StoreError::file(path)(error)),
             _ => {}
         }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::time::Time;
-use remora_sys::file::is_absent;
+use remora_sys::file::{is_absent, with_suffix};
 use remora_sys::lock;
 use rusqlite::TransactionBehavior;
 
-use super::erase::{beside, copies, remove_copy, remove_loose_logs};
+use super::erase::{copies, remove_copy, remove_loose_logs};
 use crate::{Store, StoreError, private_turns, retention, scratch};
 
 /// Tables to empty. Those that refer to others come first.
@@ -73,7 +73,7 @@ impl Store {
         let spool = dir.spool();
         let files = [
             dir.log(),
-            beside(&dir.log(), ".1"),
+            with_suffix(&dir.log(), ".1"),
             spool.with_file_name("spool.ingesting"),
             spool,
             dir.forgotten(),

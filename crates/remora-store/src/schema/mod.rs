@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use remora_sys::file::{create_private_dir, private_file};
+use remora_sys::file::{create_private_dir, private_file, with_suffix};
 use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
@@ -232,12 +232,6 @@ fn finish(connection: Connection, path: &Path) -> Result<(), StoreError> {
 
 fn seconds_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]

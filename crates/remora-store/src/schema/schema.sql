@@ -169,6 +169,7 @@ CREATE TABLE observations (
     subtitle         TEXT NOT NULL,
     narrative        TEXT NOT NULL,
     facts            TEXT NOT NULL,
+    -- The tool whose use it records, for observations of programs that keep one a tool call. Written by imports.
     tool_name        TEXT,
     discovery_tokens INTEGER NOT NULL,
     provider         TEXT NOT NULL,
@@ -331,8 +332,6 @@ CREATE TABLE documents (
     kind       TEXT NOT NULL,
     record_id  INTEGER NOT NULL,
     part       TEXT NOT NULL,
-    -- The role of the passage: cause, decision, change, trap, open_end or preference. Not written yet.
-    role       TEXT,
     -- Whether it represents its record in queries without text.
     lead       INTEGER NOT NULL,
     -- NULL for records of no project, such as global facts and notes.

@@ -132,6 +132,7 @@ async fn search(
     request.host = Some(asked.host.as_str()).filter(|host| !host.is_empty()).and_then(Host::named);
     request.sort = if asked.sort == "date" { Sort::Date } else { Sort::Relevance };
     (request.limit, request.offset) = (EACH, asked.offset.min(10_000));
+    request.narrows = true;
     let results = http.search(request).await?;
     let found = found(&results, &asked, &frame.projects);
     if asked.part == "results" {
