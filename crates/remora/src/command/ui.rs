@@ -23,7 +23,7 @@ Examples:
   remora ui 123        Open observation 123
   remora ui --print    Print the link, for another browser or a forwarded port")]
 pub(crate) struct Ui {
-    /// The record to open: an observation, or the session of any other record, by the id that search prints.
+    /// The record to open, by the id that search prints: an observation, or the session of a summary, turn or event.
     id: Option<String>,
     /// Print the link and open nothing.
     #[arg(long)]
