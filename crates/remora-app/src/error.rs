@@ -13,7 +13,7 @@ pub enum AppError {
     UnknownProject(String),
     #[error("{} projects are called `{name}`", projects.len())]
     AmbiguousProject { name: String, projects: Vec<(ProjectId, String)> },
-    #[error("nothing is remembered of {} yet", .0.display())]
+    #[error("there is no memory of {} yet", .0.display())]
     UnknownDirectory(PathBuf),
     #[error("{} shares its memory with no other directory", .0.display())]
     NotShared(PathBuf),
@@ -30,15 +30,15 @@ pub enum AppError {
     AmbiguousSession { beginning: String, sessions: Vec<String> },
     #[error("nothing is known as `{0}`")]
     UnknownRecord(String),
-    #[error("`{0}` is no observation")]
+    #[error("`{0}` is not an observation")]
     NotAnObservation(RecordId),
     #[error("`{0}` is not an event")]
     NotAnEvent(String),
-    #[error("`{0}` has no place in time here")]
+    #[error("`{0}` is not on the timeline")]
     NotInTime(RecordId),
     #[error("nothing found for `{0}`")]
     NothingFound(String),
-    #[error("`{text}` is no date")]
+    #[error("`{text}` is not a date")]
     NotADate { option: &'static str, text: String },
     #[error("there is nothing to save: the text is empty")]
     NothingToSave,
@@ -65,11 +65,11 @@ pub enum AppError {
     OtherProjects(ObservationId, ObservationId),
     #[error("`{0}` was never changed by hand")]
     NeverEdited(RecordId),
-    #[error("nothing says what to forget")]
+    #[error("the request does not say what to forget")]
     NothingToForget,
     #[error("a topic of one or two letters is in everything")]
     TopicTooShort,
-    #[error("nothing was forgotten lately that can be brought back")]
+    #[error("nothing that was forgotten can still be restored")]
     NothingToUndo,
     #[error("{0} is not paused")]
     NotPaused(String),

@@ -25,9 +25,9 @@ pub fn of(error: &StoreError) -> String {
             "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
         }
         StoreError::TooOld { path, .. } => {
-            format!("move the file away and go on with a new one: `mv {0} {0}.old`", path.display())
+            format!("move the file away and start with a new one: `mv {0} {0}.old`", path.display())
         }
-        StoreError::DiskFull => "free some space; hooks go on by themselves".to_owned(),
+        StoreError::DiskFull => "free some space; hooks then continue by themselves".to_owned(),
         StoreError::ReadOnly { path } => format!(
             "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
             path.parent().unwrap_or(path).display()
@@ -42,24 +42,24 @@ pub fn of(error: &StoreError) -> String {
 /// The next command for a damaged database: restore a backup if there is one.
 pub fn damaged(path: &Path) -> String {
     if path.as_os_str().is_empty() {
-        return "see what is wrong with it, and the way back: `remora verify`".to_owned();
+        return "see what is wrong with it, and how to restore: `remora verify`".to_owned();
     }
     let waits = "events captured meanwhile wait in the spool";
     let dir = path.parent().map(DataDir::new);
     match dir.filter(|dir| backup::list(dir).is_ok_and(|backups| !backups.is_empty())) {
         Some(dir) => {
             let backups = format!("mv {0} {0}.old", dir.backups().display());
-            let anew = if path.exists() {
+            let afresh = if path.exists() {
                 format!("{backups}; mv {0} {0}.damaged", path.display())
             } else {
                 backups
             };
             format!(
-                "{waits}; bring back the newest backup: `remora restore`; or begin anew without it: `{anew}`"
+                "{waits}; restore the newest backup: `remora restore`; or start with an empty memory: `{afresh}`"
             )
         }
         None => format!(
-            "{waits}; there is no backup, so move the file away and go on with a new one: `mv {0} {0}.damaged`",
+            "{waits}; there is no backup, so move the file away and start with a new one: `mv {0} {0}.damaged`",
             path.display()
         ),
     }

@@ -47,7 +47,7 @@ pub(crate) enum Refusal {
     TooLarge,
     #[error("the file changed at the same moment")]
     Changed,
-    #[error("the home directory and `/` are no projects: context files are for one repository")]
+    #[error("the home directory and `/` are not projects: context files are for one repository")]
     NotAProject,
     #[error("it is a git directory without working files")]
     NoWorkingFiles,

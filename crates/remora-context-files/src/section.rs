@@ -17,7 +17,7 @@ pub(crate) struct Marks {
 
 /// The marks are damaged or duplicated, so the text is left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its marks of Remora are not one pair, so nobody knows what is between them")]
+#[error("its marks are not exactly one pair, so the section cannot be found")]
 pub(crate) struct OddMarks;
 
 /// How a section was inserted into its file.

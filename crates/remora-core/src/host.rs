@@ -25,7 +25,7 @@ pub enum Host {
     Channel(Channel),
 }
 
-/// The name of a channel: up to 32 small letters, digits, dots, dashes and underscores.
+/// The name of a channel: up to 32 lowercase letters, digits, dots, dashes and underscores.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Channel {
     // The bytes after the name are 0. An array and not a `String`, so that `Host` is `Copy`.

@@ -164,7 +164,7 @@ fn root(text: &str) -> Result<Node, JsonError> {
     match document(text)? {
         Some(node @ Node { kind: Kind::Object(_), .. }) => Ok(node),
         Some(_) => Err(JsonError::WrongKind("the file".into(), "an object")),
-        None => Err(JsonError::Syntax { line: 1, column: 1, reason: "nothing is there" }),
+        None => Err(JsonError::Syntax { line: 1, column: 1, reason: "the file is empty" }),
     }
 }
 
@@ -464,7 +464,7 @@ impl Reader<'_> {
             let key = self.string()?;
             if members.iter().any(|member| member.key == key) {
                 self.at = start;
-                return Err(self.error("this name is there twice"));
+                return Err(self.error("this name appears twice"));
             }
             self.skip_trivia()?;
             if !self.eat(':') {

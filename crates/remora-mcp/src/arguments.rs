@@ -174,7 +174,7 @@ impl Item for ObservationType {
     fn of(text: &str) -> Result<Self, String> {
         Self::named(text).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("`{}` is no type; there are {names}", remora_core::text::one_line(text, 40))
+            format!("`{}` is not a type; use one of {names}", remora_core::text::one_line(text, 40))
         })
     }
 
@@ -190,7 +190,7 @@ impl Item for Mode {
         let named = Self::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text));
         named.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("`{}` is no mode; there are {names}", remora_core::text::one_line(text, 40))
+            format!("`{}` is not a mode; use one of {names}", remora_core::text::one_line(text, 40))
         })
     }
 

@@ -53,7 +53,7 @@ impl From<AppError> for Failure {
                 "find ids with search; try other words, or fewer filters".to_owned()
             }
             AppError::NotInTime(_) => {
-                "only observations, summaries (s12) and turns (t34) have a place in time".to_owned()
+                "only observations, summaries (s12) and turns (t34) are on the timeline".to_owned()
             }
             AppError::NotADate { option, .. } => {
                 let option = if option == "from" { "since" } else { option };
@@ -61,7 +61,7 @@ impl From<AppError> for Failure {
             }
             AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
             AppError::AllPrivate => "leave what may be kept outside of <private> and </private>".to_owned(),
-            AppError::Forgotten => "the user had it forgotten; leave it so".to_owned(),
+            AppError::Forgotten => "the user had it forgotten; do not save it again".to_owned(),
             AppError::NeedsPerson(_)
             | AppError::UnknownFact(_)
             | AppError::FactConflict(_)

@@ -131,13 +131,13 @@ fn hear(line: &[u8]) -> Heard {
             Ok(message) => Heard::Message(Box::new(message)),
             Err(_) => Heard::Nothing,
         },
-        (Some(_), None) => invalid(None, "`method` is no text"),
-        (Some(_), Some(Err(_))) => invalid(None, "`id` is neither a text nor a whole number"),
+        (Some(_), None) => invalid(None, "`method` is not a string"),
+        (Some(_), Some(Err(_))) => invalid(None, "`id` is neither a string nor an integer"),
         (Some(Value::String(_)), Some(Ok(id))) => match serde_json::from_value(value) {
             Ok(message @ JsonRpcMessage::Request(_)) => Heard::Message(Box::new(message)),
-            _ => invalid(Some(id), "this is no request of JSON-RPC 2.0"),
+            _ => invalid(Some(id), "this is not a JSON-RPC 2.0 request"),
         },
-        (Some(_), Some(Ok(id))) => invalid(Some(id), "`method` is no text"),
+        (Some(_), Some(Ok(id))) => invalid(Some(id), "`method` is not a string"),
     }
 }
 

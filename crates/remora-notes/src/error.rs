@@ -9,7 +9,7 @@ pub enum SourceError {
     Emptied(PathBuf),
     #[error("the folder {} cannot be read: {reason}", folder.display())]
     Unreadable { folder: PathBuf, reason: String },
-    #[error("{0} is no address")]
+    #[error("{0} is not a URL")]
     Address(String),
     #[error("Obsidian does not answer at {address}: {reason}")]
     Down { address: String, reason: String },

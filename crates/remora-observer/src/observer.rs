@@ -41,10 +41,10 @@ const SOON: Duration = Duration::from_secs(2);
 /// Time to wait for the closing message after a turn has ended: Copilot runs its hook before the message is in the
 /// transcript.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(3);
-/// Pause between two reads of the transcript meanwhile.
+/// Pause between two reads of the transcript during that time.
 pub(crate) const CLOSING_PAUSE: Duration = Duration::from_millis(200);
 
-/// Turns turns of a session into memory.
+/// Makes memory from the turns of a session.
 #[derive(Debug)]
 pub struct Observer {
     owner: String,

@@ -30,7 +30,7 @@ impl Mode {
     pub(crate) fn load(data_dir: &Path, name: &str) -> Result<Self, String> {
         let usable = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         if name.is_empty() || !usable {
-            return Err(format!("`{name}` is no name for a mode: letters, digits, `-` and `_` are"));
+            return Err(format!("`{name}` is not a valid name of a mode: use letters, digits, `-` and `_`"));
         }
         let path = data_dir.join("modes").join(format!("{name}.md"));
         match fs::metadata(&path) {

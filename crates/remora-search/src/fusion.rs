@@ -2,7 +2,7 @@
 //!
 //! Neither arm is better everywhere: names and numbers are found by words, paraphrases by meaning. Their scores have
 //! different scales, so each is converted into units of its own standard deviation: how far a document stands out
-//! from unrelated ones. The arm whose best document stands out further also gets more weight, for each query anew.
+//! from unrelated ones. The arm whose best document stands out further also gets more weight. The weights are computed for each query.
 //! The ranks in both lists are added, because a document that both put first is rarely wrong.
 
 use remora_core::ids::DocumentId;

@@ -159,7 +159,7 @@ pub(crate) fn recover(dir: &DataDir) {
         Ok(Some((recovery, problem))) => {
             let name = recovery.restored.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let how = if recovery.restored.set_aside.as_ref() == Some(&recovery.restored.from) {
-                "its records are all there, the search index is made anew".to_owned()
+                "no record is lost; the search index is rebuilt".to_owned()
             } else {
                 format!("restored from {name}")
             };

@@ -45,7 +45,7 @@ impl End {
             Self::Asked => "ended: stop was requested",
             Self::HandedOver => "ended: a newer version takes over",
             Self::Idle => "ended: idle; the next hook starts it again",
-            Self::Damaged => "ended: the database was damaged or replaced; it starts anew",
+            Self::Damaged => "ended: the database was damaged or replaced; the daemon restarts",
             Self::Deleted => "ended: the data directory was deleted",
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn if_known<T>(store: &Store, found: std::result::Result<T, AppError>
         );
     } else {
         output::talk(&format!(
-            "Nothing is remembered of {} yet. Work with your agent there, or say something yourself: `remora save TEXT`",
+            "There is no memory of {} yet. Work with your agent there, or save a text yourself: `remora save TEXT`",
             directory.display()
         ));
         output::talk("Other projects: `remora projects`; search all of them: `remora search --all TEXT`");

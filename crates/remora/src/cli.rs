@@ -14,10 +14,10 @@ use crate::command::{
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, RED, paint};
 
-/// A memory that lasts for AI coding agents.
+/// Lasting memory for AI coding agents.
 ///
 /// Remora attaches to the agents you already use (Claude Code, Codex, Gemini CLI and others; see `remora install`), watches
-/// what they do through their hooks, and keeps what was learned. Everything stays in one directory on this machine: `~/.remora`, or
+/// their work through hooks, and stores what was learned. Everything stays in one directory on this machine: `~/.remora`, or
 /// `REMORA_DATA_DIR`.
 #[derive(Parser)]
 #[command(name = "remora", version, max_term_width = 100, arg_required_else_help = true)]
@@ -31,23 +31,23 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Replay a recorded story into a temporary directory and show what is captured.
+    /// Replay a recorded story in a temporary directory: see what is captured, learned and injected.
     Demo(demo::Demo),
     Install(install::Install),
     Uninstall(uninstall::Uninstall),
-    /// What was captured, what is queued, and whether anything is wrong.
+    /// Show what was captured, what is queued, and whether anything is wrong.
     Status,
     Search(search::Search),
     Timeline(timeline::Timeline),
-    /// The sessions Remora has seen, latest first.
+    /// List the captured sessions, latest first.
     Sessions(sessions::Sessions),
     #[command(alias = "projects")]
     Project(project::Project),
-    /// Records by their ids, whole: observations, summaries, turns, facts, notes, events, sessions.
+    /// Show whole records by id: observations, summaries, turns, facts, notes, events, sessions.
     Show(show::Show),
     Context(context::Context),
     ContextFiles(context_files::ContextFiles),
-    /// What was injected, when and why.
+    /// List all injections: what was injected, when and why.
     Retrievals(retrievals::Retrievals),
     Why(why::Why),
     Save(save::Save),
@@ -55,22 +55,20 @@ enum Command {
     Facts(facts::Facts),
     Feedback(feedback::Given),
     Forget(forget::Forget),
-    /// Queued events: list, drain, retry or drop them.
+    /// List queued events, or drain, retry or drop them.
     Queue(queue::Queue),
-    /// The search index: show its state, or rebuild it.
+    /// Show the state of the search index, or rebuild it.
     Index(index::Index),
     Notes(notes::Notes),
     Mcp(mcp::Mcp),
     Ui(ui::Ui),
-    /// Stop capturing, everywhere or in one project, until `resume`.
+    /// Stop capture, everywhere or in one project, until `remora resume`.
     Pause(pause::Which),
-    /// Capture again after `pause`.
+    /// Continue capture after `remora pause`.
     Resume(pause::Which),
-    /// The background process that turns events into observations: run, start, stop, restart, status.
+    /// Start, stop or check the background process that turns events into observations.
     Daemon(daemon::Daemon),
-    /// List and change settings.
     Config(config::Config),
-    /// Show the log of hooks and daemon; `-f` follows it.
     Logs(logs::Logs),
     Doctor(doctor::Doctor),
     Import(import::Import),
@@ -186,7 +184,7 @@ fn written(code: ExitCode) -> Result<ExitCode> {
     match output::failure() {
         None => Ok(code),
         Some(error) => Err(CliError::internal(format!("the answer cannot be written: {error}"))
-            .hint("see where standard output goes; what the command does is done")),
+            .hint("check where standard output goes; the command itself has run")),
     }
 }
 

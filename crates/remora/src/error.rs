@@ -156,7 +156,7 @@ impl From<AppError> for CliError {
             AppError::NotPaused(_) => Self::not_found(message).hint("see what is: `remora status`"),
             AppError::NotTheWord => Self::usage(message).hint("erase everything on the page: `remora ui`, Privacy"),
             AppError::NothingToUndo => {
-                Self::not_found(message).hint("see what can be brought back: `remora forget list`")
+                Self::not_found(message).hint("see what can be restored: `remora forget list`")
             }
             AppError::UnknownSetting { nearest, .. } => Self::usage(message).hint(match nearest {
                 Some(name) => format!("did you mean `{name}`?"),
@@ -205,7 +205,7 @@ impl From<ImportError> for CliError {
             ImportError::App(error) => error.into(),
             ImportError::Running => Self::usage(message).hint("wait for it, then look: `remora status`"),
             ImportError::Unreadable { path, .. } => Self::usage(message)
-                .hint(format!("see whether it is there, and whose it is: `ls -ld {}`", path.display())),
+                .hint(format!("see whether it exists, and who owns it: `ls -ld {}`", path.display())),
         }
     }
 }
@@ -241,7 +241,7 @@ impl From<ConfigError> for CliError {
         let message = format!("{error}; nothing was changed");
         match error {
             ConfigError::Syntax { path, line, .. } => Self::usage(message)
-                .hint(format!("put line {line} right first: `${{EDITOR:-vi}} +{line} {}`", path.display())),
+                .hint(format!("fix line {line} first: `${{EDITOR:-vi}} +{line} {}`", path.display())),
             ConfigError::NotASection { path, section } => Self::usage(message).hint(format!(
                 "make it a section, `[{section}]`, with its settings below: `${{EDITOR:-vi}} {}`",
                 path.display()

@@ -124,7 +124,7 @@ fn database(opened: &Opened<'_>) -> Finding {
         Ok(problems) if problems.is_empty() => Finding::good(name, "sound"),
         // `remora verify` names the cheapest repair: a new index, a backup, a new database.
         Ok(problems) => Finding::wrong(name, format!("damaged: {}", problems[0]))
-            .hint("see all of it, and the way back: `remora verify`"),
+            .hint("see all of it, and how to restore: `remora verify`"),
         Err(error) => Finding::failed(name, &error),
     }
 }
@@ -138,7 +138,7 @@ fn write_ahead_log(dir: &DataDir) -> Finding {
         return Finding::good(name, format!("{} KB", bytes >> 10));
     }
     Finding::note(name, format!("{} MB: some process reads the database without end", bytes >> 20))
-        .hint("start the daemon anew: `remora daemon restart`")
+        .hint("restart the daemon: `remora daemon restart`")
 }
 
 fn backups(opened: &Opened<'_>) -> Finding {
@@ -185,7 +185,7 @@ fn recovery(dir: &DataDir, is_sound: bool, now: Time) -> Option<Finding> {
     if !is_sound && let Some(problem) = problems.first() {
         let message = format!("the check of {} found damage: {problem}", local(checked_at));
         let hint =
-            "see whether it is still there: `remora verify`; bring back the newest backup: `remora restore`";
+            "see whether it is still there: `remora verify`; restore the newest backup: `remora restore`";
         return Some(Finding::wrong(name, message).hint(hint));
     }
     let Restored { from, made_at, restored_at, set_aside } = restored?;
@@ -200,7 +200,7 @@ fn recovery(dir: &DataDir, is_sound: bool, now: Time) -> Option<Finding> {
         None => None,
     };
     let message = if set_aside.as_ref() == Some(&from) {
-        "the search index was damaged and is made anew; nothing is lost".to_owned()
+        "the search index was damaged and is rebuilt; nothing is lost".to_owned()
     } else {
         let lost = made_at.map(|made_at| {
             let (from, to) = (local(made_at), local(restored_at));

@@ -47,7 +47,7 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
             .hint("bring it up to date: `remora doctor --fix`")
             .fixed_by(Fix::RefreshHooks),
         Hooks::Unreadable { reason } => {
-            Finding::wrong(name, reason.clone()).hint("put that file right, then: `remora install`")
+            Finding::wrong(name, reason.clone()).hint("fix that file, then: `remora install`")
         }
         Hooks::Missing => {
             // A user with hooks in one agent may leave out another on purpose.
@@ -126,7 +126,7 @@ fn firing(opened: &Opened<'_>, machine: &Surroundings<'_>, hosts: &[HostState]) 
 /// The finding about a host that was used while its hooks delivered nothing.
 fn silent(name: &'static str, host: &HostState, used: Time, last_event: Option<Time>) -> Option<Finding> {
     let hint = format!(
-        "restart {0}, then look again; see what its hooks reported: `remora logs`; install them anew: `remora install --host {1}`",
+        "restart {0}, then look again; see what its hooks reported: `remora logs`; install them again: `remora install --host {1}`",
         host.name, host.host
     );
     match last_event {

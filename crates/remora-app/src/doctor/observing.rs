@@ -145,7 +145,7 @@ fn claude_program(about: &Examination<'_>, name: &'static str) -> Finding {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     };
     if is_there {
-        return Finding::good(name, format!("`{program}` is there"));
+        return Finding::good(name, format!("`{program}` was found"));
     }
     Finding::wrong(name, format!("claude-cli needs the program `{program}`, and it is not on the PATH"))
         .hint(format!("name it: `remora config set claude_cli.program /path/to/claude`; {BUILTIN}"))

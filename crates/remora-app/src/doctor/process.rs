@@ -74,7 +74,7 @@ fn daemon(about: &Examination<'_>) -> Finding {
     // A daemon that has just started has not reported its version yet.
     if !version.is_empty() && version != env!("CARGO_PKG_VERSION") {
         let message = format!("it runs version {version}, and this is {}", env!("CARGO_PKG_VERSION"));
-        return Finding::wrong(name, message).hint("start it anew: `remora daemon restart`");
+        return Finding::wrong(name, message).hint("restart it: `remora daemon restart`");
     }
     Finding::good(name, format!("running, process {}", daemon.pid.unwrap_or_default()))
 }
@@ -99,11 +99,11 @@ fn port(about: &Examination<'_>) -> Finding {
     match about.daemon.port {
         None => {
             Finding::wrong(name, "the daemon listens on no port: search by meaning and `remora ui` need it")
-                .hint("see why: `remora logs`; start it anew: `remora daemon restart`")
+                .hint("see why: `remora logs`; restart it: `remora daemon restart`")
         }
         Some(port) if !answers(port) => {
             Finding::wrong(name, format!("the daemon does not answer on its port, {port}"))
-                .hint("start it anew: `remora daemon restart`")
+                .hint("restart it: `remora daemon restart`")
         }
         Some(port) if wanted != 0 && port != wanted => {
             Finding::note(name, format!("{port}; another program holds {wanted}"))
@@ -124,8 +124,10 @@ fn token(about: &Examination<'_>) -> Finding {
     match fs::metadata(&path) {
         Ok(file) if file.len() > 0 => Finding::good(name, "there"),
         _ if !about.daemon.running => Finding::good(name, "the daemon makes one when it starts"),
-        _ => Finding::wrong(name, format!("{} is missing, so nobody can ask the daemon", path.display()))
-            .hint("the daemon makes a new one: `remora daemon restart`"),
+        _ => {
+            Finding::wrong(name, format!("{} is missing, so no client can reach the daemon", path.display()))
+                .hint("the daemon makes a new one: `remora daemon restart`")
+        }
     }
 }
 
@@ -163,7 +165,7 @@ fn bugs(about: &Examination<'_>) -> Finding {
         Some(last) => {
             let number = count(found.len(), "panic");
             Finding::wrong(name, format!("{number} in the log, the last one: {last}"))
-                .hint("please report the lines of `remora logs` that say `bug`; an update may have mended it")
+                .hint("please report the lines of `remora logs` that say `bug`; an update may have fixed it")
         }
     }
 }

@@ -28,7 +28,7 @@ fn capture(about: &Examination<'_>) -> Finding {
             name,
             format!("nothing is captured: {} cannot be read", about.dir.pause().display()),
         )
-        .hint("go on with `remora resume`; pause again what shall be paused"),
+        .hint("continue with `remora resume`, then pause again what should stay paused"),
         Ok(paused) if paused.everywhere_since.is_some() => {
             Finding::note(name, "paused everywhere").hint("`remora resume`")
         }
@@ -48,7 +48,7 @@ fn settings(about: &Examination<'_>) -> Finding {
     }
     let problems: Vec<String> = about.settings_problems.iter().map(ToString::to_string).collect();
     Finding::wrong(name, problems.join("; ")).hint(format!(
-        "put it right: `remora config edit`; see the values in use: `remora config list`; the file is {}",
+        "fix it: `remora config edit`; see the values in use: `remora config list`; the file is {}",
         about.dir.config().display()
     ))
 }
@@ -60,7 +60,7 @@ fn spooled(about: &Examination<'_>) -> Finding {
         Ok(contents) => {
             let waiting = count(contents.records.len(), "event");
             Finding::note(name, format!("{waiting} waiting for the database, {} damaged", contents.damaged))
-                .hint("every command takes them in once the database can be written: `remora status`")
+                .hint("every command stores them once the database can be written: `remora status`")
         }
         Err(error) => Finding::wrong(name, format!("it cannot be read: {error}"))
             .hint(format!("see the files: `ls -l {}`", about.dir.path().display())),

@@ -68,7 +68,7 @@ pub enum OverBudget {
     Wait,
 }
 
-/// Spending limits; 0 is no limit.
+/// Spending limits; 0 means no limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     pub daily_tokens: u64,

@@ -110,7 +110,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.model",
         "REMORA_OBSERVER_MODEL",
-        "the model that the provider runs; empty is the provider's default",
+        "the model that the provider runs; empty means the provider's default",
         |settings, given| given.line().map(|model| settings.observer.model = model),
         |settings| settings.observer.model.as_str().into(),
     ),
@@ -182,14 +182,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "observer.input_price",
         "REMORA_OBSERVER_INPUT_PRICE",
-        "US dollars for a million input tokens, for models whose price Remora does not know; 0 is unknown",
+        "US dollars for a million input tokens, for models whose price Remora does not know; 0 means unknown",
         |settings, given| given.dollars().map(|price| settings.observer.input_price = price),
         |settings| settings.observer.input_price.into(),
     ),
     setting(
         "observer.output_price",
         "REMORA_OBSERVER_OUTPUT_PRICE",
-        "US dollars for a million output tokens; 0 is unknown",
+        "US dollars for a million output tokens; 0 means unknown",
         |settings, given| given.dollars().map(|price| settings.observer.output_price = price),
         |settings| settings.observer.output_price.into(),
     ),
@@ -203,35 +203,35 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "budget.daily_tokens",
         "REMORA_BUDGET_DAILY_TOKENS",
-        "limit for tokens a day, input and output; 0 is no limit",
+        "limit for tokens a day, input and output; 0 means no limit",
         |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.daily_tokens = tokens),
         |settings| count(settings.budget.daily_tokens),
     ),
     setting(
         "budget.session_tokens",
         "REMORA_BUDGET_SESSION_TOKENS",
-        "limit for tokens of one session; 0 is no limit",
+        "limit for tokens of one session; 0 means no limit",
         |settings, given| given.whole(0, MOST_TOKENS).map(|tokens| settings.budget.session_tokens = tokens),
         |settings| count(settings.budget.session_tokens),
     ),
     setting(
         "budget.daily_usd",
         "REMORA_BUDGET_DAILY_USD",
-        "limit for US dollars a day; 0 is no limit",
+        "limit for US dollars a day; 0 means no limit",
         |settings, given| given.dollars().map(|amount| settings.budget.daily_usd = amount),
         |settings| settings.budget.daily_usd.into(),
     ),
     setting(
         "budget.session_usd",
         "REMORA_BUDGET_SESSION_USD",
-        "limit for US dollars of one session; 0 is no limit",
+        "limit for US dollars of one session; 0 means no limit",
         |settings, given| given.dollars().map(|amount| settings.budget.session_usd = amount),
         |settings| settings.budget.session_usd.into(),
     ),
     setting(
         "costs.host_input_price",
         "REMORA_COSTS_HOST_INPUT_PRICE",
-        "US dollars for a million input tokens of your agent's own model, to show what injected memory costs; 0 is unknown",
+        "US dollars for a million input tokens of your agent's own model, to show what injected memory costs; 0 means unknown",
         |settings, given| given.dollars().map(|price| settings.costs.host_input_price = price),
         |settings| settings.costs.host_input_price.into(),
     ),
@@ -246,7 +246,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "anthropic.base_url",
         "REMORA_ANTHROPIC_BASE_URL",
-        "base URL of `anthropic`; empty is the default",
+        "base URL of `anthropic`; empty means the default",
         |settings, given| given.address().map(|url| settings.anthropic.base_url = url),
         |settings| settings.anthropic.base_url.as_str().into(),
     ),
@@ -261,7 +261,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "gemini.base_url",
         "REMORA_GEMINI_BASE_URL",
-        "base URL of `gemini`; empty is the default",
+        "base URL of `gemini`; empty means the default",
         |settings, given| given.address().map(|url| settings.gemini.base_url = url),
         |settings| settings.gemini.base_url.as_str().into(),
     ),
@@ -276,7 +276,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "openrouter.base_url",
         "REMORA_OPENROUTER_BASE_URL",
-        "base URL of `openrouter`; empty is the default",
+        "base URL of `openrouter`; empty means the default",
         |settings, given| given.address().map(|url| settings.openrouter.base_url = url),
         |settings| settings.openrouter.base_url.as_str().into(),
     ),
@@ -291,7 +291,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "openai.base_url",
         "REMORA_OPENAI_BASE_URL",
-        "base URL of `openai` or a compatible server (Ollama, LM Studio, vLLM); empty is the default",
+        "base URL of `openai` or a compatible server (Ollama, LM Studio, vLLM); empty means the default",
         |settings, given| given.address().map(|url| settings.openai.base_url = url),
         |settings| settings.openai.base_url.as_str().into(),
     ),
@@ -359,7 +359,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         |settings, given| {
             let named = |name: String| {
                 let names = || Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", ");
-                name.parse().map_err(|_| format!("`{name}` is no host; there are {}", names()))
+                name.parse().map_err(|_| format!("`{name}` is not a host; use {}", names()))
             };
             let hosts: Result<Vec<Host>, String> = given.strings()?.into_iter().map(named).collect();
             hosts.map(|hosts| settings.context.mcp_hosts = hosts)
@@ -396,7 +396,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "daemon.port",
         "REMORA_DAEMON_PORT",
-        "port of the daemon on the loopback address; 0 is any free port",
+        "port of the daemon on the loopback address; 0 means any free port",
         |settings, given| given.whole(0, u16::MAX).map(|port| settings.daemon.port = port),
         |settings| i64::from(settings.daemon.port).into(),
     ),
@@ -452,14 +452,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "memory.obsidian_context_tag",
         "REMORA_MEMORY_OBSIDIAN_CONTEXT_TAG",
-        "notes with this tag are injected into every session, too; empty is no tag",
+        "notes with this tag are injected into every session, too; empty means no tag",
         |settings, given| given.tag().map(|tag| settings.memory.obsidian_context_tag = tag),
         |settings| settings.memory.obsidian_context_tag.as_str().into(),
     ),
     setting(
         "memory.obsidian_vault",
         "REMORA_MEMORY_OBSIDIAN_VAULT",
-        "folder of your notes: an Obsidian vault or any folder of Markdown; `~` is the home directory, empty is no vault",
+        "folder of your notes: an Obsidian vault or any folder of Markdown; `~` is the home directory, empty means no vault",
         |settings, given| given.folder().map(|folder| settings.memory.obsidian_vault = folder),
         |settings| settings.memory.obsidian_vault.as_str().into(),
     ),
@@ -492,14 +492,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.embedder_url",
         "REMORA_SEARCH_EMBEDDER_URL",
-        "base URL of an embedder over the network; empty is the provider's default, for `ollama` this machine",
+        "base URL of an embedder over the network; empty means the provider's default, which for `ollama` is this machine",
         |settings, given| given.address().map(|url| settings.search.embedder_url = url),
         |settings| settings.search.embedder_url.as_str().into(),
     ),
     setting(
         "search.embedder_model",
         "REMORA_SEARCH_EMBEDDER_MODEL",
-        "model of an embedder over the network; empty is `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`",
+        "model of an embedder over the network; empty means `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`",
         |settings, given| given.line().map(|model| settings.search.embedder_model = model),
         |settings| settings.search.embedder_model.as_str().into(),
     ),
@@ -514,7 +514,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "search.max_age_days",
         "REMORA_SEARCH_MAX_AGE_DAYS",
-        "age limit in days for search results if the query names no date; 0 is any age",
+        "age limit in days for search results if the query names no date; 0 means any age",
         |settings, given| given.whole(0, MOST_DAYS).map(|days| settings.search.max_age_days = days),
         |settings| i64::from(settings.search.max_age_days).into(),
     ),
@@ -556,7 +556,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "forget.undo_minutes",
         "REMORA_FORGET_UNDO_MINUTES",
-        "minutes for which `remora forget undo` brings back what was forgotten; 0 deletes at once",
+        "minutes for which `remora forget undo` restores what was forgotten; 0 deletes at once",
         |settings, given| given.whole(0, MOST_UNDO).map(|minutes| settings.forget.undo_minutes = minutes),
         |settings| i64::from(settings.forget.undo_minutes).into(),
     ),

@@ -50,7 +50,7 @@ fn the_event_given_on_the_command_line_wins() {
 }
 
 #[test]
-fn unknown_events_and_changed_fields_are_no_errors() {
+fn unknown_events_and_changed_fields_are_not_errors() {
     assert_eq!(
         reading(&json!({"session_id": "s", "hook_event_name": "Telepathy", "x": [1]})),
         Reading::Nothing

@@ -86,7 +86,7 @@ fn deleting<T: JsonSchema>(name: &'static str, title: &str, description: &'stati
 /// Answer for a directory in which nothing was captured yet.
 fn nothing_yet(structured: Value) -> Answer {
     Answer::of_ours(
-        "Nothing is remembered of this project yet. `project` names another one; `all` means every project.",
+        "There is no memory of this project yet. `project` names another one; `all` means every project.",
         structured,
     )
 }

@@ -392,7 +392,7 @@ async fn the_key_is_shown_nowhere() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_told_before_anything_is_sent() {
+fn settings_that_cannot_work_are_reported_before_anything_is_sent() {
     let wrong = |config: Config| Provider::new(config).unwrap_err().to_string();
     let mut table = String::new();
     for kind in ProviderKind::ALL.into_iter().filter(|kind| *kind != ProviderKind::ClaudeCli) {

@@ -125,7 +125,7 @@ fn transcripts_read_like_something_a_colleague_would_want_to_know() {
 }
 
 #[test]
-fn the_story_of_the_demo_is_told() {
+fn the_story_of_the_demo_becomes_these_observations() {
     let story = include_str!("../../../remora/src/demo/story.jsonl");
     let text: String = sessions(story).iter().map(told).collect();
     assert!(!text.contains("6.5 percent"), "private text stays private");

@@ -52,7 +52,7 @@ fn tell(world: &mut World, id: i64, times: usize) {
 }
 
 #[test]
-fn of_two_equal_hits_the_used_one_comes_first() {
+fn of_two_equal_hits_the_used_one_ranks_higher() {
     let mut world = two_alike();
     assert_eq!(order(&mut world), ["2", "1"]);
     tell(&mut world, 1, 1);
@@ -70,7 +70,7 @@ fn of_two_equal_hits_the_used_one_comes_first() {
 }
 
 #[test]
-fn of_two_equal_hits_the_one_injected_in_vain_sinks() {
+fn of_two_equal_hits_the_unused_one_ranks_lower() {
     let mut world = two_alike();
     tell(&mut world, 2, 20);
     assert_eq!(order(&mut world), ["1", "2"]);

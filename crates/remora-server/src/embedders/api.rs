@@ -129,12 +129,12 @@ fn index(entry: &Value, place: usize) -> Result<usize, String> {
 
 #[expect(clippy::cast_possible_truncation, reason = "it was an f32 once")]
 fn direction(numbers: &Value) -> Result<Vec<f32>, String> {
-    let numbers = numbers.as_array().ok_or("a vector is no list of numbers")?;
+    let numbers = numbers.as_array().ok_or("a vector is not a list of numbers")?;
     if numbers.is_empty() || numbers.len() > MOST_DIMENSIONS {
         return Err(format!("a vector has {} numbers", numbers.len()));
     }
     let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
-    let numbers = numbers.ok_or("a vector has something in it that is no number")?;
+    let numbers = numbers.ok_or("a vector contains something other than numbers")?;
     let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
     if !length.is_normal() {
         return Err("a vector points nowhere".to_owned());

@@ -266,7 +266,7 @@ impl From<ConfigError> for ApiError {
                 Self::Unavailable("config.toml cannot be written now")
             }
             ConfigError::Store(other) => other.into(),
-            wrong => Self::invalid(wrong.to_string(), "put config.toml right: `remora config path`"),
+            wrong => Self::invalid(wrong.to_string(), "fix config.toml: `remora config path`"),
         }
     }
 }

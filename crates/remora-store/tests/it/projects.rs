@@ -18,7 +18,7 @@ impl World {
 }
 
 #[test]
-fn repositories_of_the_same_name_are_two_projects_and_a_subdirectory_is_none() {
+fn repositories_of_the_same_name_are_two_projects_and_a_subdirectory_is_not_a_third() {
     let world = World::new();
     let one = world.make_repository("work/app", None);
     let other = world.make_repository("play/app", None);

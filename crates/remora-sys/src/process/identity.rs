@@ -172,7 +172,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_host_is_the_nearest_program_that_is_no_shell() {
+    fn the_host_is_the_nearest_program_that_is_not_a_shell() {
         let own = Identity::of(std::process::id()).unwrap();
         // The test acts as a hook: it starts itself, directly and through shells, and prints the host it finds.
         if std::env::var_os("PRINT_HOST").is_some() {
@@ -182,7 +182,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let printed = temp.path().join("host");
         let program = std::env::current_exe().unwrap();
-        let name = "process::identity::tests::the_host_is_the_nearest_program_that_is_no_shell";
+        let name = "process::identity::tests::the_host_is_the_nearest_program_that_is_not_a_shell";
         let run = format!("'{}' --exact {name}", program.display());
         for command in [format!("exec {run}"), format!("{run}; true"), format!("sh -c \"{run}; true\"; true")]
         {

@@ -13,18 +13,19 @@ use crate::output::{self, Table, say};
 
 /// Make a backup of the database now, or list the backups.
 ///
-/// The daemon makes one every day by itself (`backup.enabled`). Seven daily and four weekly ones
-/// are kept, within `backup.most_mb`. Agents can work meanwhile: a backup blocks no hook. Every copy
-/// is verified before it counts.
-///
-///   remora backup                      into the data directory, with rotation
-///   remora backup --to /mnt/usb/r.db   to a file of your own
-///   remora backup list                 list the backups
-///   remora restore                     bring one back
+/// The daemon makes one every day (`backup.enabled`). Seven daily and four weekly backups are kept, within `backup.most_mb`. A
+/// backup blocks no hook, so agents can work meanwhile. Every copy is verified before it counts. `remora restore` brings one back.
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  remora backup                      Into the data directory, with rotation
+  remora backup --to /mnt/usb/r.db   Into a file of your own
+  remora backup list                 List the backups"
+)]
 pub(crate) struct Backup {
-    /// Write it to this file, which must not exist yet, and leave the other backups alone.
+    /// Write the backup to this file, which must not exist yet. No other backup is removed.
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(subcommand)]
@@ -54,7 +55,7 @@ fn make(app: &App) -> Result<()> {
     say(&format!("Backed up to {} ({}).", made.backup.path.display(), output::bytes(made.backup.bytes)));
     if !made.removed.is_empty() {
         let count = i64::try_from(made.removed.len()).unwrap_or(i64::MAX);
-        say(&format!("Removed {}, past the rotation.", output::count(count, "older backup")));
+        say(&format!("Rotation removed {}.", output::count(count, "older backup")));
     }
     Ok(())
 }

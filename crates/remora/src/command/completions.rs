@@ -5,7 +5,7 @@ use crate::output;
 
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// For example `remora completions zsh > ~/.zfunc/_remora`.
+    /// The shell, as in `remora completions zsh > ~/.zfunc/_remora`.
     shell: Shell,
 }
 

@@ -13,12 +13,12 @@ use crate::output::{self, Table, brief, say, talk};
 
 /// List and change settings.
 ///
-/// A setting has a default. `config.toml` in the data directory wins over it, and an environment variable
-/// (`REMORA_OBSERVER_PROVIDER` for `observer.provider`) wins over both. A running daemon notices a change by itself.
+/// A setting has a default. `config.toml` in the data directory overrides it, and an environment variable
+/// (`REMORA_OBSERVER_PROVIDER` for `observer.provider`) overrides both. A running daemon notices a change by itself.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  Let a model make the observations, with a key of your own. `-` takes the key from
+  Let a model write the memory, with a key of your own. `-` reads the key from
   standard input, so that it does not stay in your shell's history:
     remora config set observer.provider anthropic
     remora config set anthropic.api_key - < key.txt
@@ -28,7 +28,7 @@ Examples:
     remora config set observer.provider openai
     remora config set openai.base_url http://localhost:11434/v1
 
-  Make the vectors for search with another model, here one that Ollama runs:
+  Use another model for search by meaning, here one that Ollama runs:
     remora config set search.embedder ollama
     remora config set search.embedder_model nomic-embed-text
 
@@ -41,18 +41,18 @@ pub(crate) struct Config {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List every setting with its value and its source. This is the default.
+    /// List every setting with its value and its source (the default).
     List,
-    /// The value of one setting.
+    /// Print the value of one setting.
     Get {
         /// Such as `observer.provider`.
         name: String,
     },
-    /// Change a setting in config.toml; comments and order stay.
+    /// Change a setting in config.toml; its comments and order stay.
     Set {
         /// Such as `observer.provider`.
         name: String,
-        /// The value; `-` reads it from standard input, as is best for keys. Lists have commas: `Glob,Grep`.
+        /// The value; `-` reads it from standard input, which is best for keys. Lists have commas: `Glob,Grep`.
         #[arg(required_unless_present = "unset", allow_negative_numbers = true)]
         value: Option<String>,
         /// Remove the setting from config.toml, so that the default applies.
@@ -66,7 +66,7 @@ enum Action {
     },
     /// Open config.toml in your editor (`VISUAL` or `EDITOR`), and check it afterwards.
     Edit,
-    /// Where config.toml is, or would be.
+    /// Print the path of config.toml.
     Path,
 }
 
@@ -192,7 +192,7 @@ fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Opti
     let name = setting.name;
     let source = listed.iter().find(|entry| entry.setting.name == name).map(|entry| entry.source);
     if let Some(Source::Variable(variable)) = source {
-        talk(&format!("warning: {variable} is set in this shell and wins over config.toml"));
+        talk(&format!("warning: {variable} is set in this shell and overrides config.toml"));
     }
     if setting.secret && typed.is_some_and(|typed| typed != "-" && !typed.is_empty()) {
         talk(&format!(

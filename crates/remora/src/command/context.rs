@@ -14,14 +14,18 @@ use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 
-/// Show what is injected when a session begins here; with --explain, what is injected with a prompt, and why.
+/// Show what is injected at the start of a session here, or with a prompt (`--explain`).
 ///
-/// `remora context --explain "why does the clock jump"` lists every candidate for the prompt: its score from 0 to 1 and what
-/// that is made of (the words it shares with the prompt, how near its meaning is, which part of it fits), and whether it
-/// would be injected or why not. Then comes the exact text. Nothing of it counts as injected. It asks as the latest session
-/// here, with what that session has in its context; `--new` asks as one that begins now. Too much is injected? Raise
-/// `memory.auto_retrieve_min_score`. Too little? Lower it. Exit code 1 when nothing would be injected.
+/// With `--explain PROMPT`, the command lists every candidate for the prompt: its score from 0 to 1 with the parts of that score
+/// (shared words, nearness in meaning, the part that fits), and whether it would be injected, or why not. Then comes the exact
+/// text. Nothing of it counts as an injection. The prompt is asked in the latest session here, with what that session already
+/// has in its context; `--new` asks in a new session. If too much is injected, raise `memory.auto_retrieve_min_score`; if too
+/// little, lower it. The exit code is 1 if nothing would be injected.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  remora context
+  remora context --explain \"why does the clock jump in March\"")]
 pub(crate) struct Context {
     /// A project by its name, id or directory; without it, the one you are in.
     #[arg(long, value_name = "PROJECT")]
@@ -29,13 +33,13 @@ pub(crate) struct Context {
     /// Token limit, instead of the one in the settings.
     #[arg(long, value_name = "N")]
     tokens: Option<u32>,
-    /// Show what would be injected with this prompt, and why not the rest.
+    /// Show what would be injected with this prompt, and why the rest would not.
     #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
     explain: Option<String>,
     /// With --explain: the session that the prompt belongs to (a prefix of its id), instead of the latest one.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
-    /// With --explain: ask as a session that begins now.
+    /// With --explain: ask in a new session.
     #[arg(long, requires = "explain", conflicts_with = "session")]
     new: bool,
 }

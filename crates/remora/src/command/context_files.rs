@@ -12,12 +12,11 @@ use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, GREEN, YELLOW, paint, say, talk};
 
-/// Memory in files of the repository, for hosts that read files: a marked section in CLAUDE.md, in the CLAUDE.md of
-/// folders that are worked in, or in a rule for Cursor.
+/// Keep memory in files of the repository, for hosts that only read files.
 ///
-/// Off by default: if a host runs hooks, they inject all this and more, and the repository stays clean.
-/// Sections are kept up to date as things are learned. Nothing outside their marks is ever changed, files that hold
-/// nothing else are kept out of `git status`, and `disable` leaves every file as it was.
+/// Remora writes a marked section into CLAUDE.md, into the CLAUDE.md of active folders, or into a rule for Cursor, and keeps it up
+/// to date. Off by default: if a host runs hooks, they inject all this and more, and the repository stays clean. Nothing outside
+/// the marks is ever changed. Files with nothing but a section are kept out of `git status`. `disable` restores every file.
 #[derive(Args)]
 pub(crate) struct ContextFiles {
     #[command(subcommand)]
@@ -26,13 +25,13 @@ pub(crate) struct ContextFiles {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Write memory into files of this project and keep it up to date there; without a form, into CLAUDE.md.
+    /// Write memory into files of this project; without a form (`--folders`, `--cursor`), into CLAUDE.md.
     Enable(Which),
-    /// Take the sections out again and leave every file as it was; without a form, all of them.
+    /// Remove the sections and restore every file; without a form, all of them.
     Disable(Which),
-    /// Which files there are, and what could not be written.
+    /// List the files, and those that could not be written.
     Status(Where),
-    /// Bring the files up to date now.
+    /// Update the files now.
     Refresh(Where),
 }
 
@@ -48,7 +47,7 @@ struct Which {
     /// A section `## Recent Memory` in the project's CLAUDE.md.
     #[arg(long)]
     claude_md: bool,
-    /// Small sections in the CLAUDE.md of folders that are worked in.
+    /// Small sections in the CLAUDE.md of active folders.
     #[arg(long)]
     folders: bool,
     /// A rule for Cursor: .cursor/rules/remora-context.mdc.
@@ -92,7 +91,7 @@ fn enable(app: &App, which: &Which) -> Result<()> {
     if !report.files.iter().any(|file| matches!(file.what, What::Written | What::Unchanged)) {
         say("Nothing is written yet. It will be when something is learned here.");
     }
-    talk("\nThey are kept up to date from now on. Take them away again: `remora context-files disable`");
+    talk("\nThey are kept up to date from now on. Remove them: `remora context-files disable`");
     Ok(())
 }
 
@@ -167,7 +166,7 @@ pub(crate) fn warn(followed: &Followed) {
         talk(&format!("warning: {problem}; see `remora context-files status`"));
     }
     if let Some(error) = &followed.error {
-        talk(&format!("warning: context files were not brought up to date: {error}"));
+        talk(&format!("warning: context files were not updated: {error}"));
     }
 }
 

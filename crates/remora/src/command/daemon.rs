@@ -26,13 +26,13 @@ enum Action {
         #[arg(long, hide = true)]
         detached: bool,
     },
-    /// Start the daemon in the background. Hooks do this by themselves.
+    /// Start the daemon in the background; hooks do this by themselves.
     Start,
     /// Stop the daemon after its current work.
     Stop,
     /// Stop the daemon and start it again.
     Restart,
-    /// Show whether a daemon is running: exit code 1 if none is. Without a command, the same is shown.
+    /// Show whether a daemon is running; the exit code is 1 if none is.
     Status,
 }
 

@@ -38,8 +38,8 @@ const PAST: &str = include_str!("../demo/ferries.jsonl");
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Keep the demo's data in this directory, to look around in it afterwards. It also gets half a
-    /// year of another invented project, so that there is something to search.
+    /// Keep the demo's data in this directory, with half a year of another invented project, so that there is something to
+    /// search.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
@@ -166,7 +166,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
             }
             Taken::LeftOut(Reason::PrivateTurn) => "event of a private turn",
             Taken::LeftOut(_) => "call of a skipped tool",
-            Taken::Synthetic => "notification nobody typed",
+            Taken::Synthetic => "notification that no user typed",
             // Not shown, because the demo is about capture.
             Taken::FileAhead(_) => "message of a kind Remora does not need",
         };
@@ -213,7 +213,7 @@ fn print_framed(injection: Option<&Injection>) {
 
 fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     say(&paint(BOLD, "What the built-in observer made of it"));
-    prose(&paint(DIM, "No model, no network, no cost; the tool calls above are gone now, this stays.\n"));
+    prose(&paint(DIM, "No model, no network, no cost; the tool calls above are deleted now, this stays.\n"));
     for row in store.session_observations(session.id)? {
         let observation = &row.observation;
         prose_below(
@@ -285,7 +285,7 @@ fn print_tally(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary)
                 "  Look around: `REMORA_DATA_DIR={path} remora ui`, or `… remora search WORDS --all`"
             ));
         }
-        Temporary::Removed(_) => prose("  The demo's data is gone again; `remora demo --keep DIR` keeps it."),
+        Temporary::Removed(_) => prose("  The demo's data was deleted; `remora demo --keep DIR` keeps it."),
     }
     prose(&format!("  {} let your own agent remember: `remora install`", paint(BOLD, "Next:")));
     Ok(())
@@ -311,10 +311,7 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     let prompts = store.prompts(session.id)?;
     for number in 1..=session.prompts {
         let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
-            prose(&format!(
-                "  {}",
-                paint(YELLOW, "■ a private turn: nothing of it was kept, only that it was")
-            ));
+            prose(&format!("  {}", paint(YELLOW, "■ a private turn: nothing of it was stored")));
             continue;
         };
         say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, room(96, 4))));

@@ -15,14 +15,13 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose, prose_bel
 
 /// Check the installation, and suggest a fix for each problem.
 ///
-/// Every check says what it found. The exit code is 1 if something is wrong. Notes do not count.
+/// Every check says what it found. The exit code is 1 if something is wrong; notes do not count.
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Acknowledge the events lost so far. Only later ones are counted.
+    /// Acknowledge the events lost so far; only later ones are counted from now on.
     #[arg(long)]
     acknowledge: bool,
-    /// Put right what can be put right safely: file modes, hooks that are out of date, queued events, the search index,
-    /// a missing backup.
+    /// Fix what can be fixed safely: file modes, outdated hooks, queued events, the search index, a missing backup.
     #[arg(long)]
     fix: bool,
 }
@@ -114,6 +113,6 @@ fn verdict(report: &Report) -> String {
     if found.is_empty() {
         return format!("{checks}, nothing wrong.");
     }
-    let fix = if report.fixes().is_empty() { "" } else { "; `remora doctor --fix` puts some of it right" };
+    let fix = if report.fixes().is_empty() { "" } else { "; `remora doctor --fix` fixes some of it" };
     format!("{checks}: {}{fix}.", found.join(", "))
 }

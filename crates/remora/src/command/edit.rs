@@ -18,29 +18,36 @@ use crate::output::{self, brief, local, prose_below, talk};
 
 /// Correct an observation: edit it, merge others into it, or name its replacement.
 ///
-/// Without options it opens `$EDITOR`. Earlier versions stay in its history, and the last change
-/// can be undone. A model that observes the turn later does not overwrite your text.
-///
-///   remora edit 12                            in your editor
-///   remora edit 12 --title "Totals are cents" --type decision
-///   remora edit 12 --merge 15 --merge 16      12 gets what they say, and replaces them
-///   remora edit 12 --superseded-by 20         20 replaces 12
-///   remora edit 12 --history                  earlier versions
-///   remora edit 12 --undo                     take the last change back
+/// Without options, the command opens `$EDITOR`. Earlier versions stay in the history, and the last change can be undone. A model
+/// that observes the turn later does not overwrite your text.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  Change the title and the type:
+    remora edit 12 --title \"Totals are cents\" --type decision
+
+  Merge 15 and 16 into 12, which replaces them:
+    remora edit 12 --merge 15 --merge 16
+
+  Replace 12 by 20:
+    remora edit 12 --superseded-by 20
+
+  Undo the last change:
+    remora edit 12 --undo")]
 pub(crate) struct Edit {
     /// The observation, as search prints it.
     #[arg(value_name = "ID")]
     id: String,
+    /// The new title.
     #[arg(long)]
     title: Option<String>,
-    /// The text.
+    /// The new text.
     #[arg(long)]
     narrative: Option<String>,
+    /// The new type.
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = save::observation_type())]
     kind: Option<ObservationType>,
-    /// A fact; the facts given replace all that it has.
+    /// A fact; may be given several times. The given facts replace all facts of the observation.
     #[arg(long = "fact", value_name = "TEXT")]
     facts: Vec<String>,
     /// Merge this observation into it; may be given several times.
@@ -52,7 +59,7 @@ pub(crate) struct Edit {
     /// Show earlier versions.
     #[arg(long, conflicts_with_all = ["title", "narrative", "kind", "facts", "merge", "superseded_by"])]
     history: bool,
-    /// Take the last change back.
+    /// Undo the last change.
     #[arg(long, conflicts_with_all = ["title", "narrative", "kind", "facts", "merge", "superseded_by", "history"])]
     undo: bool,
 }
@@ -90,7 +97,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         talk("Nothing was changed.");
     } else if !arguments.undo {
         // The plain id, not as it was typed: in a shell, `#12` starts a comment.
-        talk(&format!("To take it back: `remora edit {} --undo`", before.id));
+        talk(&format!("To undo: `remora edit {} --undo`", before.id));
     }
     Ok(())
 }

@@ -41,11 +41,11 @@ impl Asker {
     fn described(&self) -> String {
         match self {
             Self::Session(row) => format!(
-                "Asked as the {} session {}; `--new` asks as one that begins now.",
+                "Asked in the {} session {}; `--new` asks in a new session.",
                 row.host,
                 brief(&row.content_session_id, 40)
             ),
-            Self::NewIn(_) => "Asked as a session that begins now.".to_owned(),
+            Self::NewIn(_) => "Asked in a new session.".to_owned(),
         }
     }
 }

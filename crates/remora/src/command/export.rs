@@ -16,18 +16,18 @@ use crate::output::{self, count, talk};
 
 /// Write the memory to a file or to standard output: JSON lines, or Markdown.
 ///
-/// The JSON lines are complete and keep every id: `remora import FILE` brings them back, on this
-/// machine or another. Markdown is for people. Nothing in the memory changes.
-///
-///   remora export > memory.jsonl
-///   remora export --project shop --format markdown --out shop.md
+/// The JSON lines are complete and keep every id: `remora import FILE` reads them back, on this machine or another. Markdown is for
+/// people. An export does not change the memory.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  remora export > memory.jsonl
+  remora export --project shop --format markdown --out shop.md")]
 pub(crate) struct Export {
     /// Only this project: its name, id, or a directory in it.
     #[arg(long, short)]
     project: Option<String>,
-    /// The form of the export.
+    /// The format of the export.
     #[arg(long, value_enum, default_value_t = Form::Jsonl)]
     format: Form,
     /// Write to this file, which must not exist yet.

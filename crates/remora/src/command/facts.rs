@@ -13,39 +13,41 @@ use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, ta
 
 /// List, set, confirm or end facts, and see earlier values.
 ///
-/// A fact is a key with one value, such as `package manager: pnpm`. Agents learn facts from what you
-/// and they say. What you set here outranks that: a statement that contradicts it is kept as a
-/// conflict and changes nothing, until you `set` another value or `confirm` yours.
-///
-///   remora facts                              those of this project, and those that hold everywhere
-///   remora facts set "package manager" pnpm
-///   remora facts --global set editor helix    holds in every project
-///   remora facts history "package manager"    who said what, when and where
-///   remora facts confirm "package manager"    it is right: conflicts are settled, and it is yours
-///   remora facts rm "package manager"         it no longer holds
+/// A fact is a key with one value, such as `package manager: pnpm`. Remora extracts facts from what you and your agents say. A
+/// value that you set here outranks those: a statement that contradicts it is stored as a conflict and changes nothing, until you
+/// `set` another value or `confirm` yours. Without a command, the facts of this project are listed, and those that hold in
+/// every project.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  remora facts set \"package manager\" pnpm
+  remora facts --global set editor helix    Set it for every project
+  remora facts history \"package manager\"    Who said what, when and where
+  remora facts confirm \"package manager\"    Confirm it, and resolve conflicts
+  remora facts rm \"package manager\"         End it")]
 pub(crate) struct Facts {
     #[command(subcommand)]
     action: Option<Action>,
     /// Facts that hold in every project.
     #[arg(long, global = true, conflicts_with = "project")]
     global: bool,
-    /// Of this project: its name, id, or a directory; without it, the one you are in.
+    /// The project, by name, id or directory; without it, the one you are in.
     #[arg(long, short, global = true)]
     project: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// The facts that hold.
+    /// List the current facts.
     List,
     /// Set the value of a key.
     Set {
+        /// The key, such as `package manager`.
         key: String,
+        /// The value. Several words need no quotes.
         #[arg(required = true)]
         value: Vec<String>,
-        /// What it is: preferences and conventions are injected as your own words.
+        /// The kind of fact. Preferences and conventions are injected as your own words.
         #[arg(long, default_value = "fact", value_parser = kind())]
         kind: FactKind,
         /// For scripts: replace what another program said.
@@ -53,11 +55,20 @@ enum Action {
         replace: bool,
     },
     /// End a fact; its history stays (`remora forget f5` deletes it).
-    Rm { key: String },
+    Rm {
+        /// The key of the fact.
+        key: String,
+    },
     /// Show every value of a key, latest first.
-    History { key: String },
+    History {
+        /// The key of the fact.
+        key: String,
+    },
     /// Confirm the current value: it becomes your own word, and conflicts are resolved.
-    Confirm { key: String },
+    Confirm {
+        /// The key of the fact.
+        key: String,
+    },
 }
 
 fn kind() -> impl TypedValueParser<Value = FactKind> {

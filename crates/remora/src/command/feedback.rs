@@ -12,13 +12,13 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, prose_below, say, talk};
 
-/// Mark an observation as useful or wrong, or show how it was used; or end a fact that is wrong.
+/// Mark an observation as useful or wrong, pin it, or show how it was used.
 ///
 /// A `useful` observation ranks a little higher. A `wrong` one ranks lower and is never injected, but search still finds
 /// it. The last verdict counts. `pin` injects an observation first at the start of every session, until `unpin`. Without
 /// a verdict, the command shows how often it was injected with a prompt, fetched by its id, and cited in an answer.
 ///
-/// A fact (`f5`), such as a rule of yours that was misread, can be `wrong`: from then on it is neither injected nor found.
+/// A fact (`f5`), such as a rule of yours that was misread, can be `wrong`, too. It is then neither injected nor found.
 #[derive(Args)]
 pub(crate) struct Given {
     /// The observation or fact, as `remora search` and `remora why` print it.
@@ -27,7 +27,7 @@ pub(crate) struct Given {
     /// The verdict: useful, wrong, pin or unpin.
     #[arg(value_name = "VERDICT")]
     verdict: Option<Verdict>,
-    /// Take back one such verdict.
+    /// Undo this verdict, once.
     #[arg(long, requires = "verdict")]
     undo: bool,
     /// The project of the observation, by name, id or directory; default: the current one.
@@ -84,7 +84,7 @@ fn judge_fact(app: &App, store: &mut Store, given: &Given, verdict: Verdict) -> 
         (Some(_), false) => {
             talk(&format!("It no longer holds. To undo: `remora feedback f{} wrong --undo`", row.id));
         }
-        (Some(_), true) => talk("It stays ended: there is a newer statement about the same."),
+        (Some(_), true) => talk("It stays ended, because its key has a newer value."),
         (None, _) => talk("It holds."),
     }
     Ok(())

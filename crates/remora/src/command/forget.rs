@@ -15,39 +15,41 @@ use crate::ask;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, DIM, say, talk};
 
-/// Forget records, for good: by id, topic, file, session or date.
+/// Forget records for good: by id, topic, file, session or date.
 ///
-/// Shows what would go and asks first. Forgotten records are no longer found or injected. For
-/// `forget.undo_minutes` (10) it can be brought back. Then it is deleted: records, search index,
-/// vectors, queued events, logs, and the same in backups and databases that were set aside.
-/// Replayed events and restored backups do not bring it back.
-///
-///   remora forget 12 s4               these records
-///   remora forget the blue harbour    records with these words, and similar ones
-///   remora forget --file src/auth.rs  what was learned about a file
-///   remora forget --session 3a36f8d1  a whole session
-///   remora forget --from yesterday    what was learned since then
-///   remora forget --everything        all of this project
-///   remora forget undo                bring the latest back
+/// The command shows what would be forgotten, and asks. Forgotten records are no longer found or injected. For
+/// `forget.undo_minutes` (10) they can be restored. Then they are deleted: from the records, the search index, the queue and the
+/// logs, and from backups and databases that were set aside. Replayed events and restored backups do not bring them back.
 #[derive(Args)]
-#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  remora forget 12 s4               These records
+  remora forget the blue harbour    Records with these words, and similar ones
+  remora forget --file src/auth.rs  What was learned about a file
+  remora forget --session 3a36f8d1  A whole session
+  remora forget --from yesterday    What was learned since yesterday
+  remora forget --everything        Everything in this project
+  remora forget undo                Restore what was forgotten last"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Forget {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Ids as search prints them, or a topic: records that contain these words literally.
+    /// Ids as search prints them, or a topic: records that contain exactly these words.
     #[arg(value_name = "ID|TOPIC")]
     what: Vec<String>,
     /// A topic, even if it looks like an id.
     #[arg(long, conflicts_with = "what")]
     topic: Option<String>,
-    /// Threshold for similar records, from 0 to 1: those that score at least this go with a topic. 2 turns it off.
+    /// Threshold for similar records, from 0 to 1: records that score at least this are forgotten with a topic. 2 turns it off.
     #[arg(long, value_name = "SCORE", default_value_t = THRESHOLD)]
     similar: f64,
-    /// Only about this file.
+    /// Only what is about this file.
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
-    /// Only of this session, by the beginning of its id.
+    /// Only this session, by the beginning of its id.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Only since this date.
@@ -56,31 +58,34 @@ pub(crate) struct Forget {
     /// Only until this date.
     #[arg(long = "to", value_name = "DATE")]
     until: Option<String>,
-    /// Of this project: its name, id, or a directory; without it, the one you are in.
+    /// The project, by name, id or directory; without it, the one you are in.
     #[arg(long, short)]
     project: Option<String>,
-    /// Of all projects.
+    /// All projects.
     #[arg(long, conflicts_with = "project")]
     all: bool,
-    /// Everything of the project.
+    /// Everything in the project.
     #[arg(long, conflicts_with_all = ["what", "topic", "file", "session", "from", "until", "all"])]
     everything: bool,
-    /// Show what would go, and stop.
+    /// Show what would be forgotten, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    /// Delete at once, also what was forgotten before and could still be undone.
+    /// Delete at once, including earlier forgotten records that could still be restored.
     #[arg(long)]
     now: bool,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Bring back what was forgotten: the latest, or the one with this number.
-    Undo { id: Option<i64> },
-    /// What is forgotten and can still be brought back.
+    /// Restore what was forgotten.
+    Undo {
+        /// The number that `remora forget list` prints; without it, the latest.
+        id: Option<i64>,
+    },
+    /// List what was forgotten and can still be restored.
     List,
 }
 
@@ -200,7 +205,7 @@ fn print_forgotten(forgotten: &Forgotten, erased: Option<&Erased>) {
     match (forgotten.undo_until, erased) {
         (Some(until), _) => {
             let until = output::format_local(until, "%H:%M");
-            talk(&format!("Until {until} it can be brought back: `remora forget undo {id}`"));
+            talk(&format!("Until {until} it can be restored: `remora forget undo {id}`"));
         }
         (None, Some(erased)) => print_erased(erased),
         (None, None) => {}
@@ -232,7 +237,7 @@ fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
     if app.json {
         return output::json(&json!({ "id": id, "records": records }));
     }
-    say(&format!("Brought back {}.", count(records.len(), "record")));
+    say(&format!("Restored {}.", count(records.len(), "record")));
     Ok(())
 }
 
@@ -246,7 +251,7 @@ fn list(app: &App, store: &Store) -> Result<()> {
         say(&format!("{id:>4}  {}, until {until}", count(records.len(), "record")));
     }
     if waiting.is_empty() {
-        talk("Nothing that was forgotten can still be brought back.");
+        talk("Nothing that was forgotten can still be restored.");
     }
     Ok(())
 }

@@ -16,24 +16,29 @@ use crate::output::{self, DIM, Table, count, paint, say, talk};
 
 /// Fill the memory from other sources: claude-mem, past sessions, or a file.
 ///
-/// Without arguments, lists what it finds on this machine. A backup is made first, every record is in the report,
-/// and a second import adds nothing. Private text and secrets stay outside, excluded projects too.
-/// What is imported is reference data: it is never taken for your own word until you confirm it.
+/// Without arguments, the command lists what it finds on this machine. Every import makes a backup first and accounts for each
+/// record in its report. A second import adds nothing. Private text, secrets and excluded projects are left out. Imported
+/// memory is reference data: it counts as your own word only after you confirm it.
 ///
-///   remora import claude-mem [PATH]      a claude-mem database, which stays as it is
-///   remora import transcripts [PATH]...  past sessions of Claude Code and Codex, observed at no cost
-///   remora import FILE                   JSON lines, as `remora export` writes them; `-` is standard input
-///
-/// docs/import.md describes the lines, for those who write their own.
+/// `docs/import.md` describes the JSON lines, so that you can write your own.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  Import the database of claude-mem, which is only read:
+    remora import claude-mem
+
+  Import past sessions of Claude Code and Codex, without calling a model:
+    remora import transcripts
+
+  Import JSON lines, as `remora export` writes them; `-` is standard input:
+    remora import memory.jsonl")]
 pub(crate) struct Import {
     /// `claude-mem`, `transcripts`, or a file.
     source: Option<String>,
-    /// Paths, if they are not in the default place.
+    /// The paths to read, if they are not the default ones.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The directory of a project that the source knows only by name. May be given several times.
+    /// The directory of a project that the source knows only by name; may be given several times.
     #[arg(long = "map", value_name = "NAME=DIR", value_parser = name_and_directory)]
     directories: Vec<(String, PathBuf)>,
     /// Show what would be imported, and store nothing.
@@ -96,7 +101,7 @@ fn name_and_directory(text: &str) -> std::result::Result<(String, PathBuf), Stri
         text.split_once('=').ok_or("give a name and a directory, such as shop=/home/me/shop")?;
     let directory = std::path::absolute(directory).map_err(|error| error.to_string())?;
     if !directory.is_dir() {
-        return Err(format!("{} is no directory", directory.display()));
+        return Err(format!("{} is not a directory", directory.display()));
     }
     Ok((name.to_owned(), directory))
 }

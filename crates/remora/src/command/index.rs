@@ -27,16 +27,16 @@ pub(crate) struct Index {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show how many records are indexed, and how many have vectors. This is the default.
+    /// Show how many records are indexed, and how many have vectors (the default).
     Status(Which),
     /// Drop everything derived from the records (documents, full text, vectors) and rebuild it.
     ///
-    /// The records themselves are not touched. An interrupted rebuild loses nothing: the daemon continues it by itself,
-    /// and so does `--resume`.
+    /// The records themselves do not change. An interrupted rebuild loses nothing: the daemon continues it by itself, and so
+    /// does `--resume`.
     Rebuild {
         #[command(flatten)]
         which: Which,
-        /// Continue an interrupted rebuild: drop nothing, make what is missing.
+        /// Continue an interrupted rebuild: drop nothing, create what is missing.
         #[arg(long)]
         resume: bool,
     },

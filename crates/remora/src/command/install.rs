@@ -16,17 +16,18 @@ use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
-/// Put Remora into the agents on this machine: their hooks, and its tools for the Model Context Protocol.
+/// Install Remora in the agents on this machine: its hooks, and its tools (MCP).
 ///
-/// Shows every file and the exact change first, and asks. What is in a file stays: order, comments, hooks of other
-/// programs. A copy of each file is kept, and `remora uninstall` takes everything back. Running it again changes nothing,
-/// unless there is something new to install.
+/// The command shows every file with the exact change, and asks. Installing keeps comments, order and other programs' hooks. A
+/// copy of each file is kept, and `remora uninstall` undoes everything. Running it again changes nothing, unless there is
+/// something new to install.
 ///
-/// At a terminal it also asks who writes the memory and says what each costs, offers to fill the memory from past sessions and
-/// a claude-mem database, and offers context files. Elsewhere, and with `--yes`, none of that happens unless an option says so.
+/// At a terminal it also asks which observer writes the memory, with the cost of each. It offers to import past sessions and a
+/// claude-mem database, and to keep context files. Without a terminal, and with `--yes`, none of that happens unless an option
+/// says so.
 ///
-/// The agent may then read memory without asking you: the tools that only read, and `remora show`, `search` and
-/// `timeline`. `--no-allow` leaves those rules out.
+/// The agent may then read memory without asking you: with the read-only tools, and with `remora show`, `search` and
+/// `timeline`. `--no-allow` leaves these permissions out.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -36,15 +37,15 @@ Examples:
   Install in one agent, without a question:
     remora install --host claude-code --yes
 
-  The same with a model that writes the memory, by your own Claude Code login:
+  The same with a model as the observer, by your own Claude Code login:
     remora install --yes --provider claude-cli
 
   Install for the project you are in, and nowhere else:
     remora install --project")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Install {
-    /// The agent to install in, such as `claude-code` or `codex`; may be given several times. Without it, every one that
-    /// is found.
+    /// The agent to install in, such as `claude-code` or `codex`; may be given several times. Without it, every agent
+    /// that is found.
     #[arg(long = "host", value_name = "HOST", value_parser = host)]
     hosts: Vec<Host>,
     /// Only for the project you are in.
@@ -56,7 +57,7 @@ pub(crate) struct Install {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    /// Add no rules that let the agent read memory without asking.
+    /// Do not let the agent read memory without asking.
     #[arg(long)]
     no_allow: bool,
     /// Who writes the memory: `builtin` (free, offline) or a model by way of `claude-cli`, `anthropic`, `gemini`, `openrouter`
@@ -79,7 +80,7 @@ fn provider(name: &str) -> std::result::Result<Provider, String> {
 pub(super) fn host(name: &str) -> std::result::Result<Host, String> {
     let known = RECIPES.iter().map(|recipe| recipe.host).find(|host| host.name() == name);
     let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.host.name()).collect();
-    known.ok_or_else(|| format!("there are {}", names.join(", ")))
+    known.ok_or_else(|| format!("unknown agent; use {}", names.join(", ")))
 }
 
 pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
@@ -90,7 +91,7 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         let code = report(app, &plan, arguments.dry_run)?;
         let hosts: Vec<Host> = plan.hosts.iter().map(|host| host.host).collect();
         if !arguments.dry_run {
-            as_told(app, arguments, &hosts)?;
+            apply_options(app, arguments, &hosts)?;
         }
         return Ok(code);
     }
@@ -125,20 +126,20 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         }
     }
     let hosts: Vec<Host> = done.iter().filter(|done| done.refused.is_none()).map(|done| done.host).collect();
-    as_told(app, arguments, &hosts)?;
+    apply_options(app, arguments, &hosts)?;
     if !arguments.yes && !hosts.is_empty() && questions::can_ask(app) {
         ask(app, arguments, &hosts)?;
     }
     if !app.json {
         talk(
-            "\nWork with your agent as usual; `remora status` shows what it learns. Take it back: `remora uninstall`",
+            "\nWork with your agent as usual; `remora status` shows what it learns. Undo it: `remora uninstall`",
         );
     }
     Ok(if done.iter().any(|done| done.refused.is_some()) { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// Applies the choices made by options.
-fn as_told(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
+fn apply_options(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
     if let Some(provider) = arguments.provider {
         questions::use_observer(app, provider)?;
     }
@@ -175,7 +176,7 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
             talk("\nNothing was changed. The same command without `--dry-run` installs it.");
         }
         if plan.is_refused() {
-            talk("\nRefused files were not touched. Put them right and repeat: `remora install`");
+            talk("\nRefused files were not touched. Fix them and repeat: `remora install`");
         }
     }
     Ok(if plan.is_refused() { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -223,7 +224,7 @@ pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool
         return Err(CliError::usage(
             "this needs an answer, and there is no terminal to ask at; nothing was changed",
         )
-        .hint(format!("agree to it beforehand: `{command}`")));
+        .hint(format!("answer in advance: `{command}`")));
     }
     questions::agrees(question, true)
 }

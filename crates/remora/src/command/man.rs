@@ -8,7 +8,7 @@ use crate::output;
 
 /// Print the man page, or write one for every command.
 ///
-/// For example: `remora man | man -l -`
+/// `remora man | man -l -` shows it.
 #[derive(Args)]
 pub(crate) struct Man {
     /// Write `remora.1` and a page for each command into this directory.

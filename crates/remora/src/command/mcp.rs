@@ -19,23 +19,23 @@ use crate::ask;
 use crate::env;
 use crate::error::Result;
 
-/// Give agents their memory as tools: a server for the Model Context Protocol on standard input and output.
+/// Run the MCP server, which gives agents their memory as tools.
 ///
-/// Hosts run this, not people. Register it once:
+/// It speaks the Model Context Protocol on standard input and output.
 ///
-///   Claude Code   `claude mcp add --scope user remora -- remora mcp`
-///   Codex         `codex mcp add remora -- remora mcp`
-///   others        the command `remora` with the argument `mcp`
-///
-/// The agent then has `search`, `timeline`, `get_observations`, `get_session_summary`,
-/// `get_project_context`, `save_memory` and `forget`, about the project it was started in. It needs
-/// no daemon, and uses the daemon's search by meaning if one is running. It ends when its host closes
-/// standard input. `docs/mcp.md` has the rest; the daemon answers the same over HTTP, at `/mcp`.
+/// Hosts run this, not people. `remora install` registers it. The agent then has the tools `search`, `timeline`,
+/// `get_observations`, `get_session_summary`, `get_project_context`, `save_memory` and `forget`, for the project it was started
+/// in. The server needs no daemon; if one is running, it uses the daemon's search by meaning. It ends when its host closes
+/// standard input. The daemon answers the same requests over HTTP, at `/mcp`. `docs/mcp.md` has the details.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Register it by hand:
+  Claude Code   claude mcp add --scope user remora -- remora mcp
+  Codex         codex mcp add remora -- remora mcp
+  others        the command `remora` with the argument `mcp`")]
 pub(crate) struct Mcp {
-    /// The project that calls are about if they name none: its name, id, or a directory; without it, `CLAUDE_PROJECT_DIR`
-    /// or the directory the server is started in.
+    /// The project for calls that name none, by name, id or directory; without it, `CLAUDE_PROJECT_DIR` or the directory the
+    /// server is started in.
     #[arg(long, short)]
     project: Option<String>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
     Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)
 }
 
-/// Memory for one host. Opens the database anew for every request, because the process may live for days and
+/// Memory for one host. Opens the database for every request, because the process may live for days and
 /// must not hold a file that a restore has replaced.
 struct Here(Arc<App>);
 

@@ -10,11 +10,11 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, count, paint, prose, say, talk};
 
-/// Your own notes as a source of memory: where they come from, how many are indexed, which are always injected.
+/// Show or sync your own notes, which agents can use as memory.
 ///
-/// A folder of Markdown (`remora config set memory.obsidian_vault ~/Notes`), or Obsidian's Local REST API
+/// Notes come from a folder of Markdown (`remora config set memory.obsidian_vault ~/Notes`), or from Obsidian's Local REST API
 /// (`memory.obsidian_api_url`, `memory.obsidian_api_key`). Notes with the tag `#remora`, and those named in
-/// `memory.obsidian_context_notes`, are injected into every session. All others are found by search, and injected with a prompt that they fit.
+/// `memory.obsidian_context_notes`, are injected into every session. Search finds all others, and prompts that they fit get them.
 #[derive(Args)]
 pub(crate) struct Notes {
     #[command(subcommand)]
@@ -23,9 +23,9 @@ pub(crate) struct Notes {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Where notes come from, how many are indexed, which are always injected. This is the default.
+    /// Show where notes come from, how many are indexed, and which are always injected (the default).
     Status,
-    /// Read changed notes now. A running daemon does this by itself.
+    /// Read changed notes now; a running daemon does this by itself.
     Sync,
     /// Trust the certificate that Obsidian presents now, and no other.
     ///

@@ -27,9 +27,9 @@ pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
     let paused = pause::pause(&app.dir, store.as_ref(), &which.place(), Time::now())?;
     let message = match (&paused.project, &which.project) {
         (Some(name), Some(wanted)) => {
-            format!("Capture is paused in {name}. Go on with `remora resume --project {wanted}`.")
+            format!("Capture is paused in {name}. Continue with `remora resume --project {wanted}`.")
         }
-        _ => "Capture is paused everywhere. Go on with `remora resume`.".to_owned(),
+        _ => "Capture is paused everywhere. Continue with `remora resume`.".to_owned(),
     };
     answer(app, &paused.pause, &message)
 }

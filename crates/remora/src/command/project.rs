@@ -10,10 +10,10 @@ use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, prose, say};
 
-/// List the projects Remora knows, separate two that share one memory, or give one a directory.
+/// List projects, split two that share a memory, or give an imported one its directory.
 ///
 /// Worktrees and clones of one repository share a memory. A clone is recognised by its origin. An origin is easy to fake,
-/// so the first session in a new clone says which directory it shares with. Outside git, a new directory shares the
+/// so the first session in a new clone says with which directory it shares a memory. Outside git, a new directory shares the
 /// memory of the nearest known directory above it; `remora status` says so.
 #[derive(Args)]
 pub(crate) struct Project {
@@ -27,14 +27,14 @@ enum Action {
     List,
     /// Give a directory a memory of its own, although another one has the same origin.
     ///
-    /// It applies to sessions that start from now on. What was remembered so far stays with the other project.
+    /// This applies to sessions that start from now on. Existing memory stays with the other project.
     Split {
         /// The directory; without it, the current one.
         directory: Option<PathBuf>,
     },
-    /// Give a project that was imported without a directory its directory.
+    /// Give a directory to a project that was imported without one.
     ///
-    /// Its memory is injected there from now on. A directory that has a memory keeps it and gets the other one, too.
+    /// Its memory is injected there from now on. A directory that already has a memory keeps it: the two are merged.
     Join {
         /// The name of the project, or its id.
         name: String,
@@ -77,7 +77,7 @@ fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
         None => std::env::current_dir()?,
     };
     if !directory.is_dir() {
-        return Err(CliError::usage(format!("{} is no directory", directory.display()))
+        return Err(CliError::usage(format!("{} is not a directory", directory.display()))
             .hint("name the directory of the project: `remora project join NAME DIR`"));
     }
     let mut store = app.open()?;

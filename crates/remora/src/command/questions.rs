@@ -170,7 +170,7 @@ pub(super) fn enable_context_files(app: &App, directory: &Path, cursor: bool) ->
     let mut store = app.open()?;
     context_files::enable(&mut store, &Whose::Directory(directory.to_owned()), forms, Time::now())
         .map_err(CliError::from)?;
-    talk("It is kept up to date. Take it away again: `remora context-files disable`");
+    talk("It is kept up to date. Remove it: `remora context-files disable`");
     Ok(())
 }
 

@@ -16,15 +16,21 @@ use crate::output::{self, Table, brief, count, prose, say, talk};
 pub(crate) struct Queue {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Limit for the number of events.
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "N", global = true)]
-    limit: u32,
+    #[command(flatten)]
+    listing: Listing,
+}
+
+#[derive(Args)]
+struct Listing {
+    /// Limit for the number of events listed; 20 by default.
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<u32>,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// List queued events, the oldest first. This is the default.
-    List,
+    /// List queued events, oldest first (the default).
+    List(Listing),
     /// Turn queued events into observations and summaries now, with the built-in observer.
     ///
     /// A turn that is not over is skipped: it ends with the agent's closing message, the next prompt, the
@@ -36,13 +42,13 @@ enum Action {
     },
     /// Try failed events again.
     Retry(Failed),
-    /// Drop failed events. Their traces (when, which tool, which files) stay, their payloads are deleted.
+    /// Drop failed events: their payloads are deleted, their traces (when, which tool, which files) stay.
     Drop(Failed),
 }
 
 #[derive(Args)]
 struct Failed {
-    /// Events such as `e12`.
+    /// The events, such as `e12`.
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
     /// Every failed event.
@@ -54,11 +60,13 @@ struct Failed {
 const SILENCE: Duration = Duration::from_mins(5);
 
 pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
+    let limit = |listing: &Listing| listing.limit.or(arguments.listing.limit).unwrap_or(20);
     match &arguments.action {
-        None | Some(Action::List) => list(app, arguments.limit),
+        None => list(app, limit(&arguments.listing)),
+        Some(Action::List(listing)) => list(app, limit(listing)),
         Some(Action::Drain { all }) => drain(app, *all),
-        Some(Action::Retry(failed)) => change(app, failed, queue::retry, "wait again"),
-        Some(Action::Drop(failed)) => change(app, failed, queue::give_up, "given up"),
+        Some(Action::Retry(failed)) => change(app, failed, queue::retry, "queued again"),
+        Some(Action::Drop(failed)) => change(app, failed, queue::give_up, "dropped"),
     }
 }
 

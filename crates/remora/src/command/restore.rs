@@ -13,17 +13,17 @@ use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, say, talk};
 
-/// Bring the database back from a backup.
+/// Restore the database from a backup.
 ///
-/// Takes the newest backup that is sound, or the file you name. The present database is not deleted:
-/// it is set aside as `remora.db.damaged-TIME`, with its log. Then the events in the spool are
-/// stored. A running daemon is stopped first and started again.
-///
-///   remora backup list               which backups there are
-///   remora restore                   the newest sound one
-///   remora restore FILE              this one
+/// Uses the newest sound backup, or the file you name. The present database is not deleted: it is set aside as
+/// `remora.db.damaged-TIME`, with its write-ahead log. Then the events in the spool are stored. A running daemon is stopped first
+/// and started again afterwards.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  remora backup list               List the backups
+  remora restore                   Restore the newest sound one
+  remora restore FILE              Restore this one")]
 pub(crate) struct Restore {
     /// The backup; without it, the newest sound one in the data directory.
     file: Option<PathBuf>,

@@ -15,28 +15,28 @@ use crate::env;
 use crate::error::Result;
 use crate::output::{self, say, talk};
 
-/// Remember something: a decision, a trap, whatever the next session should know.
+/// Save a text: a decision, a trap, anything the next session should know.
 ///
-/// It becomes an observation of the project you are in and is found at once. `<private>` parts and secrets are removed
+/// It becomes an observation of the project you are in, and search finds it at once. `<private>` parts and secrets are removed
 /// before anything is written. Prints the observation's id.
 ///
 /// What you type at a terminal is injected at the start of every session, as your own words. What an agent, a script or a
 /// pipe saves is reference data; to make it yours, save the same text at a terminal.
 #[derive(Args)]
 pub(crate) struct Save {
-    /// What to remember; `-` reads it from standard input.
+    /// The text; `-` reads it from standard input.
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// Its title; without one, the first sentence.
+    /// The title; without one, the first sentence of the text.
     #[arg(long)]
     title: Option<String>,
-    /// What it is.
+    /// The type of the observation.
     #[arg(long = "type", value_name = "TYPE", default_value = "discovery", ignore_case = true, value_parser = observation_type())]
     kind: ObservationType,
     /// A file it is about; may be given several times.
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// A single fact worth finding by itself; may be given several times.
+    /// A fact that search should find by itself; may be given several times.
     #[arg(long = "fact", value_name = "FACT")]
     facts: Vec<String>,
     /// Another project than the one you are in: its name, id, or a directory.
@@ -75,7 +75,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         Saved::New(id) => talk(&format!("Saved; see it whole: `remora show {id}`")),
         Saved::Known(_) => talk("That was saved before; nothing was added."),
         Saved::Confirmed(_) => {
-            talk("That was saved before by somebody else. It is your own word from now on.");
+            talk("An agent or a program saved this before. From now on it counts as your own words.");
         }
     }
     Ok(())

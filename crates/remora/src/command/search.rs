@@ -20,10 +20,15 @@ use crate::output::{self, BOLD, DIM, Table, brief, count, paint, say, talk};
 
 /// Find what was learned: by words, by meaning, by file, date or kind.
 ///
-/// Searches the project you are in. Without a query, the newest come first. Words may be "quoted phrases", prefix*es,
-/// title:words (also narrative:, facts:, concepts: and learned:), and AND, OR, NOT in capitals with parentheses;
-/// anything else is plain text. Ids are for `remora show`. Exit code 1 when nothing is found.
+/// Searches the project you are in. Without a query, the newest records come first. A query is plain text. It may have "quoted
+/// phrases", prefix*, title:word (also narrative:, facts:, concepts: and learned:), parentheses, and AND, OR, NOT in capitals.
+/// `remora show ID` shows a hit. The exit code is 1 if nothing is found.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  remora search why are totals off by a cent
+  remora search 'jwt AND (clock OR skew)' --type bugfix
+  remora search --file src/auth.rs --from '2 weeks ago'")]
 pub(crate) struct Search {
     /// What to look for. Write `--` before words that begin with a dash.
     #[arg(value_name = "QUERY")]
@@ -43,14 +48,14 @@ pub(crate) struct Search {
     /// Only what is about a file whose path contains this.
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// Not older: `2026-03-01`, `yesterday`, `2 weeks ago`.
+    /// Only records since this date: `2026-03-01`, `yesterday`, `2 weeks ago`.
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
-    /// Not newer; a day includes its end.
+    /// Only records until this date, inclusive.
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
     /// Only from this agent program or channel, such as claude-code or whatsapp.
-    #[arg(long, value_parser = |name: &str| Host::named(name).ok_or("no name of a host"))]
+    #[arg(long, value_parser = host)]
     host: Option<Host>,
     /// Only from this session: the beginning of its id.
     #[arg(long)]
@@ -64,13 +69,13 @@ pub(crate) struct Search {
     /// Number of hits to skip.
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=10_000))]
     offset: u16,
-    /// By words (text), by meaning (semantic), or both (hybrid); auto uses what is available.
+    /// Search by words (text), by meaning (semantic), or both (hybrid); auto uses what is available.
     #[arg(long, value_enum, default_value = "auto")]
     mode: Way,
-    /// Best first, or the best by date, newest first.
+    /// The best hits first, or the best hits in order of date, newest first.
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Order,
-    /// Show for each hit why it was found.
+    /// Show why each hit was found.
     #[arg(long)]
     explain: bool,
 }
@@ -153,9 +158,17 @@ fn request(arguments: &Search) -> Result<SearchRequest> {
     })
 }
 
+/// Parses the name of a host or a channel.
+pub(super) fn host(name: &str) -> std::result::Result<Host, String> {
+    let known = || Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", ");
+    Host::named(name).ok_or_else(|| {
+        format!("unknown host; use {}, or a channel in lowercase letters, digits, `.`, `-`, `_`", known())
+    })
+}
+
 fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
     RecordKind::from_name(word)
-        .ok_or_else(|| "expected observation, summary, turn, fact, note or event".to_owned())
+        .ok_or_else(|| "use observation, summary, turn, fact, note or event".to_owned())
 }
 
 /// Prints one row per hit, with the matching text below.
@@ -255,7 +268,7 @@ pub(super) fn why(hit: &Hit) -> String {
         parts.push(format!("recent +{:.0} %", why.recency * 100.0));
     }
     if why.used.abs() >= 0.005 {
-        let what = if why.used > 0.0 { "used before" } else { "injected in vain, or wrong" };
+        let what = if why.used > 0.0 { "used before" } else { "injected but unused, or wrong" };
         parts.push(format!("{what} {:+.0} %", why.used * 100.0));
     }
     brief(&parts.join(", "), 400)

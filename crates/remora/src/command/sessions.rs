@@ -2,6 +2,7 @@ use clap::Args;
 use remora_core::host::Host;
 use serde_json::json;
 
+use super::search;
 use crate::app::App;
 use crate::error::Result;
 use crate::output::{self, Table, brief, prose};
@@ -12,7 +13,7 @@ pub(crate) struct Sessions {
     #[arg(long, short)]
     project: Option<String>,
     /// Only from this agent program or channel, such as claude-code or whatsapp.
-    #[arg(long, value_parser = |name: &str| Host::named(name).ok_or("no name of a host"))]
+    #[arg(long, value_parser = search::host)]
     host: Option<Host>,
     /// Limit for the number of sessions.
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]

@@ -14,8 +14,8 @@ use crate::output::{self, BOLD, DIM, brief, paint, prose_below, say};
 
 #[derive(Args)]
 pub(crate) struct Show {
-    /// `123` an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note, `e56` an event, or the
-    /// beginning of a session's id.
+    /// The record: `123` is an observation, `s12` a summary, `t34` a turn, `f5` a fact, `n7` a note, `e56` an event; anything
+    /// else is the beginning of a session's id.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }

@@ -11,18 +11,18 @@ use crate::ask;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, brief, paint, say, talk};
 
-/// What was learned before and after something, day by day.
+/// Show what was learned before and after something, day by day.
 ///
-/// Around a record (`123`, `s12`, `t34`), around the best hit for a query, or without either up to now.
+/// The timeline is around a record (`123`, `s12`, `t34`) or around the best hit for a query. Without either, it ends now.
 #[derive(Args)]
 pub(crate) struct Timeline {
     /// A record's id, or what to look for.
     #[arg(value_name = "ID|QUERY")]
     around: Vec<String>,
-    /// How many to show before it.
+    /// Number of records before it.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     before: u32,
-    /// How many to show after it.
+    /// Number of records after it.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     after: u32,
     /// Another project than the one you are in: its name, id, or a directory.
@@ -45,7 +45,7 @@ pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
         return output::json(&timeline);
     }
     if timeline.items.is_empty() {
-        talk("Nothing was learned in this project yet. See what waits to become knowledge: `remora queue`");
+        talk("Nothing was learned in this project yet. See what is queued: `remora queue`");
     }
     print(&timeline.items, timeline.anchor);
     Ok(())

@@ -12,18 +12,18 @@ use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, say};
 
-/// Open the pages in your browser: what was learned, what your agent got, and whether it was right.
+/// Open the pages in your browser: what was learned, and what your agent got.
 ///
-/// The link works once and for five minutes; after that the browser is known for a year. With an id it opens that record. The
-/// daemon serves the pages on this machine only, and is started if it is not running.
-///
-///   remora ui            open the home page
-///   remora ui 123        open observation 123
-///   remora ui --print    print the link, for another browser or over SSH with a forwarded port
+/// The link works once, within five minutes. After that the browser stays signed in for a year. The daemon serves the pages, on
+/// this machine only; the command starts it if it is not running.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  remora ui            Open the home page
+  remora ui 123        Open observation 123
+  remora ui --print    Print the link, for another browser or a forwarded port")]
 pub(crate) struct Ui {
-    /// A record to open: an id as search prints it.
+    /// The record to open, by the id that search prints: an observation, or the session of a summary, turn or event.
     id: Option<String>,
     /// Print the link and open nothing.
     #[arg(long)]

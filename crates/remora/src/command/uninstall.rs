@@ -15,30 +15,30 @@ use crate::app::App;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
-/// Take Remora out of the agents on this machine.
+/// Remove Remora from the agents on this machine.
 ///
 /// A file that has not changed since `remora install` is restored byte for byte. From a file that has changed, exactly
-/// Remora's entries are removed. The memory stays, unless you say `--purge`.
+/// Remora's entries are removed. The memory stays, unless you give `--purge`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  Take it out of every agent, and keep the memory:
+  Remove it from every agent, and keep the memory:
     remora uninstall
 
-  Take it out of one:
+  Remove it from one:
     remora uninstall --host codex --yes
 
-  Take it out, and delete everything that Remora knows:
+  Remove it, and delete the memory:
     remora uninstall --purge")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Uninstall {
-    /// The agent to take it out of; may be given several times. Without it, all of them.
+    /// The agent to remove it from; may be given several times. Without it, all agents.
     #[arg(long = "host", value_name = "HOST", value_parser = host)]
     hosts: Vec<Host>,
     /// Only what was installed for the project you are in.
     #[arg(long)]
     project: bool,
-    /// Delete the memory, too: the data directory with everything in it.
+    /// Also delete the memory: the data directory with everything in it.
     #[arg(long, conflicts_with_all = ["hosts", "project"])]
     purge: bool,
     /// With `--purge`, keep no backup beside the data directory.
@@ -71,7 +71,7 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         if app.json {
             output::json(&json!({ "dry_run": true, "plan": removal, "refused": [], "purged": false }))?;
         } else if is_something {
-            talk("\nNothing was changed. The same command without `--dry-run` takes it out.");
+            talk("\nNothing was changed. The same command without `--dry-run` removes it.");
         } else {
             say("Remora is not installed in any agent.");
         }
@@ -107,14 +107,14 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         if refused.is_empty() {
             say(&out_of(arguments, is_something.then_some(&removal)));
         } else {
-            talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
+            talk("\nRefused files were not touched. Fix them and repeat: `remora uninstall`");
         }
         if let Some(backup) = &backup {
             let path = backup.display();
             talk(&format!(
                 "A last backup of the memory is {path}. To bring it back: `remora restore {path}`"
             ));
-            talk(&format!("To be rid of that, too: `rm {path}`"));
+            talk(&format!("Delete that backup, too: `rm {path}`"));
         }
         if !purged && app.dir.database().exists() {
             talk(&format!(

@@ -7,10 +7,12 @@ use crate::app::App;
 use crate::error::Result;
 use crate::output::{self, say};
 
-/// How to bring this program up to date. Remora itself never asks the network for a newer version.
+/// Print the command that updates this program.
+///
+/// Remora itself never asks the network for a newer version.
 #[derive(Args)]
 pub(crate) struct Update {
-    /// Print the command that looks for a newer version, instead of the one that installs it. You run it, not Remora.
+    /// Print the command that looks for a newer version instead.
     #[arg(long)]
     check: bool,
 }

@@ -13,13 +13,13 @@ use crate::output::{self, BOLD, GREEN, RED, paint, say, talk};
 
 /// Check that the database, or a backup, is sound.
 ///
-/// Reads every page and checks for the tables and rows that Remora needs. Changes nothing.
-/// The exit code is 1 if something is wrong.
-///
-///   remora verify                    the database
-///   remora verify /mnt/usb/r.db      a backup
+/// Reads every page, and checks for the tables and rows that Remora needs. Nothing is changed. The exit code is 1 if
+/// something is wrong.
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  remora verify                    Check the database
+  remora verify /mnt/usb/r.db      Check a backup")]
 pub(crate) struct Verify {
     /// A backup or another database of Remora; without it, the one in use.
     file: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, arguments: &Verify) -> Result<ExitCode> {
             "nothing was captured yet; the first hook makes it".to_owned()
         }
         None if verified.is_index_alone() => {
-            "only the search index is damaged; make it anew: `remora index rebuild`".to_owned()
+            "only the search index is damaged; rebuild it: `remora index rebuild`".to_owned()
         }
         None => remedy::damaged(&path),
     };

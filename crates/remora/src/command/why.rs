@@ -8,7 +8,7 @@ use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, paint, say, talk};
 
-/// What was last injected here, and why; each line with the command that marks it wrong.
+/// Show what was last injected here, why, and how to mark each line as wrong.
 ///
 /// A wrong observation is never injected again, and a wrong fact no longer holds. `remora retrievals` lists injections of all
 /// projects.
@@ -20,7 +20,7 @@ pub(crate) struct Why {
     /// A project by its name, id or directory; without it, the one you are in.
     #[arg(long, short, value_name = "PROJECT")]
     project: Option<String>,
-    /// How many injections, newest first.
+    /// Number of injections to show, newest first.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     limit: u32,
 }

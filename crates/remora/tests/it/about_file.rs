@@ -64,7 +64,7 @@ fn learn(world: &World, title: &str, files: &[&str]) {
 }
 
 #[test]
-fn claude_code_is_told_what_is_known_of_a_file_before_it_reads_it() {
+fn claude_code_gets_what_is_known_about_a_file_before_it_reads_it() {
     let world = World::new();
     world.text(&["config", "set", "context.tokens", "0"]);
     // An earlier session worked on the file: the recorded one, under another id.

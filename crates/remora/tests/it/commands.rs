@@ -45,7 +45,7 @@ macro_rules! assert_transcript {
 }
 
 #[test]
-fn a_new_user_is_told_where_to_begin() {
+fn a_new_user_sees_where_to_begin() {
     let world = World::new();
     assert_transcript!(transcript(&world, &[&["status"], &["sessions"], &["queue"]]));
 }
@@ -125,7 +125,7 @@ fn pausing_stops_capture_until_resume() {
 }
 
 #[test]
-fn what_waits_becomes_knowledge_without_a_daemon() {
+fn queued_events_become_observations_without_a_daemon() {
     let world = World::new();
     a_session(&world);
     world.hook(&world.prompt("p2", "And now something that goes on"));

@@ -49,7 +49,7 @@ fn every_setting_is_listed_with_its_value_and_source() {
 }
 
 #[test]
-fn mistakes_are_said_with_what_to_do_and_change_nothing() {
+fn mistakes_are_reported_with_the_next_step_and_change_nothing() {
     let world = World::new();
     let text = "# mine\n[daemon]\nport = 4000\n";
     world.write_config(text);
@@ -153,7 +153,7 @@ fn environment_variables_win_and_the_source_says_so() {
     let mut command = world.command(&["config", "set", "daemon.port", "5000"]);
     let set = command.env("REMORA_DAEMON_PORT", "6000").output().unwrap();
     assert!(contains(&set.stdout, "daemon.port = 6000"), "{set:?}");
-    assert!(contains(&set.stderr, "REMORA_DAEMON_PORT is set in this shell and wins"), "{set:?}");
+    assert!(contains(&set.stderr, "REMORA_DAEMON_PORT is set in this shell and overrides"), "{set:?}");
     assert_eq!(world.text(&["config", "get", "daemon.port"]), "5000\n");
 }
 

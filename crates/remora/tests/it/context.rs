@@ -59,7 +59,7 @@ pub(crate) fn drain(world: &World) {
 }
 
 #[test]
-fn the_second_session_is_told_what_the_first_learned() {
+fn the_second_session_gets_what_the_first_learned() {
     let world = World::new();
     assert_eq!(told(&world, "one", "startup"), None, "there is nothing to inject yet");
     work(&world, "one", 1);
@@ -331,7 +331,7 @@ fn the_daemon_stores_the_changed_files_of_git_for_hooks() {
 }
 
 #[test]
-fn what_would_be_told_with_a_prompt_is_explained_and_not_told() {
+fn explaining_a_prompt_shows_what_it_would_get_and_injects_nothing() {
     let world = World::new();
     work(&world, "one", 1);
     work(&world, "two", 2);

@@ -262,8 +262,8 @@ fn hostile_files_are_left_as_they_are_and_reported() {
     fs::remove_file(&path).unwrap();
     for (text, expected) in [
         (&b"caf\xe9\n"[..], "not UTF-8"),
-        (b"<!-- remora:begin -->\nno end", "not one pair"),
-        (b"<!-- remora:end -->\n", "not one pair"),
+        (b"<!-- remora:begin -->\nno end", "not exactly one pair"),
+        (b"<!-- remora:end -->\n", "not exactly one pair"),
     ] {
         fs::write(&path, text).unwrap();
         refused(expected);
@@ -598,7 +598,7 @@ fn the_home_directory_is_not_a_project() {
     let home = world.path("home");
     let output = world.command(&["context-files", "enable"]).current_dir(&home).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(world.neutral(&output.stderr).contains("the home directory and `/` are no projects"));
+    assert!(world.neutral(&output.stderr).contains("the home directory and `/` are not projects"));
     let output = world.remora(&["context-files", "enable", "--project", "/"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(!home.join("CLAUDE.md").exists());

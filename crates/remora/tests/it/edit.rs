@@ -75,7 +75,7 @@ fn an_edit_prints_what_it_did_and_the_undo_command() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert_eq!(said(&["edit", "1"]), "Nothing was changed.\n");
-    assert_eq!(said(&["edit", "#1", "--title", "A trap"]), "To take it back: `remora edit 1 --undo`\n");
+    assert_eq!(said(&["edit", "#1", "--title", "A trap"]), "To undo: `remora edit 1 --undo`\n");
     for wrong in [["edit", "1", "--superseded-by", "1"], ["edit", "1", "--merge", "#1"]] {
         assert!(said(&wrong).starts_with("error: observation 1 cannot replace itself\n"), "{wrong:?}");
     }

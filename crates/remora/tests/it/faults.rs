@@ -169,8 +169,8 @@ fn probe_mounting(world: &World) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// Runs `script` with a small file system at `$SMALL`. The script ends at its first failing command. `None`
-/// if this machine does not allow mounts.
+/// Runs `script` with a small file system at `$SMALL`. The script ends at its first failing command. `None` if this
+/// machine does not allow mounts. Tests that use it are called `a_disk_…`: nextest then shows why they were skipped.
 fn on_small_disk(world: &World, size: &str, script: &str) -> Option<Ran> {
     if let Err(reason) = probe_mounting(world) {
         // Not `eprintln!`, because the harness hides its output if the test passes.
@@ -196,7 +196,7 @@ fn on_small_disk(world: &World, size: &str, script: &str) -> Option<Ran> {
 }
 
 #[test]
-fn a_full_disk_is_borne_in_silence_and_the_next_event_is_stored() {
+fn a_disk_that_is_full_keeps_hooks_silent_and_the_next_event_is_stored() {
     let world = World::new();
     let script = r#"
         printf %s "$MESSAGE" | "$REMORA" hook claude-code
@@ -220,7 +220,7 @@ fn a_full_disk_is_borne_in_silence_and_the_next_event_is_stored() {
 }
 
 #[test]
-fn a_full_disk_loses_no_event_while_the_reserve_lasts() {
+fn a_disk_that_is_full_loses_no_event_while_the_reserve_lasts() {
     let world = World::new();
     let script = r#"
         "$REMORA" status >/dev/null
@@ -244,7 +244,7 @@ fn a_full_disk_loses_no_event_while_the_reserve_lasts() {
 
 /// At every fill level, each event ends up in the database, the spool or the reserve.
 #[test]
-fn no_fill_level_of_a_disk_loses_an_event() {
+fn a_disk_at_any_fill_level_loses_no_event() {
     let world = World::new();
     let script = r#"
         level=0
@@ -271,7 +271,7 @@ fn no_fill_level_of_a_disk_loses_an_event() {
 }
 
 #[test]
-fn a_private_turn_stays_private_on_a_full_disk() {
+fn a_disk_that_is_full_keeps_a_private_turn_private() {
     let world = World::new();
     fs::create_dir_all(world.path("home")).unwrap();
     let lines = [
@@ -382,7 +382,7 @@ fn a_disk_that_takes_nothing_still_searches_and_injects() {
 }
 
 #[test]
-fn a_read_only_data_directory_is_reported_elsewhere() {
+fn a_disk_that_is_read_only_is_reported_elsewhere() {
     let world = World::new();
     let script = r#"
         mkdir "$SMALL/data"

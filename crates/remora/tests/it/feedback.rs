@@ -113,7 +113,7 @@ fn refused_feedback_says_what_to_do() {
         assert!(told.iter().all(|told| stderr.contains(told)), "{arguments:?}: {stderr}");
     };
     fails("project", &["feedback", "77", "useful"], 1, &["nothing is known as `77`", "remora search"]);
-    fails("project", &["feedback", "s1", "useful"], 2, &["`s1` is no observation", "--kind observation"]);
+    fails("project", &["feedback", "s1", "useful"], 2, &["`s1` is not an observation", "--kind observation"]);
     fails("project", &["feedback", &id, "great"], 2, &["expected useful, wrong, pin or unpin"]);
     fails("project", &["feedback", &id, "--undo"], 2, &["VERDICT"]);
     // An observation of another project is not changed by accident.

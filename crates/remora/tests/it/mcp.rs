@@ -277,10 +277,10 @@ fn nothing_is_opened_before_a_tool_is_called() {
     host.ask("resources/templates/list", json!({}));
     assert!(!world.data().exists());
     let (said, found) = host.good("search", json!({ "query": "anything" }));
-    assert!(said.contains("Nothing is remembered of this project yet"), "{said}");
+    assert!(said.contains("There is no memory of this project yet"), "{said}");
     assert_eq!(found["hits"], json!([]));
     for tool in ["timeline", "get_session_summary", "get_project_context"] {
-        assert!(host.good(tool, json!({})).0.contains("Nothing is remembered"), "{tool}");
+        assert!(host.good(tool, json!({})).0.contains("There is no memory"), "{tool}");
     }
     host.end();
     assert!(world.data().exists());
@@ -295,13 +295,13 @@ fn wrong_arguments_are_answered_with_a_fix() {
     for (tool, arguments, about) in [
         ("search", json!({ "q": "x" }), "unknown field `q`"),
         ("search", json!({ "query": "x", "limit": "many" }), "`many` is not a whole number"),
-        ("search", json!({ "type": ["bug"] }), "`bug` is no type"),
-        ("search", json!({ "mode": "fast" }), "`fast` is no mode"),
+        ("search", json!({ "type": ["bug"] }), "`bug` is not a type"),
+        ("search", json!({ "mode": "fast" }), "`fast` is not a mode"),
         ("search", json!({ "since": "someday" }), "`since` takes a date"),
         ("search", json!({ "project": "nowhere" }), "no project is known as `nowhere`"),
         ("search", json!({ "query": { "text": "x" } }), "expected a text"),
         ("timeline", json!({ "anchor": "4711" }), "nothing is known as `4711`"),
-        ("timeline", json!({ "anchor": "f1" }), "has no place in time"),
+        ("timeline", json!({ "anchor": "f1" }), "is not on the timeline"),
         ("timeline", json!({ "anchor": "hello" }), "nothing is known as `hello`"),
         ("timeline", json!({ "query": "unheard-of zebra" }), "nothing found"),
         ("get_observations", json!({}), "missing field `ids`"),
@@ -373,7 +373,7 @@ fn an_agent_forgets_after_a_preview_and_at_most_twenty_records() {
     assert_eq!(done["forgotten"], 1);
     host.bad("get_observations", json!({ "ids": id }));
     let again = host.bad("save_memory", json!({ "text": "Lantern rule 7: gate 7 opens at dawn." }));
-    assert!(again.contains("leave it so"), "{again}");
+    assert!(again.contains("do not save it again"), "{again}");
     for wrong in
         [json!({}), json!({ "ids": "1", "topic": "lantern" }), json!({ "ids": "999", "confirm": true })]
     {

@@ -99,7 +99,7 @@ fn a_prompt_and_an_event_are_found_the_moment_their_hooks_return() {
 }
 
 #[test]
-fn what_was_saved_is_found_shown_and_told_in_time() {
+fn saved_text_is_found_shown_and_on_the_timeline() {
     let world = World::new();
     fs::create_dir_all(world.project().join("src")).unwrap();
     let first = save(
