@@ -1,7 +1,7 @@
 //! Updates the context files of projects that have them. News wakes it; it never polls.
 //!
-//! Every event causes news, but memory changes only once per batch, so only the files of projects whose
-//! memory has changed are checked. Failures are logged and not retried before the next change.
+//! Every event causes news, but memory changes only once per batch, so files are checked only if the mark of
+//! their project's memory has changed. Failures are logged and not retried before the next change.
 
 use std::collections::HashMap;
 use std::sync::Arc;

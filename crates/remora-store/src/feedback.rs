@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context_files::changed_in_place;
 use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
 use crate::{Batch, Store, StoreError, log, retention};
@@ -167,6 +168,7 @@ impl Store {
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
         }
+        changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
         let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
