@@ -11,7 +11,7 @@ use remora_core::time::Time;
 use remora_store::{ObservationRow, SavedBy, Store};
 use remora_sys::file::private_file;
 
-use super::{context_files, hook, save};
+use super::{context_files, save};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, local, prose_below, talk};
@@ -81,7 +81,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         edit::edit(&mut store, id, &changes, by, now)?
     };
     context_files::follow(&mut store, Some(row.project_id));
-    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+    let _ = remora_client::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
     if app.json {
         return output::json(&row);
     }

@@ -9,7 +9,7 @@ use remora_store::Store;
 use remora_store::forget::{Erased, Forgetting, Reason};
 use serde_json::json;
 
-use super::{context_files, hook};
+use super::context_files;
 use crate::app::{self, App};
 use crate::ask;
 use crate::error::{CliError, Result};
@@ -122,7 +122,7 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     let forgotten = forget::forget(store, &plan, undo, Time::now())?;
     context_files::follow(store, None);
     let erased = if undo.is_zero() { forget::finish(store, Time::now())? } else { None };
-    let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    let _ = remora_client::poke(&app.dir, settings.daemon.autostart);
     if app.json {
         return output::json(
             &json!({ "dry_run": false, "plan": plan, "forgotten": forgotten, "erased": erased }),
@@ -228,7 +228,7 @@ fn print_erased(erased: &Erased) {
 fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
     let Forgetting { id, records, .. } = forget::undo(store, id, Time::now())?;
     context_files::follow(store, None);
-    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+    let _ = remora_client::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
     if app.json {
         return output::json(&json!({ "id": id, "records": records }));
     }

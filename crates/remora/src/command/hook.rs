@@ -16,9 +16,7 @@ use remora_app::capture::{self, Report, Taken};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
-use remora_client::Daemon;
-use remora_client::control::{self, Message};
-use remora_client::launch;
+use remora_client::{Daemon, Poked, poke};
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
@@ -326,26 +324,6 @@ fn guarded(
 /// Writes in one piece, so that a host never sees half an answer. A closed pipe is ignored.
 fn print(answer: &str) {
     let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
-}
-
-/// Result of waking the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Poked {
-    Heard,
-    /// No daemon was running; one may be starting.
-    Absent,
-}
-
-/// Wakes the daemon, or starts one. The event is already stored, so a failure loses nothing.
-pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
-    let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
-    if control::send(dir, &message).is_ok() {
-        return Ok(Poked::Heard);
-    }
-    if autostart {
-        launch::start_if_due(dir).map_err(|error| format!("the daemon cannot be started: {error}"))?;
-    }
-    Ok(Poked::Absent)
 }
 
 /// Writes the record to the spool. Returns a message for the log.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use remora_client::presence::{self, Presence};
+use remora_client::{Poked, poke};
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
 use remora_net::Health;
@@ -14,7 +15,6 @@ use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
 
-use super::hook::{self, Poked};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, paint, say, talk};
@@ -186,7 +186,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
         if state.to_embed == 0 {
             break;
         }
-        if presence::find(&app.dir)?.is_some() && hook::poke(&app.dir, false) == Ok(Poked::Heard) {
+        if presence::find(&app.dir)?.is_some() && poke(&app.dir, false) == Ok(Poked::Heard) {
             if let Some(trouble) = embedder_health(app, &settings).and_then(|health| health.trouble) {
                 return Err(no_vectors(&trouble.reason));
             }

@@ -13,7 +13,6 @@ use remora_search::Results;
 use remora_store::{Store, StoreError};
 use tokio::task::spawn_blocking;
 
-use super::hook;
 use crate::app::{self, App};
 use crate::ask;
 use crate::env;
@@ -75,7 +74,7 @@ impl Memory for Here {
             let saved = remora_app::save::save(store, &request, Time::now())?;
             // Failures are in the log and in `remora doctor`.
             context_files::follow(store, Some(saved.project));
-            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+            let _ = remora_client::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
             Ok(saved)
         };
         self.with_store(save).await
@@ -88,7 +87,7 @@ impl Memory for Here {
             if undo.is_zero() {
                 forget::finish(store, Time::now())?;
             }
-            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+            let _ = remora_client::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
             Ok(forgotten)
         };
         self.with_store(forget).await

@@ -9,7 +9,7 @@ use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_store::{Saved, SavedBy};
 
-use super::{context_files, hook};
+use super::context_files;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::Result;
@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     context_files::follow(&mut store, Some(project));
     let (settings, _) = app::settings(&app.dir);
     // The observation is stored and found by keywords already; its vector may follow later.
-    let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    let _ = remora_client::poke(&app.dir, settings.daemon.autostart);
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
     }
