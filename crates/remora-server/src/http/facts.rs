@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use remora_app::Whose;
 use remora_app::facts::{self, Entry, Set, SetRequest};
-use remora_app::{AppError, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
 use remora_store::{FactRow, Store};
@@ -84,7 +84,7 @@ async fn set(
         by: visitor.speaks_as(),
         replace,
     };
-    write(&http, move |store| facts::set(store, &request, Time::now())).await
+    http.change(move |store| facts::set(store, &request, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -118,9 +118,9 @@ async fn change(
                 let request = SetRequest { whose, key, value, kind, by, replace: true };
                 Ok(facts::set(store, &request, Time::now())?.fact)
             };
-            write(&http, work).await
+            http.change(work).await
         }
-        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
+        (None, true) => http.change(move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }
@@ -140,7 +140,7 @@ async fn remove(
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
     let by = visitor.speaks_as();
-    write(&http, move |store| facts::remove(store, &whose, &key, by, Time::now())).await
+    http.change(move |store| facts::remove(store, &whose, &key, by, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -160,17 +160,7 @@ async fn undo(
     Sent(Taken { id }): Sent<Taken>,
 ) -> Result<Json<Entry>, ApiError> {
     let by = visitor.speaks_as();
-    write(&http, move |store| facts::undo(store, &id, by, Time::now())).await
-}
-
-async fn write<T: Send + 'static>(
-    http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
-) -> Result<Json<T>, ApiError> {
-    let done = http.shared.writer.call(move |store| Ok(work(store))).await??;
-    // Wakes the updates of context files and vectors.
-    http.shared.announce();
-    Ok(Json(done))
+    http.change(move |store| facts::undo(store, &id, by, Time::now())).await
 }
 
 fn whose(project: Option<String>) -> Result<Whose, ApiError> {

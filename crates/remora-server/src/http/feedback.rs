@@ -42,9 +42,5 @@ async fn give(
     let Said { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
-    let judged =
-        http.shared.writer.call(move |store| Ok(judge::judge(store, &request, Time::now()))).await??;
-    // Wakes the update of context files.
-    http.shared.announce_news();
-    Ok(Json(judged))
+    http.change(move |store| judge::judge(store, &request, Time::now())).await
 }

@@ -90,8 +90,8 @@ async fn forget(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result
         return Err(ApiError::NotFound("nothing was found that could be forgotten".to_owned()));
     }
     let undo = if now { Duration::ZERO } else { http.shared.settings().forget.undo() };
-    let forgotten = http.shared.forget(plan.clone(), undo).await?;
-    let erased = if undo.is_zero() { http.shared.finish_forgetting().await? } else { None };
+    let mut forgotten = http.shared.forget(plan.clone(), undo).await?;
+    let erased = forgotten.erased.take();
     Ok(Json(Answer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
 
@@ -109,8 +109,5 @@ async fn undo(
     State(http): State<Arc<Http>>,
     Sent(Which { id }): Sent<Which>,
 ) -> Result<Json<Forgetting>, ApiError> {
-    let undone = http.shared.writer.call(move |store| Ok(remora_app::forget::undo(store, id, Time::now())));
-    let undone = undone.await??;
-    http.shared.announce();
-    Ok(Json(undone))
+    http.change(move |store| remora_app::forget::undo(store, id, Time::now())).await
 }

@@ -8,7 +8,8 @@ use axum::extract::State;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
-use remora_store::{Saved, SavedBy};
+use remora_core::time::Time;
+use remora_store::{Saved, SavedBy, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,7 @@ async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<J
         // A caller with the token is a program. Only input from a terminal counts as a person's.
         by: SavedBy::Program,
     };
-    let SavedFor { saved, project } = http.shared.save(request).await?;
+    let save = move |store: &mut Store| remora_app::save::save(store, &request, Time::now());
+    let SavedFor { saved, project } = http.shared.change(save).await?;
     Ok(Json(Remembered { id: saved.id(), project_id: project, new: matches!(saved, Saved::New(_)) }))
 }

@@ -6,7 +6,7 @@ use remora_core::time::Time;
 use remora_store::{FactRow, ObservationRow};
 use serde_json::json;
 
-use super::{context_files, show};
+use super::show;
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, prose_below, say, talk};
@@ -41,16 +41,10 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     };
     let only = Some(app::whose(given.project.as_deref(), false)?);
     let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
-    let judged = judge::judge(&mut store, &request, Time::now()).map_err(|error| refused(error, &request))?;
-    match judged {
-        JudgedRecord::Observation(judged) => {
-            context_files::follow(&mut store, Some(judged.row.project_id));
-            show_observation(app, &judged.row)
-        }
-        JudgedRecord::Fact(row) => {
-            context_files::follow(&mut store, row.project_id);
-            show_fact(app, &row, given.undo)
-        }
+    let judged = app.change(&mut store, |store| judge::judge(store, &request, Time::now()));
+    match judged.map_err(|error| refused(error, &request))? {
+        JudgedRecord::Observation(judged) => show_observation(app, &judged.row),
+        JudgedRecord::Fact(row) => show_fact(app, &row, given.undo),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::client::{Answer, Client, start};
 use crate::context::{drain, told, told_with, work};
 use crate::daemon::Background;
+use crate::forget::files_with;
 use crate::support::{World, run_hook};
 
 pub(crate) const TOOLS: [&str; 7] = [
@@ -709,4 +710,30 @@ fn the_daemon_answers_the_same_over_http() {
     );
     assert_eq!(nowhere.client.send("POST", "/mcp", &head, ping.as_bytes()).status, 401);
     assert_eq!(nowhere.client.get("/mcp").status, 405, "it begins no stream by itself");
+}
+
+#[test]
+fn without_time_to_undo_forgetting_erases_at_once_through_both_doors() {
+    let background = Background::new();
+    let world = &background.world;
+    for (name, value) in [("search.embedder", "off"), ("forget.undo_minutes", "0")] {
+        world.text(&["config", "set", name, value]);
+    }
+    let mut host = Host::new(world);
+    let mut save = |text: &str| {
+        let (_, saved) = host.good("save_memory", json!({ "text": text }));
+        saved["id"].clone()
+    };
+    let (first, second) =
+        (save("The blue harbour opens at dawn."), save("The red lantern hangs in the east."));
+    let (_, done) = host.good("forget", json!({ "ids": [first], "confirm": true }));
+    assert_eq!((&done["forgotten"], &done["undo_until"]), (&json!(1), &Value::Null), "{done}");
+    assert_eq!(files_with(world, "blue harbour"), [""; 0]);
+    host.end();
+
+    let directory = world.project().to_string_lossy().replace('/', "%2F");
+    let remote = Remote { client: start(&background), path: format!("/mcp?project={directory}") };
+    let done = remote.call("forget", &json!({ "ids": [second], "confirm": true }));
+    assert_eq!(done["structuredContent"]["forgotten"], 1, "{done}");
+    assert_eq!(files_with(world, "red lantern"), [""; 0]);
 }
