@@ -127,7 +127,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
         Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
             // There is no event that could be lost.
             fate.stored.store(true, Ordering::Release);
-            let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
+            let Some(room) = ahead.session.host.room() else { return Ok(()) };
             watch(patience(&settings), || true);
             let more = settings.context.more(ahead.session.host, "remora");
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
@@ -278,7 +278,7 @@ fn answer(
 ) -> Option<String> {
     let event = record.captured.event();
     let session = &event.session;
-    let room = response::room(session.host)?;
+    let room = session.host.room()?;
     match &event.body {
         Body::SessionStarted { source } => {
             let command = env::command();
@@ -294,7 +294,7 @@ fn answer(
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::of(dir);
-            let submitted = Submitted { session, directory: &event.cwd, text, room, at: record.at, began };
+            let submitted = Submitted { session, directory: &event.cwd, text, at: record.at, began };
             let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))
         }
