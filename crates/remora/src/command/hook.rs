@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_app::capture::{self, Report, Taken};
+use remora_app::capture::{self, Door, Report, Taken};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
@@ -89,7 +89,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
-    let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
+    let Some(report) = report(dir, remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };
     let (settings, problems) = app::settings(dir);
@@ -166,35 +166,25 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
 }
 
 /// Converts a host's message, and adds the directory if it names none.
-pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
+pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, String> {
+    // Hosts start hooks where they work.
+    let current = || std::env::current_dir().ok().map(|current| current.to_string_lossy().into_owned());
+    let directory = |host: Host, named: String| {
+        capture::directory(dir, host, named, Door::Hook(current())).unwrap_or_default()
+    };
     Ok(match reading {
         Reading::Nothing => None,
         Reading::Malformed(reason) => return Err(reason.into_owned()),
         Reading::Synthetic { session, origin } => Some(Report::Synthetic { session, origin }),
         Reading::FileAhead(mut ahead) => {
-            ahead.cwd = directory(ahead.cwd);
+            ahead.cwd = directory(ahead.session.host, ahead.cwd);
             Some(Report::FileAhead(ahead))
         }
         Reading::Event(mut event) => {
-            let is_chat = matches!(event.session.host, Host::Channel(_)) && event.cwd.is_empty();
-            event.cwd = if is_chat { personal() } else { directory(event.cwd) };
+            event.cwd = directory(event.session.host, event.cwd);
             Some(Report::Event(event))
         }
     })
-}
-
-/// The named directory or, for a host that names none, the current one: hosts start hooks where they work.
-fn directory(named: String) -> String {
-    if !named.is_empty() {
-        return named;
-    }
-    std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
-}
-
-/// The directory for a channel that names none. Its messages are about the user, not about a project.
-fn personal() -> String {
-    let dir = env::data_dir().map(DataDir::new);
-    dir.map_or_else(String::new, |dir| dir.personal().to_string_lossy().into_owned())
 }
 
 /// Time limit for recall with a prompt or a file.
