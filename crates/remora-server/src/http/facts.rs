@@ -8,7 +8,7 @@ use remora_app::Whose;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, Store};
+use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,14 +76,7 @@ async fn set(
     Sent(said): Sent<Said>,
 ) -> Result<Json<Set>, ApiError> {
     let Said { key, value, kind, project, replace } = said;
-    let request = SetRequest {
-        whose: whose(project)?,
-        key,
-        value,
-        kind: kind.unwrap_or(FactKind::Fact),
-        by: visitor.speaks_as(),
-        replace,
-    };
+    let request = SetRequest { whose: whose(project)?, key, value, kind, by: visitor.speaks_as(), replace };
     http.change(move |store| facts::set(store, &request, Time::now())).await
 }
 
@@ -111,14 +104,8 @@ async fn change(
     let (whose, by) = (whose(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
-            let work = move |store: &mut Store| {
-                // Only an existing fact can be changed, and its kind stays unless a new one is given.
-                let known = facts::history(store, &whose, &key)?;
-                let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
-                let request = SetRequest { whose, key, value, kind, by, replace: true };
-                Ok(facts::set(store, &request, Time::now())?.fact)
-            };
-            http.change(work).await
+            let request = SetRequest { whose, key, value, kind, by, replace: true };
+            http.change(move |store| Ok(facts::change(store, &request, Time::now())?.fact)).await
         }
         (None, true) => http.change(move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),

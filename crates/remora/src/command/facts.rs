@@ -44,9 +44,10 @@ enum Action {
         key: String,
         #[arg(required = true)]
         value: Vec<String>,
-        /// What it is: preferences and conventions are injected as your own words.
-        #[arg(long, default_value = "fact", value_parser = kind())]
-        kind: FactKind,
+        /// What it is: preferences and conventions are injected as your own words. Without it, a new fact is a `fact`, and
+        /// another value keeps the kind.
+        #[arg(long, value_parser = kind())]
+        kind: Option<FactKind>,
         /// For scripts: replace what another program said.
         #[arg(long)]
         replace: bool,
