@@ -265,7 +265,7 @@ async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
     http.shared.refresh_settings();
     let settings = http.shared.settings();
     let memory = settings.memory.clone();
-    let found = http.read(move |store| notes::notes(store, &settings)).await?;
+    let found = http.read(move |store| notes::notes(store, &settings.memory)).await?;
     let unknown = remora_notes::unknown_names(&found.known, &memory);
     let total = found.known.len();
     Ok(Notes {
