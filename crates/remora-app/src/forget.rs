@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::search::{LARGEST_LIMIT, SearchRequest, date, session_id};
-use crate::{AppError, Whose, project};
+use crate::search::{LARGEST_LIMIT, SearchRequest, date};
+use crate::{AppError, Whose, project, session_id};
 use remora_search::Edge;
 
 /// Default threshold: records with at least this score for a topic are forgotten with it.

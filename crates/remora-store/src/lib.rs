@@ -64,7 +64,7 @@ pub use feedback::Judged;
 pub use hex::hex;
 pub use known_files::{AboutLine, KnownFile};
 pub use ledger::Ledger;
-pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, ToolEvent, WhichSession};
+pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, ToolEvent};
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
