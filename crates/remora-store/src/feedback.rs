@@ -179,7 +179,7 @@ impl Store {
 
     /// Whether a turn or a summary repeats something that was marked wrong, by a verdict or in a later turn of the
     /// session. A summary written after the correction does not.
-    pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
+    pub fn repeats_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
         let (retelling, same_turn) = match record.kind {
             RecordKind::Turn => {
                 ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")

@@ -152,7 +152,7 @@ pub fn submit(
         return Ok(None);
     }
     let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if !wants_memories && store.untold_notes(known.id)?.is_empty() {
+    if !wants_memories && store.notes_not_injected(known.id)?.is_empty() {
         return Ok(None);
     }
     let request = PromptRequest::of_redacted(text.to_owned(), (known.project, known.id), Some(session.host));
@@ -215,7 +215,7 @@ pub fn recall(
     let started = Instant::now();
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
-        Some(_) => store.untold_notes(request.session)?,
+        Some(_) => store.notes_not_injected(request.session)?,
         None => Vec::new(),
     };
     let mut chosen = Vec::new();
@@ -233,7 +233,7 @@ pub fn recall(
         let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
-        explanation.candidates = judge.judge(found.hits, |id| store.retells_wrong(id))?;
+        explanation.candidates = judge.judge(found.hits, |id| store.repeats_wrong(id))?;
         (chosen, explanation.evidence) = judge.choose(store, &mut explanation.candidates, &found.terms)?;
     }
     let more = more(store, request.session, settings);

@@ -8,7 +8,7 @@ use remora_core::context::tokens;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, start};
-use crate::context::{drain, told, told_with, work};
+use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
 use crate::forget::files_with;
 use crate::support::{World, run_hook};
@@ -196,7 +196,7 @@ fn text_saved_by_an_agent_is_found_and_injected_at_once() {
     assert_eq!(read["records"][0]["files_read"], json!(["deploy/plan.md"]));
     assert!(!whole.contains("merger"), "{whole}");
     host.end();
-    assert!(told(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
+    assert!(injected_at_start(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
     assert_eq!(world.json(&["search", "deploys tuesdays"])["hits"][0]["id"], json!(id), "as everywhere");
 }
 
@@ -215,17 +215,17 @@ fn injected_text_names_tools_if_the_host_has_them() {
         let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
         String::from_utf8(ran.output.stdout).unwrap()
     };
-    let start = told(&world, "by-commands", "startup").unwrap();
+    let start = injected_at_start(&world, "by-commands", "startup").unwrap();
     assert!(start.contains("remora show") && !start.contains("get_observations"), "{start}");
     world.text(&["config", "set", "context.mcp_hosts", "claude-code"]);
-    let start = told(&world, "asks", "startup").unwrap();
-    let prompt = told_with(&world, "asks", "Why was case 1 rounded too early by the cast?").unwrap();
-    told(&world, "opens", "startup").unwrap();
+    let start = injected_at_start(&world, "asks", "startup").unwrap();
+    let prompt = injected_with(&world, "asks", "Why was case 1 rounded too early by the cast?").unwrap();
+    injected_at_start(&world, "opens", "startup").unwrap();
     for text in [start, prompt, file()] {
         assert!(text.contains("get_observations") && !text.contains("remora show"), "{text}");
     }
     world.text(&["config", "set", "context.mcp_hosts", "codex"]);
-    assert!(told(&world, "other", "startup").unwrap().contains("remora show"));
+    assert!(injected_at_start(&world, "other", "startup").unwrap().contains("remora show"));
     let wrong = world.remora(&["config", "set", "context.mcp_hosts", "clod"]);
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
