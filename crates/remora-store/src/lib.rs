@@ -77,6 +77,6 @@ pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use scratch::Scratch;
 pub use store::{Enqueued, ReadOnly, Store};
-pub use timeline::{Anchor, Moment};
+pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{Heard, ReadTo, Said, Transcript};
 pub use usage::{Call, CallOutcome, Spent, Usage};

@@ -28,7 +28,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct EditBody {
     title: Option<String>,
     narrative: Option<String>,
     #[serde(rename = "type")]
@@ -39,7 +39,7 @@ struct Said {
     superseded_by: Option<String>,
 }
 
-impl Body for Said {
+impl Body for EditBody {
     const HINT: &'static str = HINT;
 }
 
@@ -47,9 +47,9 @@ async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(id): Id,
-    Sent(said): Sent<Said>,
+    Sent(said): Sent<EditBody>,
 ) -> Result<Json<ObservationRow>, ApiError> {
-    let Said { title, narrative, kind, facts, merge, superseded_by } = said;
+    let EditBody { title, narrative, kind, facts, merge, superseded_by } = said;
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     // A change without the token comes from a page, so from a person.
     let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };

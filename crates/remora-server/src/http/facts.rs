@@ -31,7 +31,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct ListFactsParameters {
     /// The project: an id, an absolute path or a unique name. Without it: facts that hold everywhere
     project: Option<String>,
     /// If given: all statements about this key
@@ -45,7 +45,7 @@ struct Listing {
 
 async fn list(
     State(http): State<Arc<Http>>,
-    Asked(Parameters { project, key }): Asked<Parameters>,
+    Asked(ListFactsParameters { project, key }): Asked<ListFactsParameters>,
 ) -> Result<Json<Listing>, ApiError> {
     let whose = whose(project)?;
     let facts = http.read(move |store| match key {
@@ -57,7 +57,7 @@ async fn list(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct SetFactBody {
     key: String,
     value: String,
     kind: Option<FactKind>,
@@ -66,23 +66,23 @@ struct Said {
     replace: bool,
 }
 
-impl Body for Said {
+impl Body for SetFactBody {
     const HINT: &'static str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
 }
 
 async fn set(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(said): Sent<Said>,
+    Sent(said): Sent<SetFactBody>,
 ) -> Result<Json<Set>, ApiError> {
-    let Said { key, value, kind, project, replace } = said;
+    let SetFactBody { key, value, kind, project, replace } = said;
     let request = SetRequest { whose: whose(project)?, key, value, kind, by: visitor.speaks_as(), replace };
     http.change(move |store| facts::set(store, &request, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Change {
+struct ChangeFactBody {
     value: Option<String>,
     kind: Option<FactKind>,
     #[serde(default)]
@@ -90,7 +90,7 @@ struct Change {
     project: Option<String>,
 }
 
-impl Body for Change {
+impl Body for ChangeFactBody {
     const HINT: &'static str = CHANGE_HINT;
 }
 
@@ -98,9 +98,9 @@ async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(key): Id,
-    Sent(change): Sent<Change>,
+    Sent(change): Sent<ChangeFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
-    let Change { value, kind, confirm, project } = change;
+    let ChangeFactBody { value, kind, confirm, project } = change;
     let (whose, by) = (whose(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
@@ -114,7 +114,7 @@ async fn change(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct FactScopeParameters {
     /// The project it holds in. Without it: the fact that holds everywhere
     project: Option<String>,
 }
@@ -123,7 +123,7 @@ async fn remove(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(key): Id,
-    Asked(Place { project }): Asked<Place>,
+    Asked(FactScopeParameters { project }): Asked<FactScopeParameters>,
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
     let by = visitor.speaks_as();
@@ -132,19 +132,19 @@ async fn remove(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Taken {
+struct UndoFactBody {
     /// The statement that was ended or replaced
     id: String,
 }
 
-impl Body for Taken {
+impl Body for UndoFactBody {
     const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 }
 
 async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(Taken { id }): Sent<Taken>,
+    Sent(UndoFactBody { id }): Sent<UndoFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
     let by = visitor.speaks_as();
     http.change(move |store| facts::undo(store, &id, by, Time::now())).await

@@ -21,7 +21,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct VerdictBody {
     verdict: Verdict,
     #[serde(default)]
     undo: bool,
@@ -29,7 +29,7 @@ struct Said {
     project: Option<String>,
 }
 
-impl Body for Said {
+impl Body for VerdictBody {
     const HINT: &'static str =
         r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
 }
@@ -37,9 +37,9 @@ impl Body for Said {
 async fn give(
     State(http): State<Arc<Http>>,
     Id(id): Id,
-    Sent(said): Sent<Said>,
+    Sent(said): Sent<VerdictBody>,
 ) -> Result<Json<JudgedRecord>, ApiError> {
-    let Said { verdict, undo, project } = said;
+    let VerdictBody { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
     http.change(move |store| judge::judge(store, &request, Time::now())).await

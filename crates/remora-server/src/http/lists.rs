@@ -62,12 +62,12 @@ struct Listing<T> {
     has_more: bool,
 }
 
-type Answer<T> = Result<Json<Listing<T>>, ApiError>;
+type ListAnswer<T> = Result<Json<Listing<T>>, ApiError>;
 
 async fn observations(
     State(http): State<Arc<Http>>,
     Asked(asked): Asked<OfObservations>,
-) -> Answer<ObservationRow> {
+) -> ListAnswer<ObservationRow> {
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = Parameters { limit, offset, project, session };
@@ -89,21 +89,21 @@ async fn observations(
     }))
 }
 
-async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SummaryRow> {
+async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SummaryRow> {
     list(&http, asked, Store::list_summaries).await
 }
 
-async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<PromptRow> {
+async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<PromptRow> {
     list(&http, asked, Store::list_prompts).await
 }
 
-async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SessionRow> {
+async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SessionRow> {
     list(&http, asked, Store::list_sessions).await
 }
 
 type Lister<T> = fn(&Store, &Selection) -> Result<Page<T>, StoreError>;
 
-async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> Answer<T> {
+async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> ListAnswer<T> {
     let Parameters { limit, offset, project, session } = parameters;
     let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
     let offset = offset.map_or(0, |Within(offset)| offset);

@@ -24,7 +24,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct SaveBody {
     text: String,
     title: Option<String>,
     #[serde(rename = "type")]
@@ -37,7 +37,7 @@ struct Said {
     cwd: Option<String>,
 }
 
-impl Body for Said {
+impl Body for SaveBody {
     const HINT: &'static str =
         r#"send {"project": "NAME", "text": "WORDS"}; "cwd" works instead of "project""#;
 }
@@ -50,7 +50,10 @@ struct Remembered {
     new: bool,
 }
 
-async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Remembered>, ApiError> {
+async fn save(
+    State(http): State<Arc<Http>>,
+    Sent(said): Sent<SaveBody>,
+) -> Result<Json<Remembered>, ApiError> {
     let request = SaveRequest {
         whose: project::whose(said.project, said.cwd)?,
         text: said.text,

@@ -33,7 +33,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct PlaygroundParameters {
     project: Option<i64>,
     #[serde(default)]
     prompt: String,
@@ -115,7 +115,7 @@ struct Shown {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<PlaygroundParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Playground", "playground", asked.project).await?;
     let is_part = asked.part == "outcome";
@@ -126,10 +126,10 @@ async fn page(
 impl Playground {
     /// The empty form.
     pub(super) async fn empty(http: &Arc<Http>, frame: &Frame) -> Result<Self, ApiError> {
-        Self::of(http, frame, Asked::default()).await
+        Self::of(http, frame, PlaygroundParameters::default()).await
     }
 
-    async fn of(http: &Arc<Http>, frame: &Frame, asked: Asked) -> Result<Self, ApiError> {
+    async fn of(http: &Arc<Http>, frame: &Frame, asked: PlaygroundParameters) -> Result<Self, ApiError> {
         http.shared.refresh_settings();
         let in_force = http.shared.settings();
         let trial =
