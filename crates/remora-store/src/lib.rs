@@ -1,6 +1,6 @@
 //! The only crate with SQL: everything Remora knows, in one SQLite file.
 //!
-//! It stores a [`Record`] (a captured event with its id and time) and, later, the memory made of it. It returns
+//! It stores an [`EventRecord`] (a captured event with its id and time) and, later, the memory made of it. It returns
 //! batches of events to observe, and the records that people and agents request. Beside the database, the data
 //! directory holds what must work without it: the [`spool`], the [`log`] and the [`private_turns`] ledger. This crate
 //! knows no host's wire format and no network.
@@ -71,7 +71,7 @@ pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{
     Counts, EventRow, HostSeen, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow,
 };
-pub use record::{HostProcess, Record};
+pub use record::{EventRecord, HostProcess};
 pub use retention::{AuditRow, Pruned};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;

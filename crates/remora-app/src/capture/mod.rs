@@ -8,7 +8,7 @@ use remora_core::event::{Event, FileAhead, Origin, SessionRef};
 use remora_core::host::Host;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::{DataDir, Record, StoreError};
+use remora_store::{DataDir, EventRecord, StoreError};
 
 use gate::Admission;
 pub use gate::Reason;
@@ -54,7 +54,7 @@ pub fn directory(dir: &DataDir, host: Host, named: String, door: Door) -> Option
 /// Result of [`take`].
 #[derive(Debug, PartialEq)]
 pub enum Taken {
-    Record(Box<Record>),
+    Record(Box<EventRecord>),
     LeftOut(Reason),
     /// Nothing to store; knowledge about the file may be injected.
     FileAhead(Box<FileAhead>),

@@ -19,7 +19,7 @@ use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
-use remora_store::{Enqueued, Record};
+use remora_store::{Enqueued, EventRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -105,7 +105,7 @@ async fn take_in<M: Message>(
     }
 }
 
-async fn store(http: &Http, record: Record) -> Result<Acknowledged, ApiError> {
+async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiError> {
     let is_tool = record.captured.event().body.tool().is_some();
     let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
         return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });

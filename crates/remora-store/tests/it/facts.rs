@@ -159,7 +159,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let root = world.path("app");
     for body in [prompt("go"), stop("done")] {
         let event = crate::support::event("s", &root, turn("p"), body);
-        world.hook(&remora_store::Record::new(remora_core::privacy::clean(event), Time::now()));
+        world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
     let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });

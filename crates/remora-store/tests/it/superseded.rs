@@ -10,7 +10,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_store::search::Filters;
-use remora_store::{KnownSession, Recall, Record, SaveFor, SavedBy, Store, locate};
+use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -35,7 +35,7 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
     let number = store.counts().unwrap().prompts;
     for body in [prompt("go on"), stop("done")] {
         let origin = turn(&format!("{session}-{number}"));
-        world.hook(&Record::new(clean(event(session, &root, origin, body)), Time::now()));
+        world.hook(&EventRecord::new(clean(event(session, &root, origin, body)), Time::now()));
     }
     let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     store.confirm(&batch, memory, None, Time::now()).unwrap();

@@ -24,7 +24,7 @@ use remora_core::time::{HOOK_LIMIT, Time};
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
-use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
+use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
 
 use crate::{app, bugs, env, stdin};
 
@@ -147,7 +147,7 @@ const STALE: &str =
 /// State of the event, for the thread that ends the process.
 #[derive(Default)]
 struct Fate {
-    record: OnceLock<(Record, Sync)>,
+    record: OnceLock<(EventRecord, Sync)>,
     stored: AtomicBool,
 }
 
@@ -197,7 +197,7 @@ fn patience(settings: &Settings) -> Duration {
 fn deliver(
     dir: &DataDir,
     settings: &Settings,
-    record: &Record,
+    record: &EventRecord,
     fate: &Arc<Fate>,
 ) -> Result<ManuallyDrop<Store>, String> {
     // Cannot fail: only this function sets it.
@@ -237,7 +237,7 @@ fn watch(time: Duration, ends: impl FnOnce() -> bool + Send + 'static) {
 fn store(
     dir: &DataDir,
     sync: Sync,
-    record: &Record,
+    record: &EventRecord,
     stored: &AtomicBool,
 ) -> Result<ManuallyDrop<Store>, StoreError> {
     // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
@@ -254,7 +254,7 @@ fn tidy(dir: &DataDir, store: &Store) {
 }
 
 /// Whether the host waits for an answer.
-fn is_asking(record: &Record) -> bool {
+fn is_asking(record: &EventRecord) -> bool {
     matches!(record.captured.event().body, Body::SessionStarted { .. } | Body::PromptSubmitted { .. })
 }
 
@@ -262,7 +262,7 @@ fn is_asking(record: &Record) -> bool {
 fn answer(
     dir: &DataDir,
     store: &mut Store,
-    record: &Record,
+    record: &EventRecord,
     settings: &Settings,
     began: Instant,
 ) -> Option<String> {
@@ -317,7 +317,7 @@ fn print(answer: &str) {
 }
 
 /// Writes the record to the spool. Returns a message for the log.
-fn spool(dir: &DataDir, record: Record, sync: Sync, reason: &str) -> String {
+fn spool(dir: &DataDir, record: EventRecord, sync: Sync, reason: &str) -> String {
     match spool::append(dir, &record.located(), sync) {
         Ok(()) => format!("{reason}; the event waits in the spool"),
         Err(error) => format!("{reason}; the spool failed too, {LOST}: {error}"),
