@@ -12,7 +12,7 @@ use remora_core::memory::Memory;
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_search::{RecordId, RecordKind};
-use remora_store::{Record, Store, locate};
+use remora_store::{EventRecord, Store, locate};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ impl Collection {
                 agent: None,
                 body: Body::PromptSubmitted { text: doc.spoken() },
             };
-            store.enqueue(&Record::new(clean(event), start.after(Duration::from_secs(number))))?;
+            store.enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
         }
         let owner = "eval";
         while let Some(batch) = store.claim(owner, 100, Duration::ZERO, Time::now())? {

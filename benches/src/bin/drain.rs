@@ -10,7 +10,7 @@ use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, Too
 use remora_core::host::Host;
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{DataDir, Record, Store};
+use remora_store::{DataDir, EventRecord, Store};
 
 /// The size of a typical turn.
 const EVENTS_A_TURN: u32 = 20;
@@ -40,7 +40,7 @@ fn measure(waiting: u32) -> Result<f64> {
             ),
             error: None,
         });
-        let records: Vec<Record> =
+        let records: Vec<EventRecord> =
             bodies.into_iter().enumerate().map(|(n, body)| record(session, n, body)).collect();
         store.enqueue_group(&records)?;
     }
@@ -61,9 +61,9 @@ fn tool_use(session: u32, number: u32) -> Body {
     Body::ToolUsed(ToolUse { tool: "Bash".to_owned(), call, outcome: Outcome::Ok, duration_ms: None })
 }
 
-fn record(session: u32, number: usize, body: Body) -> Record {
+fn record(session: u32, number: usize, body: Body) -> EventRecord {
     let origin = Origin { call: Some(format!("call-{number}")), ..Origin::default() };
     let session = SessionRef { host: Host::ClaudeCode, id: session.to_string() };
     let event = Event { session, cwd: "/nowhere/app".to_owned(), origin, agent: None, body };
-    Record::new(clean(event), Time::now())
+    EventRecord::new(clean(event), Time::now())
 }

@@ -1,12 +1,13 @@
 //! Context files: memory in files of a repository, for hosts that read files. This module selects project and directory
 //! and keeps the files up to date; `remora-context-files` writes their content.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use remora_context_files::{Report, What};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::context_files::{FilesAt, Forms};
+use remora_store::context_files::{FilesAt, Forms, MemoryMark};
 use remora_store::{Store, StoreError, locate, log, worktree};
 
 use crate::{AppError, Whose, project_named};
@@ -107,25 +108,44 @@ pub struct Followed {
     pub error: Option<StoreError>,
 }
 
-/// Updates context files after memory has changed: those of one project, or of all projects that have some.
-pub fn follow(store: &mut Store, only: Option<ProjectId>) -> Followed {
+/// The state of every memory that is in context files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Marks(BTreeMap<ProjectId, MemoryMark>);
+
+pub fn marks(store: &Store) -> Result<Marks, StoreError> {
+    let projects = store.all_context_files()?.into_iter();
+    let marks = projects.map(|(project, _)| Ok((project, store.memory_mark(project)?)));
+    marks.collect::<Result<_, StoreError>>().map(Marks)
+}
+
+/// Runs a use case that may change memory, and then updates the context files of every project whose memory it changed.
+/// The daemon does the second part later, on a thread of its own.
+pub fn following<T>(store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> (T, Followed) {
+    let before = marks(store);
+    let done = work(store);
+    let followed = match before {
+        Ok(before) => follow(store, &before),
+        Err(error) => Followed { problems: Vec::new(), error: Some(error) },
+    };
+    (done, followed)
+}
+
+/// Updates the context files of projects whose memory has changed since.
+pub fn follow(store: &mut Store, since: &Marks) -> Followed {
     let mut problems = Vec::new();
-    let error = try_follow(store, only, &mut problems).err();
+    let error = try_follow(store, since, &mut problems).err();
     Followed { problems, error }
 }
 
-fn try_follow(
-    store: &mut Store,
-    only: Option<ProjectId>,
-    problems: &mut Vec<String>,
-) -> Result<(), StoreError> {
+fn try_follow(store: &mut Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
     for (project, earlier) in store.all_context_files()? {
-        if only.is_none_or(|only| only == project) {
-            remora_context_files::refresh(store, project)?;
-            for problem in remora_context_files::new_problems(&earlier, &store.context_files(project)?) {
-                log::warn(store.dir(), "context-files", &problem);
-                problems.push(problem);
-            }
+        if since.0.get(&project) == Some(&store.memory_mark(project)?) {
+            continue;
+        }
+        remora_context_files::refresh(store, project)?;
+        for problem in remora_context_files::new_problems(&earlier, &store.context_files(project)?) {
+            log::warn(store.dir(), "context-files", &problem);
+            problems.push(problem);
         }
     }
     Ok(())

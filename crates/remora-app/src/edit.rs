@@ -24,7 +24,7 @@ impl Edit {
     }
 }
 
-/// Changes the text of an observation. The caller then updates context files; see [`crate::context_files`].
+/// Changes the text of an observation.
 pub fn edit(
     store: &mut Store,
     id: &str,

@@ -50,6 +50,8 @@ pub enum AppError {
     UnknownFact(String),
     #[error("`{}` is `{}` already, as said by {}; nothing was changed", .0.fact.key, .0.fact.value, .0.fact.source)]
     FactConflict(Box<FactRow>),
+    #[error("{} {record} belongs to another project: {project}", record.kind.name())]
+    OtherProject { record: RecordId, project: String, project_id: ProjectId },
     /// Neither an agent nor a program with the token can act for the user.
     #[error("only a person can {0}")]
     NeedsPerson(&'static str),

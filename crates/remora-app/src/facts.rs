@@ -37,7 +37,8 @@ pub struct SetRequest {
     pub whose: Whose,
     pub key: String,
     pub value: String,
-    pub kind: FactKind,
+    /// `None` keeps the kind of a fact that changes. A new one is a plain fact.
+    pub kind: Option<FactKind>,
     pub by: SavedBy,
     /// Whether a program's value may replace that of another program.
     pub replace: bool,
@@ -98,7 +99,11 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
         SavedBy::Person => (FactSource::User, TRUST_OF_PERSON),
         SavedBy::Program => (FactSource::Agent, TRUST_OF_PROGRAM),
     };
-    let fact = Fact { kind: request.kind, key, value, source, trust };
+    let kind = match request.kind {
+        Some(kind) => kind,
+        None => latest(store, project, &key)?.map_or(FactKind::Fact, |row| row.fact.kind),
+    };
+    let fact = Fact { kind, key, value, source, trust };
     let new = NewFact { fact, project, session: None, prompt_number: None, at: now };
     let contradiction = if request.replace { Contradiction::Replace } else { Contradiction::Refuse };
     match store.set_fact(&new, contradiction)? {
@@ -107,6 +112,21 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
         }
         SetFact::Conflict(row) => Err(AppError::FactConflict(row)),
     }
+}
+
+/// Like [`set`], but only for a key that has a value or had one.
+pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
+    match latest(store, scope(store, &request.whose)?, request.key.trim())? {
+        Some(_) => set(store, request, now),
+        None => Err(AppError::UnknownFact(request.key.clone())),
+    }
+}
+
+/// The current statement about a key or, if none holds, the last one.
+fn latest(store: &Store, project: Option<ProjectId>, key: &str) -> Result<Option<FactRow>, AppError> {
+    let mut rows = store.fact_history(project, key)?;
+    let place = rows.iter().position(|row| row.valid_to.is_none()).unwrap_or(0);
+    Ok((place < rows.len()).then(|| rows.swap_remove(place)))
 }
 
 /// Confirms the current value as a person: it becomes their own statement, and its conflicts are resolved.

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::search::{LARGEST_LIMIT, SearchRequest, date, session_id};
-use crate::{AppError, Whose, project};
+use crate::search::{LARGEST_LIMIT, SearchRequest, date};
+use crate::{AppError, Whose, project, session_id};
 use remora_search::Edge;
 
 /// Default threshold: records with at least this score for a topic are forgotten with it.
@@ -261,14 +261,24 @@ pub struct Forgotten {
     pub log_entries: usize,
     /// `None` if it cannot be undone.
     pub undo_until: Option<Time>,
+    /// The files it was erased from, if it cannot be undone.
+    #[serde(skip)]
+    pub erased: Option<Erased>,
 }
 
-/// Carries out a plan. Search finds none of it from now on. It can be undone for the duration `undo`. If that is zero,
-/// its rows are deleted now, with those of every other forgetting that can still be undone, and [`finish`] removes them
-/// from files.
-///
-/// The caller then updates context files; see [`crate::context_files`].
+/// Carries out a plan. Search finds none of it from now on. It can be undone for the duration `undo`. If that is zero, it
+/// is erased from every file now, which may take seconds, with every other forgetting that can still be undone.
 pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
+    let mut forgotten = hide(store, plan, undo, now)?;
+    if undo.is_zero() {
+        forgotten.erased = finish(store, now)?;
+    }
+    Ok(forgotten)
+}
+
+/// The first part of [`forget`]. If it cannot be undone, its rows are deleted, and [`finish`] has to follow. The daemon
+/// runs that on another thread.
+pub fn hide(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
     let terms = Terms { undo, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
@@ -282,6 +292,7 @@ pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Resu
         traces: plan.traces,
         log_entries: plan.log_entries,
         undo_until: (!undo.is_zero()).then_some(purge_at),
+        erased: None,
     })
 }
 

@@ -4,7 +4,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{FactId, ObservationId, ProjectId};
 use remora_core::time::Time;
-use remora_store::{FactRow, ObservationRow, Store};
+use remora_store::{FactRow, Judged, ObservationRow, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,64 +22,74 @@ pub struct JudgeRequest {
     pub only: Option<Whose>,
 }
 
+/// A record after a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Judged {
+#[serde(untagged)]
+pub enum JudgedRecord {
+    Observation(Box<JudgedObservation>),
+    Fact(Box<FactRow>),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JudgedObservation {
     #[serde(skip)]
-    pub observation: Box<ObservationRow>,
+    pub row: ObservationRow,
     pub id: ObservationId,
     #[serde(flatten)]
-    pub judged: remora_store::Judged,
+    pub judged: Judged,
 }
 
-/// The caller then updates context files; see [`crate::context_files`].
-pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Judged, JudgeError> {
-    let row = observation(store, &request.id)?;
-    if !is_meant(store, request, Some(row.project_id))? {
-        return Err(JudgeError::OtherProject(Box::new(row)));
-    }
-    let judged = store.judge(row.id, request.verdict, request.undo, now).map_err(AppError::from)?;
-    let judged = judged.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
-    Ok(Judged { id: row.id, judged, observation: Box::new(row) })
-}
-
-/// Ends a wrong fact, or with `undo` makes it current again. Facts have no other verdicts. A fact that holds everywhere
-/// belongs to every project.
-pub fn judge_fact(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<FactRow, JudgeError> {
-    let unknown = || AppError::UnknownRecord(request.id.clone());
-    let id = match record_id(&request.id) {
+/// Applies a verdict. An observation takes every verdict. A fact can only be wrong: it then ends, and holds again if the
+/// verdict is undone.
+pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<JudgedRecord, AppError> {
+    match record_id(&request.id) {
         Some(RecordId { kind: RecordKind::Fact, number }) if request.verdict == Verdict::Wrong => {
-            FactId(number)
+            judge_fact(store, request, FactId(number), now).map(|row| JudgedRecord::Fact(Box::new(row)))
         }
-        Some(other) => return Err(AppError::NotAnObservation(other).into()),
-        None => return Err(unknown().into()),
-    };
-    let row = store.fact(id).map_err(AppError::from)?.ok_or_else(unknown)?;
-    if !is_meant(store, request, row.project_id)? {
-        return Err(JudgeError::FactOfOtherProject(Box::new(row)));
+        _ => judge_observation(store, request, now).map(|judged| JudgedRecord::Observation(Box::new(judged))),
     }
-    let judged = if request.undo { store.reopen_fact(id, now) } else { store.end_fact(id, now) };
-    // A fact that has already ended stays as it is.
-    Ok(judged.map_err(AppError::from)?.unwrap_or(row))
 }
 
-/// Whether a record of this project may be judged. `None` means that it belongs to every project.
-fn is_meant(store: &Store, request: &JudgeRequest, of: Option<ProjectId>) -> Result<bool, AppError> {
-    let (Some(whose), Some(of)) = (&request.only, of) else { return Ok(true) };
+fn judge_observation(
+    store: &mut Store,
+    request: &JudgeRequest,
+    now: Time,
+) -> Result<JudgedObservation, AppError> {
+    let row = observation(store, &request.id)?;
+    check_project(store, request, RecordKind::Observation, row.id.0, Some((row.project_id, &row.project)))?;
+    let judged = store.judge(row.id, request.verdict, request.undo, now)?;
+    let judged = judged.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
+    let row = ObservationRow { pinned_at: judged.pinned_at, feedback: judged.feedback, ..row };
+    Ok(JudgedObservation { id: row.id, judged, row })
+}
+
+fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) -> Result<FactRow, AppError> {
+    let row = store.fact(id)?.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
+    // A fact that holds everywhere belongs to every project.
+    check_project(store, request, RecordKind::Fact, id.0, row.project_id.zip(row.project.as_deref()))?;
+    let judged = if request.undo { store.reopen_fact(id, now)? } else { store.end_fact(id, now)? };
+    // A fact that has already ended stays as it is.
+    Ok(judged.unwrap_or(row))
+}
+
+/// Fails for a record of another project than the request allows.
+fn check_project(
+    store: &Store,
+    request: &JudgeRequest,
+    kind: RecordKind,
+    number: i64,
+    of: Option<(ProjectId, &str)>,
+) -> Result<(), AppError> {
+    let (Some(whose), Some((project_id, name))) = (&request.only, of) else { return Ok(()) };
     match project(store, whose) {
-        Ok(project) => Ok(project == of),
-        Err(AppError::UnknownDirectory(_)) => Ok(false),
+        Ok(only) if only == project_id => Ok(()),
+        Ok(_) | Err(AppError::UnknownDirectory(_)) => Err(AppError::OtherProject {
+            record: RecordId { kind, number },
+            project: name.to_owned(),
+            project_id,
+        }),
         Err(error) => Err(error),
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum JudgeError {
-    #[error("observation {} belongs to another project: {}", .0.id, .0.project)]
-    OtherProject(Box<ObservationRow>),
-    #[error("fact f{} belongs to another project: {}", .0.id, .0.project.as_deref().unwrap_or_default())]
-    FactOfOtherProject(Box<FactRow>),
-    #[error(transparent)]
-    App(#[from] AppError),
 }
 
 /// Finds the observation with this id.

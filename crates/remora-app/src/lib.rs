@@ -10,7 +10,7 @@
 //! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | apply what a user says |
 //! | [`import`], [`export`] | exchange memory with other programs |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`queue`], [`backup`], [`projects`], [`doctor`] | run and maintain Remora |
+//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`index`], [`queue`], [`backup`], [`projects`], [`doctor`] | run and maintain Remora |
 //!
 //! This crate knows no wire format, no HTTP, and no output format.
 
@@ -27,6 +27,7 @@ pub mod feed;
 pub mod files;
 pub mod forget;
 pub mod import;
+pub mod index;
 pub mod install;
 pub mod judge;
 pub mod notes;
@@ -50,7 +51,7 @@ pub mod timeline;
 pub mod why;
 
 pub use error::AppError;
-pub use scope::{Whose, latest_session, project, project_named, scope, session};
+pub use scope::{Whose, latest_session, project, project_named, scope, session, session_id};
 
 use remora_search::{Embed, Searcher};
 

@@ -1,7 +1,7 @@
 //! The user's own notes: their source, which of them every session gets, and problems.
 
 use remora_core::context::Noted;
-use remora_core::settings::{NotesSource, Settings};
+use remora_core::settings::{Memory, NotesSource};
 use remora_store::Store;
 use remora_store::notes::{KnownNote, NotesState};
 
@@ -25,8 +25,14 @@ pub enum Source {
     Api,
 }
 
-pub fn notes(store: &Store, settings: &Settings) -> Result<Notes, AppError> {
-    let source = settings.memory.notes_source().map(|source| match source {
+/// Why the source of notes cannot be read, if there is one.
+pub fn problem(store: &Store, settings: &Memory) -> Option<String> {
+    settings.notes_source()?;
+    store.notes_state().ok()?.problem
+}
+
+pub fn notes(store: &Store, settings: &Memory) -> Result<Notes, AppError> {
+    let source = settings.notes_source().map(|source| match source {
         NotesSource::Folder(_) => Source::Folder,
         NotesSource::Api(_) => Source::Api,
     });

@@ -76,8 +76,9 @@ pub fn drain(
         Turns::Ended(silence) => silence,
         Turns::All => Duration::ZERO,
     };
-    let drained = Observer::builtin(owner, silence).with_transcripts(capture).drain(store)?;
-    let followed = if drained.turns > 0 { context_files::follow(store, None) } else { Followed::default() };
+    let observer = Observer::builtin(owner, silence).with_transcripts(capture);
+    let (drained, followed) = context_files::following(store, |store| observer.drain(store));
+    let drained = drained?;
     let pending = store.counts()?.pending;
     Ok(DrainReport { drained, followed, pending })
 }

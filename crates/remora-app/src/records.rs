@@ -10,7 +10,7 @@ use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, Selection, SessionRow, Store, SummaryRow};
 use serde::{Serialize, Serializer};
 
-use crate::{AppError, session};
+use crate::{AppError, Whose, project, session};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -127,14 +127,18 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
     Ok(Record::Session(Box::new(WholeSession { session, turns, events })))
 }
 
-/// Returns the observations with these ids, restricted to the project `only` if given.
+/// Returns the observations with these ids, restricted to the project `only` if given. Each counts as used.
 pub fn observations(
-    store: &Store,
+    store: &mut Store,
     ids: &[ObservationId],
-    only: Option<ProjectId>,
+    only: Option<&Whose>,
+    now: Time,
 ) -> Result<Vec<ObservationRow>, AppError> {
+    let only = only.map(|whose| project(store, whose)).transpose()?;
     let mut found = store.observations(ids)?;
     found.retain(|row| only.is_none_or(|project| row.project_id == project));
+    let fetched: Vec<ObservationId> = found.iter().map(|row| row.id).collect();
+    store.count_fetched(&fetched, now);
     Ok(found)
 }
 

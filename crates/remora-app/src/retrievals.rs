@@ -6,8 +6,7 @@ use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::search::session_id;
-use crate::{AppError, Whose, project};
+use crate::{AppError, Whose, project, session_id};
 
 /// Selects injections.
 #[derive(Debug, Clone, PartialEq)]

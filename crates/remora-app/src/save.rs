@@ -30,7 +30,6 @@ pub struct SavedFor {
     pub project: ProjectId,
 }
 
-/// The caller then updates context files; see [`crate::context_files`].
 pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
     let (target, root) = target(store, &request.whose)?;
     let draft = Draft {

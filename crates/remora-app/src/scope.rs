@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use remora_core::document::ProjectScope;
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ProjectId, SessionId};
 use remora_store::{FoundProject, ProjectRow, SessionRow, Store, locate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,14 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
             beginning: beginning.to_owned(),
             sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
         }),
+    }
+}
+
+/// Finds a session by its number, or by the beginning of the id that its host gave it.
+pub fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
+    match name.parse() {
+        Ok(number) => Ok(SessionId(number)),
+        Err(_) => session(store, name).map(|session| session.id),
     }
 }
 

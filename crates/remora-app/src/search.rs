@@ -2,7 +2,6 @@
 
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
-use remora_core::ids::SessionId;
 use remora_core::memory::ObservationType;
 use remora_core::settings;
 use remora_core::time::Time;
@@ -11,7 +10,7 @@ use remora_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AppError, Engine, Whose, scope, session};
+use crate::{AppError, Engine, Whose, scope, session_id};
 
 /// A search request. If `text` is empty, the newest records come first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -133,11 +132,4 @@ pub(crate) fn date(
         parse_date(text, edge, now).ok_or_else(|| AppError::NotADate { option, text: text.to_owned() })
     };
     text.map(read).transpose()
-}
-
-pub(crate) fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
-    match name.parse() {
-        Ok(number) => Ok(SessionId(number)),
-        Err(_) => session(store, name).map(|session| session.id),
-    }
 }

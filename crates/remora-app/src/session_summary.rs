@@ -2,7 +2,7 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SessionId, SummaryId};
-use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow, WhichSession};
+use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -60,6 +60,6 @@ fn session_of(store: &Store, RecordId { kind, number }: RecordId) -> Result<Opti
 }
 
 fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
-    let only = Selection { project: None, session: Some(WhichSession::Row(id)), limit: 1, offset: 0 };
+    let only = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
     Ok(store.list_sessions(&only)?.items.pop())
 }

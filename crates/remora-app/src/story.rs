@@ -3,9 +3,7 @@
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use remora_store::retrievals::{Moment, WhichRetrievals};
-use remora_store::{
-    EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, WhichSession,
-};
+use remora_store::{EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow};
 
 use crate::why::{self, Why, WhyRequest};
 use crate::{AppError, files};
@@ -53,7 +51,7 @@ pub struct Part {
 
 /// Returns `None` if there is no such session.
 pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
-    let one = Selection { project: None, session: Some(WhichSession::Row(id)), limit: 1, offset: 0 };
+    let one = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
     let Some(session) = store.list_sessions(&one)?.items.into_iter().next() else { return Ok(None) };
     // One extra row shows whether there is a next page.
     let mut prompts = store.turns_from(id, part.from, part.most.saturating_add(1))?;

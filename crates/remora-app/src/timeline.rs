@@ -7,7 +7,7 @@ use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::Results;
-use remora_store::{Anchor, Moment, Store};
+use remora_store::{Anchor, Store, TimelineEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ pub struct Timeline {
     pub anchor: Option<RecordId>,
     pub project_id: ProjectId,
     /// Oldest first.
-    pub items: Vec<Moment>,
+    pub items: Vec<TimelineEntry>,
 }
 
 pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, AppError> {
@@ -77,7 +77,7 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
         (None, ProjectScope::All) => return Err(AppError::NeedsOneProject),
     };
     let around = match (&anchor, request.around) {
-        (Some(moment), _) => Anchor::Moment(moment),
+        (Some(moment), _) => Anchor::Entry(moment),
         (None, Around::Time(at)) => Anchor::Time(at),
         (None, _) => Anchor::Now,
     };
@@ -85,10 +85,10 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
     Ok(Timeline { anchor: record, project_id: project, items })
 }
 
-fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<Moment, AppError> {
+fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<TimelineEntry, AppError> {
     let belongs =
-        |moment: &Moment| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);
-    let found = store.moment(record)?.filter(belongs);
+        |moment: &TimelineEntry| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);
+    let found = store.timeline_entry(record)?.filter(belongs);
     found.ok_or_else(|| match record.kind {
         RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
             AppError::UnknownRecord(record.to_string())

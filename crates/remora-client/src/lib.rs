@@ -1,7 +1,7 @@
 //! The client side of the daemon, for hooks and commands: find it, start it, wake it, send requests to it.
 //!
 //! [`presence`] finds out whether a daemon runs, and its port. [`control`] wakes it by datagram, without waiting.
-//! [`launch`] starts one in the background. [`Daemon`] sends requests over HTTP on the loopback address, with the
+//! [`launch`] starts one in the background, and [`poke`] does either. [`Daemon`] sends requests over HTTP on the loopback address, with the
 //! [`token`] of the data directory. The daemon itself is `remora-server`, which shares the file formats of this
 //! crate.
 //!
@@ -9,6 +9,7 @@
 
 pub mod control;
 pub mod launch;
+mod poke;
 pub mod presence;
 mod request;
 pub mod token;
@@ -20,6 +21,8 @@ use remora_app::recall::prompt::{self, Explained, PromptRequest};
 use remora_app::search::SearchRequest;
 use remora_search::Results;
 use remora_store::DataDir;
+
+pub use poke::{Poked, poke};
 
 /// The routes of use cases that need the daemon's model and vectors.
 pub const SEARCH: &str = "/api/v1/search";

@@ -63,6 +63,18 @@ impl fmt::Debug for Channel {
 }
 
 impl Host {
+    /// How many tokens it accepts before it cuts; `None` if it accepts no context.
+    pub fn room(self) -> Option<u64> {
+        match self {
+            // The limit is 10,000 characters. Beyond that, the model gets a file name instead.
+            Self::ClaudeCode => Some(2_400),
+            // The limit is 2,500 tokens by its own count.
+            Self::Codex => Some(2_200),
+            Self::Gemini | Self::Qwen | Self::Copilot | Self::Opencode => Some(4_000),
+            Self::Cursor | Self::Windsurf | Self::Generic | Self::Channel(_) => None,
+        }
+    }
+
     /// All hosts except channels.
     pub const ALL: &'static [Host] = &[
         Host::ClaudeCode,

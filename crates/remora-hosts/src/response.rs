@@ -12,18 +12,6 @@ pub enum Moment {
     Tool,
 }
 
-/// How many tokens a host accepts before it cuts; `None` if it accepts no context.
-pub fn room(host: Host) -> Option<u64> {
-    match host {
-        // The limit is 10,000 characters. Beyond that, the model gets a file name instead.
-        Host::ClaudeCode => Some(2_400),
-        // The limit is 2,500 tokens by its own count.
-        Host::Codex => Some(2_200),
-        Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
-        Host::Cursor | Host::Windsurf | Host::Generic | Host::Channel(_) => None,
-    }
-}
-
 /// The response that a host expects from every hook, even without context.
 pub fn acknowledgement(host: Host) -> Option<&'static str> {
     matches!(host, Host::Cursor | Host::Windsurf).then_some(r#"{"continue":true}"#)
@@ -88,7 +76,7 @@ mod tests {
         assert_eq!(answer(Host::Gemini, Moment::Prompt), expected("BeforeAgent"));
         assert_eq!(with_context(Host::Gemini, Moment::Tool, "x"), None);
         for host in Host::ALL {
-            assert_eq!(room(*host).is_some(), with_context(*host, Moment::Prompt, "").is_some(), "{host}");
+            assert_eq!(host.room().is_some(), with_context(*host, Moment::Prompt, "").is_some(), "{host}");
         }
     }
 }

@@ -49,6 +49,7 @@ impl From<AppError> for Failure {
             AppError::UnknownRecord(_)
             | AppError::NotAnObservation(_)
             | AppError::NotAnEvent(_)
+            | AppError::OtherProject { .. }
             | AppError::NothingFound(_) => {
                 "find ids with search; try other words, or fewer filters".to_owned()
             }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use remora_app::AppError;
 use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
-use remora_app::save::{SaveRequest, SavedFor};
 use remora_app::search::SearchRequest;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
@@ -16,9 +15,6 @@ use remora_store::Store;
 pub trait Memory: Send + Sync + 'static {
     /// Searches in the process that has the model and the vectors.
     fn search(&self, request: SearchRequest) -> impl Future<Output = Result<Results, AppError>> + Send;
-
-    /// Saves an observation and updates context files.
-    fn save(&self, request: SaveRequest) -> impl Future<Output = Result<SavedFor, AppError>> + Send;
 
     /// Plans what would be forgotten. Changes nothing.
     fn plan_forgetting(&self, request: ForgetRequest) -> impl Future<Output = Result<Plan, AppError>> + Send {
@@ -31,7 +27,7 @@ pub trait Memory: Send + Sync + 'static {
         }
     }
 
-    /// Carries out a plan and updates context files.
+    /// Carries out a plan, with everything that follows a change.
     fn forget(&self, plan: Plan, undo: Duration) -> impl Future<Output = Result<Forgotten, AppError>> + Send;
 
     /// Runs a use case that only reads.
@@ -40,7 +36,13 @@ pub trait Memory: Send + Sync + 'static {
         ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// Runs a use case that also writes.
+    /// Runs a use case that changes memory, with everything that follows it: context files, vectors.
+    fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+    ) -> impl Future<Output = Result<T, AppError>> + Send;
+
+    /// Runs a use case that writes, but changes no memory.
     fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,

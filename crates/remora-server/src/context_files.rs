@@ -1,16 +1,13 @@
 //! Updates the context files of projects that have them. News wakes it; it never polls.
 //!
-//! Every event causes news, but memory changes only once per batch, so only the files of projects whose
-//! memory has changed are checked. Failures are logged and not retried before the next change.
+//! Every event causes news, but memory changes only once per batch, so files are checked only if the mark of
+//! their project's memory has changed. Failures are logged and not retried before the next change.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use remora_app::context_files::follow;
-use remora_core::ids::ProjectId;
-use remora_store::context_files::MemoryMark;
-use remora_store::{DataDir, Store, StoreError, problems};
+use remora_app::context_files::{self, Marks};
+use remora_store::{Store, StoreError, problems};
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -20,7 +17,7 @@ const MOMENT: Duration = Duration::from_millis(500);
 
 pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
-    let mut seen: HashMap<ProjectId, MemoryMark> = HashMap::new();
+    let mut seen = Marks::default();
     loop {
         // Any news from here on triggers another round.
         news.borrow_and_update();
@@ -38,40 +35,15 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-async fn refresh_changed(
-    shared: &Shared,
-    seen: &mut HashMap<ProjectId, MemoryMark>,
-) -> Result<(), StoreError> {
-    let marks = shared
-        .reader
-        .call(|store| {
-            let projects = store.all_context_files()?;
-            projects.into_iter().map(|(project, _)| Ok((project, store.memory_mark(project)?))).collect()
-        })
-        .await?;
-    let marks: Vec<(ProjectId, MemoryMark)> = marks;
-    let changed: Vec<ProjectId> =
-        marks.iter().filter(|(project, mark)| seen.get(project) != Some(mark)).map(|(p, _)| *p).collect();
-    // Marked as seen first, so that a project whose files cannot be written also waits for its next change.
-    *seen = marks.into_iter().collect();
-    if changed.is_empty() {
+async fn refresh_changed(shared: &Shared, seen: &mut Marks) -> Result<(), StoreError> {
+    let marks = shared.reader.call(|store| context_files::marks(store)).await?;
+    if marks == *seen {
         return Ok(());
     }
+    // Marked as seen first, so that a project whose files cannot be written also waits for its next change.
+    let before = std::mem::replace(seen, marks);
     let dir = shared.dir.clone();
     // Not on this thread: a slow disk with a project on it must not block the daemon.
-    match tokio::task::spawn_blocking(move || refresh(&dir, &changed)).await {
-        Ok(done) => done,
-        Err(_) => Err(StoreError::Closed),
-    }
-}
-
-fn refresh(dir: &DataDir, projects: &[ProjectId]) -> Result<(), StoreError> {
-    let mut store = Store::open(dir)?;
-    for project in projects {
-        // Problems with single files are in the log.
-        if let Some(error) = follow(&mut store, Some(*project)).error {
-            return Err(error);
-        }
-    }
-    Ok(())
+    let follow = move || context_files::follow(&mut Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
+    tokio::task::spawn_blocking(follow).await.unwrap_or(Err(StoreError::Closed))
 }

@@ -86,19 +86,16 @@ impl Shared {
         self.reader.call(plan).await?
     }
 
-    /// Hides the planned records. Context files follow, and the data is erased when it is due and the daemon
-    /// is idle.
+    /// Hides the planned records. What can be undone is erased when it is due and the daemon is idle, anything else
+    /// before this returns.
     pub(crate) async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
-        let forget = move |store: &mut Store| Ok(forget::forget(store, &plan, undo, Time::now()));
-        let forgotten = self.writer.call(forget).await??;
-        self.announce();
+        let hide = move |store: &mut Store| forget::hide(store, &plan, undo, Time::now());
+        let mut forgotten = self.change(hide).await?;
+        if undo.is_zero() {
+            let dir = self.dir.clone();
+            let erased = tokio::task::spawn_blocking(move || finish(&dir)).await;
+            forgotten.erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
+        }
         Ok(forgotten)
-    }
-
-    /// Erases from every file what can no longer be undone.
-    pub(crate) async fn finish_forgetting(&self) -> Result<Option<Erased>, AppError> {
-        let dir = self.dir.clone();
-        let done = tokio::task::spawn_blocking(move || finish(&dir));
-        done.await.unwrap_or(Err(AppError::Store(StoreError::Closed)))
     }
 }

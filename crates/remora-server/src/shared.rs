@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use remora_app::AppError;
 use remora_client::presence::Hold;
 use remora_core::settings::Settings;
 use remora_net::Health;
-use remora_store::DataDir;
+use remora_store::{DataDir, Store};
 use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
@@ -99,6 +100,16 @@ impl Shared {
 
     pub fn watch_settings(&self) -> watch::Receiver<Arc<Settings>> {
         self.settings.subscribe()
+    }
+
+    /// Runs a use case that changes memory, and wakes those who follow: context files, vectors, pages, the eraser.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
+        let done = self.writer.call(move |store| Ok(work(store))).await??;
+        self.announce();
+        Ok(done)
     }
 
     /// Announces a change that may need the observer and concerns readers.

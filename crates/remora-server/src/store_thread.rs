@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use remora_store::{DataDir, Enqueued, ReadOnly, Record, Store, StoreError};
+use remora_store::{DataDir, Enqueued, EventRecord, ReadOnly, Store, StoreError};
 use tokio::sync::oneshot;
 
 /// Maximum number of events in a group.
@@ -15,7 +15,7 @@ const LARGEST_GROUP: usize = 512;
 
 enum Job {
     Call(Box<dyn FnOnce(&mut Opening) + Send>),
-    Store(Box<Record>, oneshot::Sender<Result<Enqueued, StoreError>>),
+    Store(Box<EventRecord>, oneshot::Sender<Result<Enqueued, StoreError>>),
 }
 
 /// A handle to the thread, which ends when the last handle is dropped.
@@ -66,7 +66,7 @@ impl StoreThread {
     }
 
     /// Stores an event, grouped with others that arrive at the same time. It is on disk when this returns.
-    pub async fn store(&self, record: Record) -> Result<Enqueued, StoreError> {
+    pub async fn store(&self, record: EventRecord) -> Result<Enqueued, StoreError> {
         let (answer, waiting) = oneshot::channel();
         self.jobs.send(Job::Store(Box::new(record), answer)).map_err(|_| StoreError::Closed)?;
         waiting.await.map_err(|_| StoreError::Closed)?
@@ -112,7 +112,7 @@ fn serve(work: &Receiver<Job>, store: &mut Opening) {
     }
 }
 
-type Waiting = (Record, oneshot::Sender<Result<Enqueued, StoreError>>);
+type Waiting = (EventRecord, oneshot::Sender<Result<Enqueued, StoreError>>);
 
 /// Stores `first` with all events queued behind it. Returns the first job of another kind, if it met one.
 fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Option<Job> {

@@ -8,7 +8,7 @@ use remora_core::context::Known;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_sys::lock;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::material::{KNOWN_COLUMNS, read_known};
@@ -60,8 +60,13 @@ pub struct FileProblem {
 }
 
 /// Identifies a state of a project's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryMark([i64; 6]);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryMark {
+    /// Newest id and number of the project's observations, summaries and facts.
+    records: [i64; 6],
+    /// See [`changed_in_place`].
+    in_place: Option<Vec<u8>>,
+}
 
 /// An observation, with the files it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,23 +121,23 @@ impl Store {
         Ok(project)
     }
 
-    /// Changes when a record is added or forgotten.
+    /// Changes when a record of the project is added or forgotten, or when any record is changed in place.
     pub fn memory_mark(&self, project: ProjectId) -> Result<MemoryMark, StoreError> {
-        let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest, f.number FROM
+        let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest, f.number,
+                 (SELECT value FROM meta WHERE key = 'memory_changed') FROM
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations
                   WHERE project_id = ?1 AND deleted_at IS NULL) AS o,
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM session_summaries
                   WHERE project_id = ?1 AND deleted_at IS NULL) AS s,
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM facts
                   WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL) AS f";
-        let mut mark = [0; 6];
-        self.db.prepare_cached(sql)?.query_row([project.0], |row| {
-            for (column, number) in mark.iter_mut().enumerate() {
+        let mark = self.db.prepare_cached(sql)?.query_row([project.0], |row| {
+            let mut records = [0; 6];
+            for (column, number) in records.iter_mut().enumerate() {
                 *number = row.get(column)?;
             }
-            Ok(())
+            Ok(MemoryMark { records, in_place: row.get(6)? })
         })?;
-        let mark = MemoryMark(mark);
         Ok(mark)
     }
 
@@ -151,6 +156,14 @@ impl Store {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Changes every [`MemoryMark`]. Each write that changes a record without adding or forgetting one calls it, in the same
+/// transaction: a verdict, an edit, a model's revision.
+pub(crate) fn changed_in_place(db: &Connection) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('memory_changed', randomblob(8))";
+    db.prepare_cached(sql)?.execute([])?;
+    Ok(())
 }
 
 fn parse(json: &str) -> Result<Vec<FilesAt>, StoreError> {

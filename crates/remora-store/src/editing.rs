@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::context_files::changed_in_place;
 use crate::reading::{OBSERVATION, read_observation};
 use crate::writing::{content_hash, rewrite};
 use crate::{SavedBy, Store, StoreError, retention};
@@ -70,6 +71,7 @@ impl Store {
         }
         keep(&transaction, id, Change::Edit, &before, by, at)?;
         rewrite(&transaction, id.0, new, at)?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, Change::Edit.name(), &id.to_string())?;
         transaction.commit()?;
         Ok(Some(Ok(())))
@@ -101,6 +103,7 @@ impl Store {
                 params![other.0, uuid, at.0],
             )?;
         }
+        changed_in_place(&transaction)?;
         let action = if merged.is_some() { Change::Merge } else { Change::Supersede };
         retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()))?;
         transaction.commit()?;
@@ -149,6 +152,7 @@ impl Store {
                 params![observation.0, was.superseded_by.map(Uuid::into_bytes)],
             )?;
         }
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "edit undo", &id.to_string())?;
         transaction.commit()?;
         Ok(true)

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context_files::changed_in_place;
 use crate::reading::times;
 use crate::search::documents;
 use crate::{Store, StoreError, forget, retention};
@@ -95,6 +96,7 @@ impl Store {
         if ended == 0 {
             return Ok(None);
         }
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "feedback", &format!("f{id} wrong"))?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
@@ -115,6 +117,7 @@ impl Store {
             return Ok(None);
         }
         documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "feedback", &format!("f{id} wrong, taken back"))?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
@@ -143,6 +146,7 @@ struct Current {
     source: FactSource,
     session: Option<SessionId>,
     since: Time,
+    trust: f64,
 }
 
 impl Current {
@@ -162,7 +166,7 @@ fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
 
 fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Option<Current>, StoreError> {
     let sql = format!(
-        "SELECT f.id, f.value, f.source, f.session_id, f.valid_from FROM facts AS f
+        "SELECT f.id, f.value, f.source, f.session_id, f.valid_from, f.trust FROM facts AS f
          WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
     let found =
@@ -173,6 +177,7 @@ fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Opt
                 source: row.get::<_, String>(2)?.into(),
                 session: row.get::<_, Option<i64>>(3)?.map(SessionId),
                 since: Time(row.get(4)?),
+                trust: row.get(5)?,
             })
         });
     Ok(found.optional()?)
@@ -197,7 +202,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
             by_hand::contend(db, new)?;
             return Ok(Some(FactId(known.id)));
         }
-        Some(Current { id, value, .. }) if value == fact.value => {
+        Some(Current { id, value, trust: before, .. }) if value == fact.value => {
             // If the new source is trusted more, it becomes the source.
             db.prepare_cached(
                 "UPDATE facts SET confirmed_at = ?2, updated_at = ?2, trust = max(trust, ?3),
@@ -214,6 +219,9 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
                 session.map(|session| session.0),
                 prompt_number
             ])?;
+            if trust > before {
+                changed_in_place(db)?;
+            }
             return Ok(Some(FactId(id)));
         }
         // A trigger deletes its documents.

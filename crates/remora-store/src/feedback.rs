@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context_files::changed_in_place;
 use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
 use crate::{Batch, Store, StoreError, log, retention};
@@ -167,6 +168,7 @@ impl Store {
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
         }
+        changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
         let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
@@ -177,7 +179,7 @@ impl Store {
 
     /// Whether a turn or a summary repeats something that was marked wrong, by a verdict or in a later turn of the
     /// session. A summary written after the correction does not.
-    pub fn retells_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
+    pub fn repeats_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
         let (retelling, same_turn) = match record.kind {
             RecordKind::Turn => {
                 ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")

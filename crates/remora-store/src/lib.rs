@@ -1,6 +1,6 @@
 //! The only crate with SQL: everything Remora knows, in one SQLite file.
 //!
-//! It stores a [`Record`] (a captured event with its id and time) and, later, the memory made of it. It returns
+//! It stores an [`EventRecord`] (a captured event with its id and time) and, later, the memory made of it. It returns
 //! batches of events to observe, and the records that people and agents request. Beside the database, the data
 //! directory holds what must work without it: the [`spool`], the [`log`] and the [`private_turns`] ledger. This crate
 //! knows no host's wire format and no network.
@@ -64,19 +64,19 @@ pub use feedback::Judged;
 pub use hex::hex;
 pub use known_files::{AboutLine, KnownFile};
 pub use ledger::Ledger;
-pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, ToolEvent, WhichSession};
+pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, ToolEvent};
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, Place, locate, worktree};
 pub use queue::{Batch, Failure, Queued, Which};
 pub use reading::{
     Counts, EventRow, HostSeen, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow,
 };
-pub use record::{HostProcess, Record};
+pub use record::{EventRecord, HostProcess};
 pub use retention::{AuditRow, Pruned};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use scratch::Scratch;
 pub use store::{Enqueued, ReadOnly, Store};
-pub use timeline::{Anchor, Moment};
+pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{Heard, ReadTo, Said, Transcript};
 pub use usage::{Call, CallOutcome, Spent, Usage};

@@ -25,16 +25,9 @@ pub struct Page<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     pub project: Option<ProjectId>,
-    pub session: Option<WhichSession>,
+    pub session: Option<SessionId>,
     pub limit: u32,
     pub offset: u32,
-}
-
-/// A session by its row, or by the host's id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WhichSession {
-    Row(SessionId),
-    Named(String),
 }
 
 /// The projects that a name may refer to.
@@ -293,17 +286,9 @@ impl Columns {
             conditions.push(format!(" AND {} = ?", self.project));
             values.push(Value::from(project.0));
         }
-        match &selection.session {
-            Some(WhichSession::Row(id)) => {
-                conditions.push(format!(" AND {} = ?", self.session));
-                values.push(Value::from(id.0));
-            }
-            Some(WhichSession::Named(name)) => {
-                let named = "SELECT id FROM sessions WHERE content_session_id = ?";
-                conditions.push(format!(" AND {} IN ({named})", self.session));
-                values.push(Value::from(name.clone()));
-            }
-            None => {}
+        if let Some(session) = selection.session {
+            conditions.push(format!(" AND {} = ?", self.session));
+            values.push(Value::from(session.0));
         }
         (conditions.concat(), values)
     }

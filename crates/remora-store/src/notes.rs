@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// The always injected notes that a session has not got yet, or only in an older version.
-    pub fn untold_notes(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
+    pub fn notes_not_injected(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
         let mut notes = self.always_injected()?;
         if !notes.is_empty() {
             let before = self.injected_before(session)?.notes;

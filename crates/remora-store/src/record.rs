@@ -10,7 +10,7 @@ use crate::project::{Place, locate};
 
 /// An event to be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct EventRecord {
     /// Identifies this capture: it is stored once, even if it is written several times.
     pub uuid: Uuid,
     pub at: Time,
@@ -43,7 +43,7 @@ impl HostProcess {
     }
 }
 
-impl Record {
+impl EventRecord {
     pub fn new(captured: Captured, at: Time) -> Self {
         Self { uuid: new_uuid(), at, place: None, host_process: None, captured }
     }

@@ -8,6 +8,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
+use crate::context_files::changed_in_place;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::writing::{self, Origin};
@@ -141,6 +142,9 @@ fn confirm(db: &Connection, session: SessionId, id: ObservationId, at: Time) -> 
         "UPDATE observations SET provider = ?3, updated_at = ?4 WHERE id = ?1 AND session_id = ?2 AND provider <> ?3",
         params![id.0, session.0, SavedBy::Person.provider(), at.0],
     )?;
+    if changed > 0 {
+        changed_in_place(db)?;
+    }
     Ok(changed > 0)
 }
 

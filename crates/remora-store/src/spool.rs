@@ -16,7 +16,7 @@ use remora_sys::lock;
 use uuid::Uuid;
 
 use crate::data_dir::DataDir;
-use crate::{Record, StoreError};
+use crate::{EventRecord, StoreError};
 
 /// Size limit in bytes, for the case that no process imports the records.
 const LARGEST_SPOOL: u64 = 256 << 20;
@@ -27,7 +27,7 @@ const BLOCK: u64 = 512;
 
 /// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` also
 /// a power cut.
-pub fn append(dir: &DataDir, record: &Record, sync: Sync) -> Result<(), StoreError> {
+pub fn append(dir: &DataDir, record: &EventRecord, sync: Sync) -> Result<(), StoreError> {
     dir.create()?;
     let path = dir.spool();
     let json = serde_json::to_string(record)?;
@@ -124,7 +124,7 @@ fn write_unless_moved(
 /// The content of the spool that is not imported yet.
 #[derive(Debug, Default)]
 pub struct Contents {
-    pub records: Vec<Record>,
+    pub records: Vec<EventRecord>,
     /// Number of lines cut short by a crash or a full disk.
     pub damaged: usize,
 }
@@ -221,7 +221,7 @@ fn read(path: &Path) -> io::Result<Contents> {
     Ok(contents)
 }
 
-fn parse(line: &[u8]) -> Option<Record> {
+fn parse(line: &[u8]) -> Option<EventRecord> {
     let (sum, json) = line.split_at_checked(9)?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
     (crc32fast::hash(json) == sum).then(|| serde_json::from_slice(json).ok()).flatten()

@@ -18,7 +18,8 @@ use crate::data_dir::DataDir;
 use crate::files::Files;
 use crate::queue::Due;
 use crate::{
-    Record, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema, spool,
+    EventRecord, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema,
+    spool,
 };
 
 /// Why a database is opened read-only.
@@ -150,11 +151,11 @@ impl Store {
     }
 
     /// Stores one event, after those in the spool. When this returns, it survives the death of every process.
-    pub fn enqueue(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+    pub fn enqueue(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
         self.enqueue_after_spool(record).map_err(|error| error.about(self.dir.database()))
     }
 
-    fn enqueue_after_spool(&mut self, record: &Record) -> Result<Enqueued, StoreError> {
+    fn enqueue_after_spool(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
         self.let_spool_go_first()?;
         if let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
@@ -185,7 +186,7 @@ impl Store {
     }
 
     /// `None` if the event's place has to be resolved first.
-    fn try_enqueue(&mut self, record: &Record) -> Result<Option<Enqueued>, StoreError> {
+    fn try_enqueue(&mut self, record: &EventRecord) -> Result<Option<Enqueued>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         if record.place.is_none() && session(&transaction, record.captured.event())?.is_none() {
@@ -197,7 +198,7 @@ impl Store {
     }
 
     /// Stores several events in one transaction, all or none. When this returns, they survive a power cut.
-    pub fn enqueue_group(&mut self, records: &[Record]) -> Result<Vec<Enqueued>, StoreError> {
+    pub fn enqueue_group(&mut self, records: &[EventRecord]) -> Result<Vec<Enqueued>, StoreError> {
         self.check_in_place()?;
         // Resolved before anything is locked, because it reads files.
         let mut known = HashSet::new();
@@ -299,7 +300,7 @@ impl Store {
     }
 }
 
-fn store_all(db: &mut Connection, records: &[Cow<'_, Record>]) -> Result<Vec<Enqueued>, StoreError> {
+fn store_all(db: &mut Connection, records: &[Cow<'_, EventRecord>]) -> Result<Vec<Enqueued>, StoreError> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     schema::check(&transaction)?;
     let stored = records.iter().map(|record| enqueue(&transaction, record)).collect::<Result<_, _>>()?;
@@ -336,7 +337,10 @@ pub(crate) fn lost(dir: &DataDir) -> StoreError {
 
 /// The records that are not stored yet. Some may be, by an earlier import of the spool or by a hook that succeeded at
 /// the last moment.
-pub(crate) fn not_stored<'a>(db: &Connection, records: &'a [Record]) -> rusqlite::Result<Vec<&'a Record>> {
+pub(crate) fn not_stored<'a>(
+    db: &Connection,
+    records: &'a [EventRecord],
+) -> rusqlite::Result<Vec<&'a EventRecord>> {
     let mut uuids = db.prepare(
         "SELECT t.uuid FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id
          WHERE s.host = ?1 AND s.content_session_id = ?2",
@@ -376,7 +380,7 @@ fn session(db: &Connection, event: &Event) -> rusqlite::Result<Option<Session>> 
     .optional()
 }
 
-pub(crate) fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, StoreError> {
+pub(crate) fn enqueue(db: &Connection, record: &EventRecord) -> Result<Enqueued, StoreError> {
     let event = record.captured.event();
     let session = match session(db, event)? {
         Some(session) => session,
@@ -416,7 +420,7 @@ pub(crate) fn enqueue(db: &Connection, record: &Record) -> Result<Enqueued, Stor
     Ok(Enqueued::Stored(id))
 }
 
-fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError> {
+fn begin_session(db: &Connection, record: &EventRecord) -> Result<Session, StoreError> {
     let event = record.captured.event();
     let place = record.place.clone().unwrap_or_else(|| project::locate(event.cwd.as_ref()));
     let project = project::resolve(db, &place, record.at)?;
@@ -429,7 +433,7 @@ fn begin_session(db: &Connection, record: &Record) -> Result<Session, StoreError
 }
 
 /// Updates a session. Any event except its end makes it active again. A new transcript is read from its beginning.
-fn update_session(db: &Connection, session: &Session, record: &Record) -> rusqlite::Result<()> {
+fn update_session(db: &Connection, session: &Session, record: &EventRecord) -> rusqlite::Result<()> {
     let Event { body, origin, .. } = record.captured.event();
     let completed = matches!(body, Body::SessionEnded { .. });
     let (pid, started) = record.host_process.map(|host| (host.pid, host.started_at.cast_signed())).unzip();
@@ -449,7 +453,7 @@ fn update_session(db: &Connection, session: &Session, record: &Record) -> rusqli
 
 fn insert_trace(
     db: &Connection,
-    record: &Record,
+    record: &EventRecord,
     session: &Session,
     prompt_number: i64,
     key: &[u8; 16],
@@ -543,7 +547,7 @@ mod tests {
             let body = Body::PromptSubmitted { text: text.to_owned() };
             let event =
                 Event { session, cwd: "/nowhere".to_owned(), origin: Origin::default(), agent: None, body };
-            Record::new(clean(event), Time(1))
+            EventRecord::new(clean(event), Time(1))
         };
         store.enqueue(&record("one")).unwrap();
         store.enqueue_group(&[record("two"), record("three")]).unwrap();

@@ -14,7 +14,7 @@ use crate::{Store, StoreError};
 
 /// A record on a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Moment {
+pub struct TimelineEntry {
     pub id: RecordId,
     pub kind: RecordKind,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub struct Moment {
     pub created_at: Time,
 }
 
-impl Moment {
+impl TimelineEntry {
     fn place(&self) -> Place {
         let rank = match self.kind {
             RecordKind::Summary => 2,
@@ -50,7 +50,7 @@ struct Place {
 /// The center of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Anchor<'a> {
-    Moment(&'a Moment),
+    Entry(&'a TimelineEntry),
     /// A point in time, at which nothing need have happened.
     Time(Time),
     /// The end of the timeline.
@@ -71,7 +71,7 @@ const TURNS: &str = "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.
 
 impl Store {
     /// A record as a moment, if it is an observation, a summary or a turn.
-    pub fn moment(&self, record: RecordId) -> Result<Option<Moment>, StoreError> {
+    pub fn timeline_entry(&self, record: RecordId) -> Result<Option<TimelineEntry>, StoreError> {
         let select = match record.kind {
             RecordKind::Observation => OBSERVATIONS,
             RecordKind::Summary => SUMMARIES,
@@ -89,15 +89,15 @@ impl Store {
         anchor: Anchor<'_>,
         before: u32,
         after: u32,
-    ) -> Result<Vec<Moment>, StoreError> {
+    ) -> Result<Vec<TimelineEntry>, StoreError> {
         let place = match anchor {
-            Anchor::Moment(moment) => moment.place(),
+            Anchor::Entry(moment) => moment.place(),
             Anchor::Time(at) => Place { at, rank: i64::MIN, number: i64::MIN },
             Anchor::Now => Place { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
         };
         let mut moments = self.beside(project, place, Side::Before, before)?;
         moments.reverse();
-        if let Anchor::Moment(moment) = anchor {
+        if let Anchor::Entry(moment) = anchor {
             moments.push(moment.clone());
         }
         if !matches!(anchor, Anchor::Now) {
@@ -113,7 +113,7 @@ impl Store {
         from: Place,
         side: Side,
         most: u32,
-    ) -> Result<Vec<Moment>, StoreError> {
+    ) -> Result<Vec<TimelineEntry>, StoreError> {
         let (compare, order) = match side {
             Side::Before => ("<", "DESC"),
             Side::After => (">", "ASC"),
@@ -134,7 +134,7 @@ impl Store {
                 all.push(moment?);
             }
         }
-        all.sort_by_key(Moment::place);
+        all.sort_by_key(TimelineEntry::place);
         if matches!(side, Side::Before) {
             all.reverse();
         }
@@ -174,11 +174,11 @@ enum Side {
     After,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Moment> {
+fn read(row: &Row<'_>) -> rusqlite::Result<TimelineEntry> {
     let kind: String = row.get(0)?;
     let kind = RecordKind::from_name(&kind).unwrap_or(RecordKind::Observation);
     let title: String = row.get(3)?;
-    Ok(Moment {
+    Ok(TimelineEntry {
         id: RecordId { kind, number: row.get(1)? },
         kind,
         observation_type: row.get::<_, Option<String>>(2)?.map(ObservationType::from),

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::context_files::changed_in_place;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::search::documents;
@@ -149,8 +150,12 @@ fn supersede(
         "UPDATE observations SET superseded_by = ?3, updated_at = ?4
          WHERE id = ?1 AND session_id = ?2 AND superseded_by IS NULL AND uuid <> ?3",
     )?;
+    let mut superseded = 0;
     for id in observations {
-        statement.execute(params![id.0, session.0, by.as_bytes(), now.0])?;
+        superseded += statement.execute(params![id.0, session.0, by.as_bytes(), now.0])?;
+    }
+    if superseded > 0 {
+        changed_in_place(db)?;
     }
     Ok(())
 }

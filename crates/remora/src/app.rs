@@ -1,11 +1,13 @@
 //! State that every command needs: the data directory, the settings, and the output format.
 
+use remora_app::context_files::{Followed, following};
 use remora_app::{AppError, Whose};
-use remora_client::presence;
+use remora_client::{poke, presence};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
 use remora_store::{DataDir, ReadOnly, Store};
 
+use crate::command::context_files;
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output;
@@ -50,9 +52,19 @@ impl App {
         }
         Ok(store)
     }
-}
 
-impl App {
+    /// Runs a use case that changes memory, with everything that follows it. A context file that cannot be written only
+    /// causes a warning.
+    pub(crate) fn change<T>(
+        &self,
+        store: &mut Store,
+        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
+    ) -> std::result::Result<T, AppError> {
+        let (done, followed) = change(&self.dir, store, work);
+        context_files::warn(&followed);
+        done
+    }
+
     /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
     fn finish_forgetting(&self, store: &mut Store) {
         let is_due = store.read_only().is_none() && store.must_erase().unwrap_or(false);
@@ -63,6 +75,21 @@ impl App {
             output::talk(&format!("warning: what was forgotten is still in some files: {error}"));
         }
     }
+}
+
+/// Runs a use case that changes memory. Then context files are updated, and the daemon is woken: it makes vectors, updates
+/// pages, and erases what was forgotten.
+pub(crate) fn change<T>(
+    dir: &DataDir,
+    store: &mut Store,
+    work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
+) -> (std::result::Result<T, AppError>, Followed) {
+    let (done, followed) = following(store, work);
+    if done.is_ok() {
+        // What has changed is stored and found by words already.
+        let _ = poke(dir, settings(dir).0.daemon.autostart);
+    }
+    (done, followed)
 }
 
 /// The memory to use: that of the named project, of all projects, or of the current directory.

@@ -144,6 +144,9 @@ impl From<AppError> for CliError {
             AppError::ReplacesItself(_) => Self::usage(message)
                 .hint("name another one: `remora edit 12 --superseded-by 20`, `remora edit 12 --merge 15`"),
             AppError::OtherProjects(..) => Self::usage(message).hint("merge observations of one project"),
+            AppError::OtherProject { project_id, .. } => {
+                Self::usage(message).hint(format!("name its project: `--project {project_id}`"))
+            }
             AppError::NeverEdited(id) => {
                 Self::not_found(message).hint(format!("see what it says: `remora show {id}`"))
             }

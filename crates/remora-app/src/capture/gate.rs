@@ -9,14 +9,14 @@ use remora_core::privacy::{self, Captured};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::private_turns::{self, Turn};
-use remora_store::{DataDir, Record, StoreError, pause};
+use remora_store::{DataDir, EventRecord, StoreError, pause};
 use schemars::JsonSchema;
 use serde_json::Value;
 
 /// Decision about an event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Admission {
-    Admitted(Box<Record>),
+    Admitted(Box<EventRecord>),
     LeftOut(Reason),
 }
 
@@ -55,7 +55,7 @@ pub(super) fn admit(
     if matches!(&captured.event().body, Body::PromptSubmitted { text } if text.trim().is_empty()) {
         return Ok(Admission::LeftOut(Reason::EmptyPrompt));
     }
-    Ok(Admission::Admitted(Box::new(Record::new(captured, at))))
+    Ok(Admission::Admitted(Box::new(EventRecord::new(captured, at))))
 }
 
 /// Redacts an event. If a rule panics, the event is stored without any text, so that a bug costs the text and not the

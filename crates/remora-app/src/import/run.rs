@@ -89,8 +89,8 @@ impl<'a> Request<'a> {
             let mut store = Store::open(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
-            let report = import(&mut store)?;
-            (report, backup, context_files::follow(&mut store, None))
+            let (report, followed) = context_files::following(&mut store, import);
+            (report?, backup, followed)
         };
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Imported { dry_run: self.dry_run, report, backup, followed, ms })

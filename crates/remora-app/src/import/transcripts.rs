@@ -7,7 +7,7 @@ use remora_core::event::{Body, SessionRef};
 use remora_core::time::Time;
 use remora_observer::Observer;
 use remora_observer::past::{self, PastSession, PastTranscript};
-use remora_store::{DataDir, Record, Store, StoreError};
+use remora_store::{DataDir, EventRecord, Store, StoreError};
 
 use super::report::{Observed, Recipient, Skipped};
 use super::{ImportError, Imported, Progress, Report, Request};
@@ -172,7 +172,7 @@ fn admitted(
     request: &Request<'_>,
     dir: &DataDir,
     past: PastSession,
-) -> Result<Result<Vec<Record>, Skipped>, ImportError> {
+) -> Result<Result<Vec<EventRecord>, Skipped>, ImportError> {
     let mut records = Vec::new();
     let mut reason = Skipped::Empty;
     for past in past.events {
@@ -188,10 +188,11 @@ fn admitted(
             Taken::LeftOut(_) | Taken::FileAhead(_) | Taken::Synthetic => {}
         }
     }
-    let is_prompt = |record: &Record| matches!(record.captured.event().body, Body::PromptSubmitted { .. });
+    let is_prompt =
+        |record: &EventRecord| matches!(record.captured.event().body, Body::PromptSubmitted { .. });
     if records.iter().any(is_prompt) {
         return Ok(Ok(records));
     }
-    let withheld = |record: &Record| record.captured.event().body == Body::PromptWithheld;
+    let withheld = |record: &EventRecord| record.captured.event().body == Body::PromptWithheld;
     Ok(Err(if records.iter().any(withheld) { Skipped::Private } else { reason }))
 }

@@ -106,14 +106,14 @@ impl<'a> Judge<'a> {
     pub(super) fn judge(
         &self,
         hits: Vec<Hit>,
-        retells_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
+        repeats_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
     ) -> Result<Vec<Candidate>, StoreError> {
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
             let fate = match self.of_itself(&hit) {
                 Some(fate) => fate,
                 // A wrong observation must not return in the text of its turn.
-                None if retells_wrong(hit.id)? => Fate::Wrong,
+                None if repeats_wrong(hit.id)? => Fate::Wrong,
                 None => Fate::Injected,
             };
             judged.push(Candidate { fate, hit });

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use remora_core::context::{self, More, Noted};
 use remora_core::document::ProjectScope;
 use remora_core::event::SessionRef;
+use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
+use remora_core::privacy;
 use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
 use remora_core::time::{HOOK_LIMIT, Time};
@@ -22,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
 use super::passages::{self, Passage};
-use super::{Evidence, Fate, Injection};
+use super::{Evidence, Fate, Injection, NEW_SESSION};
 use crate::Engine;
 
 /// If the daemon has not answered after this time, word search starts in this process, too.
@@ -73,6 +75,26 @@ pub struct PromptRequest {
     pub room: u64,
 }
 
+/// Token limit for a prompt whose host is not known yet, or takes no context from hooks. No host accepts less.
+const USUAL_ROOM: u64 = 2_000;
+
+impl PromptRequest {
+    /// A prompt of a captured session, redacted.
+    pub fn new(text: &str, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
+        Self::of_redacted(privacy::clean_text(text), (project, session), host)
+    }
+
+    /// The first prompt of a session that begins now, redacted.
+    pub fn of_new_session(text: &str, project: ProjectId) -> Self {
+        Self::new(text, (project, NEW_SESSION), None)
+    }
+
+    fn of_redacted(text: String, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
+        let room = host.and_then(Host::room).unwrap_or(USUAL_ROOM);
+        Self { text, project, session, room }
+    }
+}
+
 /// Asks the daemon. Returns `None` if no daemon runs, or if it failed or was too late.
 pub trait Daemon: Send + 'static {
     fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>>;
@@ -110,8 +132,6 @@ pub struct Submitted<'a> {
     pub directory: &'a str,
     /// Redacted.
     pub text: &'a str,
-    /// The host's limit, in tokens.
-    pub room: u64,
     pub at: Time,
     /// Start of the hook's time limit.
     pub began: Instant,
@@ -125,17 +145,17 @@ pub fn submit(
     settings: &Settings,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    let &Submitted { session, directory, text, room, at, began } = submitted;
+    let &Submitted { session, directory, text, at, began } = submitted;
     let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
     let wants_notes = settings.memory.notes_source().is_some();
     if !wants_memories && !wants_notes {
         return Ok(None);
     }
     let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if !wants_memories && store.untold_notes(known.id)?.is_empty() {
+    if !wants_memories && store.notes_not_injected(known.id)?.is_empty() {
         return Ok(None);
     }
-    let request = PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room };
+    let request = PromptRequest::of_redacted(text.to_owned(), (known.project, known.id), Some(session.host));
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon, because an answer that comes too late is not injected.
     let is_first =
@@ -195,7 +215,7 @@ pub fn recall(
     let started = Instant::now();
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
-        Some(_) => store.untold_notes(request.session)?,
+        Some(_) => store.notes_not_injected(request.session)?,
         None => Vec::new(),
     };
     let mut chosen = Vec::new();
@@ -213,7 +233,7 @@ pub fn recall(
         let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
-        explanation.candidates = judge.judge(found.hits, |id| store.retells_wrong(id))?;
+        explanation.candidates = judge.judge(found.hits, |id| store.repeats_wrong(id))?;
         (chosen, explanation.evidence) = judge.choose(store, &mut explanation.candidates, &found.terms)?;
     }
     let more = more(store, request.session, settings);

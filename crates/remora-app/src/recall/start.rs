@@ -124,7 +124,7 @@ fn context(
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
             Recall::Everything | Recall::OfSession(_) => store.always_injected()?,
-            Recall::Since { session, .. } => store.untold_notes(session)?,
+            Recall::Since { session, .. } => store.notes_not_injected(session)?,
         };
     }
     let valuable: Vec<ObservationId> =

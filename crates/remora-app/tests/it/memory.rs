@@ -14,7 +14,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_embed::Embedder;
 use remora_search::{Embed, ProjectScope, SearchQuery, Searcher, index_next};
-use remora_store::{DataDir, Record, Store, locate};
+use remora_store::{DataDir, EventRecord, Store, locate};
 
 /// A store with a memory in it.
 pub(crate) struct World {
@@ -52,7 +52,7 @@ impl World {
             agent: None,
             body,
         };
-        self.store.enqueue(&Record::new(clean(event), at)).unwrap();
+        self.store.enqueue(&EventRecord::new(clean(event), at)).unwrap();
     }
 
     /// Stores a turn and the memory made from it.

@@ -1,8 +1,9 @@
 use std::path::PathBuf;
 
-use remora_app::save::{SaveRequest, SavedFor};
+use remora_app::save::{SaveRequest, SavedFor, save};
 use remora_core::memory::ObservationType;
-use remora_store::{Saved, SavedBy};
+use remora_core::time::Time;
+use remora_store::{Saved, SavedBy, Store};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -65,7 +66,8 @@ pub(super) async fn call<M: Memory>(
         // An agent may save text from a web page, so only what a person types counts as the user's statement.
         by: SavedBy::Program,
     };
-    let SavedFor { saved, project } = asker.memory.save(request).await?;
+    let save = move |store: &mut Store| save(store, &request, Time::now());
+    let SavedFor { saved, project } = asker.memory.change(save).await?;
     let structured =
         json!({ "id": saved.id().to_string(), "new": matches!(saved, Saved::New(_)), "project_id": project });
     Ok(Answer::of_ours(

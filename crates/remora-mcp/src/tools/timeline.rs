@@ -6,7 +6,7 @@ use remora_app::timeline::{Around, Timeline, TimelineRequest, best_of, timeline}
 use remora_app::{AppError, records};
 use remora_core::document::RecordId;
 use remora_core::memory::ObservationType;
-use remora_store::Moment;
+use remora_store::TimelineEntry;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -125,7 +125,7 @@ fn shown(timeline: &Timeline, costs: &BTreeMap<RecordId, u64>) -> Answer {
     Answer::of_memory(&format!("Oldest first{mark}. Each: {LEGEND}"), &body.join("\n"), structured)
 }
 
-fn line(moment: &Moment, costs: &BTreeMap<RecordId, u64>) -> Line {
+fn line(moment: &TimelineEntry, costs: &BTreeMap<RecordId, u64>) -> Line {
     Line {
         id: moment.id.to_string(),
         kind: moment.observation_type.map_or(moment.kind.name(), ObservationType::name),

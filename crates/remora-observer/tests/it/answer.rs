@@ -8,7 +8,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_observer::answer::{Outcome, ParsedAnswer, Problem, parse};
 
 /// An answer on a few lines: the parts that are kept, then the problems after `!`.
-fn told(answer: &ParsedAnswer) -> String {
+fn described(answer: &ParsedAnswer) -> String {
     let mut lines = Vec::new();
     match &answer.outcome {
         Outcome::Nothing => lines.push("nothing".to_owned()),
@@ -64,7 +64,7 @@ fn summary_line(summary: &Summary) -> String {
 fn check(cases: &[(&str, &str, &str)]) {
     let mut wrong = String::new();
     for (name, input, expected) in cases {
-        let found = told(&parse(input));
+        let found = described(&parse(input));
         if found != *expected {
             writeln!(wrong, "--- {name}\n{input}\n--- expected\n{expected}\n--- found\n{found}\n").unwrap();
         }
@@ -131,7 +131,7 @@ fn text_around_the_elements_does_not_matter() {
         "<observation></think>{}",
     ] {
         let answer = parse(&around.replace("{}", element));
-        assert_eq!(told(&answer), plain, "{around}");
+        assert_eq!(described(&answer), plain, "{around}");
     }
 }
 
@@ -224,7 +224,7 @@ fn lists_come_as_items_json_or_lines() {
         ("<files_modified></files_read><file>a.rs</file></files_modified>", "modified [\"a.rs\"]"),
     ] {
         let answer = parse(&format!("{head}{list}</observation>"));
-        assert_eq!(told(&answer), format!("change: A | {expected}"), "{list}");
+        assert_eq!(described(&answer), format!("change: A | {expected}"), "{list}");
     }
     check(&[(
         "an array that is no JSON",
@@ -515,7 +515,7 @@ fn json_with_the_same_names_is_an_answer_too() {
         ("only a summary", r#"{"observations":[],"summary":{"request":"r"}}"#, "summary | request \"r\""),
     ];
     for (name, input, expected) in cases {
-        assert_eq!(told(&parse(input)), format!("{expected}\n{json}"), "{name}");
+        assert_eq!(described(&parse(input)), format!("{expected}\n{json}"), "{name}");
     }
     check(&[(
         "none",

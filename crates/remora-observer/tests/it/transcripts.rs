@@ -64,7 +64,7 @@ fn sessions(jsonl: &str) -> Vec<Session> {
         .collect()
 }
 
-fn told(session: &Session) -> String {
+fn rendered(session: &Session) -> String {
     let mut text = String::new();
     for (number, prompt) in &session.prompts {
         writeln!(text, "> {}", prompt.lines().next().unwrap_or_default()).unwrap();
@@ -119,7 +119,7 @@ fn transcripts_read_like_something_a_colleague_would_want_to_know() {
     let transcripts = transcripts();
     assert!(transcripts.len() >= 10);
     for (name, jsonl) in transcripts {
-        let text: String = sessions(&jsonl).iter().map(told).collect();
+        let text: String = sessions(&jsonl).iter().map(rendered).collect();
         insta::assert_snapshot!(name, text);
     }
 }
@@ -127,7 +127,7 @@ fn transcripts_read_like_something_a_colleague_would_want_to_know() {
 #[test]
 fn the_story_of_the_demo_becomes_these_observations() {
     let story = include_str!("../../../remora/src/demo/story.jsonl");
-    let text: String = sessions(story).iter().map(told).collect();
+    let text: String = sessions(story).iter().map(rendered).collect();
     assert!(!text.contains("6.5 percent"), "private text stays private");
     insta::assert_snapshot!(text);
 }

@@ -9,7 +9,7 @@ use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_embed::Embedder;
 use remora_search::{Hit, Mode, ProjectScope, Results, SearchQuery, Searcher, index_next};
-use remora_store::{DataDir, Record, Store, locate};
+use remora_store::{DataDir, EventRecord, Store, locate};
 
 /// A store with test data, a searcher and an embedder.
 pub(crate) struct World {
@@ -46,7 +46,7 @@ impl World {
             agent: None,
             body,
         };
-        self.store.enqueue(&Record::new(clean(event), at)).unwrap();
+        self.store.enqueue(&EventRecord::new(clean(event), at)).unwrap();
     }
 
     /// Stores a turn and its memory.

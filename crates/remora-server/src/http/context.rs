@@ -13,10 +13,8 @@ use remora_core::context::More;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
-use remora_core::privacy;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_hosts::response;
 use remora_store::retrievals::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,8 +24,6 @@ use super::error::ApiError;
 use super::routes::Api;
 use super::{Http, project};
 
-/// Default limit, in tokens, for callers that do not state their host's.
-pub(super) const USUAL_ROOM: u64 = 2_000;
 const MOST_TOKENS: u32 = 100_000;
 
 pub(super) fn router() -> Api {
@@ -110,12 +106,7 @@ async fn semantic(
     let Some((project, session)) = asker(&http, host, &question).await? else {
         return Ok(Json(Injected::default()));
     };
-    let request = PromptRequest {
-        text: privacy::clean_text(&question.prompt),
-        project,
-        session,
-        room: response::room(host).unwrap_or(USUAL_ROOM),
-    };
+    let request = PromptRequest::new(&question.prompt, (project, session), Some(host));
     let text = request.text.clone();
     let Explained { injection, explanation } = http.recall(request).await?;
     if let Some(injection) = injection.clone().filter(|_| question.log && !question.explain) {

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use remora_app::AppError;
 use remora_app::edit::{self, Edit};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Revision, SavedBy, Store};
+use remora_store::{ObservationRow, Revision, SavedBy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +28,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct EditBody {
     title: Option<String>,
     narrative: Option<String>,
     #[serde(rename = "type")]
@@ -40,7 +39,7 @@ struct Said {
     superseded_by: Option<String>,
 }
 
-impl Body for Said {
+impl Body for EditBody {
     const HINT: &'static str = HINT;
 }
 
@@ -48,25 +47,25 @@ async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(id): Id,
-    Sent(said): Sent<Said>,
+    Sent(said): Sent<EditBody>,
 ) -> Result<Json<ObservationRow>, ApiError> {
-    let Said { title, narrative, kind, facts, merge, superseded_by } = said;
+    let EditBody { title, narrative, kind, facts, merge, superseded_by } = said;
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     // A change without the token comes from a page, so from a person.
     let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
     let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
-        (false, true, None) => write(&http, move |store| edit::edit(store, &id, &changes, by, now)).await,
-        (true, false, None) => write(&http, move |store| edit::merge(store, &id, &merge, by, now)).await,
+        (false, true, None) => http.change(move |store| edit::edit(store, &id, &changes, by, now)).await,
+        (true, false, None) => http.change(move |store| edit::merge(store, &id, &merge, by, now)).await,
         (true, true, Some(other)) => {
-            write(&http, move |store| edit::supersede(store, &id, &other, by, now)).await
+            http.change(move |store| edit::supersede(store, &id, &other, by, now)).await
         }
         _ => Err(ApiError::invalid("one kind of change is needed", HINT)),
     }
 }
 
 async fn undo(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<ObservationRow>, ApiError> {
-    write(&http, move |store| edit::undo(store, &id, Time::now())).await
+    http.change(move |store| edit::undo(store, &id, Time::now())).await
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -77,13 +76,4 @@ struct History {
 async fn history(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<History>, ApiError> {
     let revisions = http.read(move |store| edit::history(store, &id)).await?;
     Ok(Json(History { revisions }))
-}
-
-async fn write(
-    http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<ObservationRow, AppError> + Send + 'static,
-) -> Result<Json<ObservationRow>, ApiError> {
-    let row = http.shared.writer.call(move |store| Ok(work(store))).await??;
-    http.shared.announce();
-    Ok(Json(row))
 }

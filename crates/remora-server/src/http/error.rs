@@ -217,6 +217,11 @@ impl From<AppError> for ApiError {
             ),
             AppError::NotTheWord => Self::invalid(message, r#"send {"word": "erase"}"#),
             AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
+            // Memory of other projects does not exist for the caller.
+            AppError::OtherProject { record, .. } => Self::NotFound(format!(
+                "no {} has the id {record}; `GET /api/search` finds ids",
+                record.kind.name()
+            )),
             AppError::UnknownProject(_)
             | AppError::UnknownDirectory(_)
             | AppError::NotShared(_)

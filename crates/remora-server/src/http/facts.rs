@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use remora_app::Whose;
 use remora_app::facts::{self, Entry, Set, SetRequest};
-use remora_app::{AppError, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, Store};
+use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct ListFactsParameters {
     /// The project: an id, an absolute path or a unique name. Without it: facts that hold everywhere
     project: Option<String>,
     /// If given: all statements about this key
@@ -45,7 +45,7 @@ struct Listing {
 
 async fn list(
     State(http): State<Arc<Http>>,
-    Asked(Parameters { project, key }): Asked<Parameters>,
+    Asked(ListFactsParameters { project, key }): Asked<ListFactsParameters>,
 ) -> Result<Json<Listing>, ApiError> {
     let whose = whose(project)?;
     let facts = http.read(move |store| match key {
@@ -57,7 +57,7 @@ async fn list(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct SetFactBody {
     key: String,
     value: String,
     kind: Option<FactKind>,
@@ -66,30 +66,23 @@ struct Said {
     replace: bool,
 }
 
-impl Body for Said {
+impl Body for SetFactBody {
     const HINT: &'static str = r#"send {"key": "package manager", "value": "pnpm", "project": "NAME"}; without "project" it holds everywhere"#;
 }
 
 async fn set(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(said): Sent<Said>,
+    Sent(said): Sent<SetFactBody>,
 ) -> Result<Json<Set>, ApiError> {
-    let Said { key, value, kind, project, replace } = said;
-    let request = SetRequest {
-        whose: whose(project)?,
-        key,
-        value,
-        kind: kind.unwrap_or(FactKind::Fact),
-        by: visitor.speaks_as(),
-        replace,
-    };
-    write(&http, move |store| facts::set(store, &request, Time::now())).await
+    let SetFactBody { key, value, kind, project, replace } = said;
+    let request = SetRequest { whose: whose(project)?, key, value, kind, by: visitor.speaks_as(), replace };
+    http.change(move |store| facts::set(store, &request, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Change {
+struct ChangeFactBody {
     value: Option<String>,
     kind: Option<FactKind>,
     #[serde(default)]
@@ -97,7 +90,7 @@ struct Change {
     project: Option<String>,
 }
 
-impl Body for Change {
+impl Body for ChangeFactBody {
     const HINT: &'static str = CHANGE_HINT;
 }
 
@@ -105,29 +98,23 @@ async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(key): Id,
-    Sent(change): Sent<Change>,
+    Sent(change): Sent<ChangeFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
-    let Change { value, kind, confirm, project } = change;
+    let ChangeFactBody { value, kind, confirm, project } = change;
     let (whose, by) = (whose(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
-            let work = move |store: &mut Store| {
-                // Only an existing fact can be changed, and its kind stays unless a new one is given.
-                let known = facts::history(store, &whose, &key)?;
-                let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
-                let request = SetRequest { whose, key, value, kind, by, replace: true };
-                Ok(facts::set(store, &request, Time::now())?.fact)
-            };
-            write(&http, work).await
+            let request = SetRequest { whose, key, value, kind, by, replace: true };
+            http.change(move |store| Ok(facts::change(store, &request, Time::now())?.fact)).await
         }
-        (None, true) => write(&http, move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
+        (None, true) => http.change(move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct FactScopeParameters {
     /// The project it holds in. Without it: the fact that holds everywhere
     project: Option<String>,
 }
@@ -136,41 +123,31 @@ async fn remove(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     Id(key): Id,
-    Asked(Place { project }): Asked<Place>,
+    Asked(FactScopeParameters { project }): Asked<FactScopeParameters>,
 ) -> Result<Json<FactRow>, ApiError> {
     let whose = whose(project)?;
     let by = visitor.speaks_as();
-    write(&http, move |store| facts::remove(store, &whose, &key, by, Time::now())).await
+    http.change(move |store| facts::remove(store, &whose, &key, by, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Taken {
+struct UndoFactBody {
     /// The statement that was ended or replaced
     id: String,
 }
 
-impl Body for Taken {
+impl Body for UndoFactBody {
     const HINT: &'static str = r#"send {"id": "f5"}, the statement that was ended or replaced"#;
 }
 
 async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(Taken { id }): Sent<Taken>,
+    Sent(UndoFactBody { id }): Sent<UndoFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
     let by = visitor.speaks_as();
-    write(&http, move |store| facts::undo(store, &id, by, Time::now())).await
-}
-
-async fn write<T: Send + 'static>(
-    http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
-) -> Result<Json<T>, ApiError> {
-    let done = http.shared.writer.call(move |store| Ok(work(store))).await??;
-    // Wakes the updates of context files and vectors.
-    http.shared.announce();
-    Ok(Json(done))
+    http.change(move |store| facts::undo(store, &id, by, Time::now())).await
 }
 
 fn whose(project: Option<String>) -> Result<Whose, ApiError> {

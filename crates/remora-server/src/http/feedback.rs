@@ -1,17 +1,14 @@
-//! Verdicts about observations.
+//! Verdicts on observations and facts.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation, judge_fact};
-use remora_app::records::record_id;
-use remora_core::document::RecordKind;
+use remora_app::judge::{self, JudgeRequest, JudgedRecord};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use remora_store::FactRow;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::asked::{Body, Id, Sent};
 use super::error::ApiError;
@@ -19,12 +16,12 @@ use super::routes::Api;
 use super::{Http, project};
 
 pub(super) fn router() -> Api {
-    Api::default().post("/api/observations/{id}/feedback", judge)
+    Api::default().post("/api/observations/{id}/feedback", give)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct VerdictBody {
     verdict: Verdict,
     #[serde(default)]
     undo: bool,
@@ -32,46 +29,18 @@ struct Said {
     project: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-enum Answer {
-    Observation(Box<Judged>),
-    Fact(Box<FactRow>),
-}
-
-impl Body for Said {
+impl Body for VerdictBody {
     const HINT: &'static str =
         r#"send {"verdict": "useful"}, or "wrong", "pin", "unpin"; with "undo": true it is taken back"#;
 }
 
-async fn judge(
+async fn give(
     State(http): State<Arc<Http>>,
     Id(id): Id,
-    Sent(said): Sent<Said>,
-) -> Result<Json<Answer>, ApiError> {
-    let Said { verdict, undo, project } = said;
+    Sent(said): Sent<VerdictBody>,
+) -> Result<Json<JudgedRecord>, ApiError> {
+    let VerdictBody { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
-    let is_fact = record_id(&request.id).is_some_and(|record| record.kind == RecordKind::Fact);
-    let judged = http.shared.writer.call(move |store| {
-        let now = Time::now();
-        Ok(if is_fact {
-            judge_fact(store, &request, now).map(|row| Answer::Fact(Box::new(row)))
-        } else {
-            judge_observation(store, &request, now).map(|judged| Answer::Observation(Box::new(judged)))
-        })
-    });
-    let judged = judged.await?.map_err(|error| match error {
-        JudgeError::App(error) => error.into(),
-        // Memory of other projects does not exist for the caller.
-        JudgeError::OtherProject(row) => {
-            ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
-        }
-        JudgeError::FactOfOtherProject(row) => {
-            ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
-        }
-    })?;
-    // Wakes the update of context files.
-    http.shared.announce_news();
-    Ok(Json(judged))
+    http.change(move |store| judge::judge(store, &request, Time::now())).await
 }

@@ -25,7 +25,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct ForgetBody {
     #[serde(default)]
     ids: Vec<String>,
     topic: Option<String>,
@@ -48,12 +48,12 @@ struct Said {
     now: bool,
 }
 
-impl Body for Said {
+impl Body for ForgetBody {
     const HINT: &'static str = HINT;
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer {
+struct ForgetAnswer {
     dry_run: bool,
     plan: Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,9 +62,24 @@ struct Answer {
     erased: Option<Erased>,
 }
 
-async fn forget(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Answer>, ApiError> {
-    let Said { ids, confirm, now, topic, threshold, file, session, from, until, project, cwd, everything } =
-        said;
+async fn forget(
+    State(http): State<Arc<Http>>,
+    Sent(said): Sent<ForgetBody>,
+) -> Result<Json<ForgetAnswer>, ApiError> {
+    let ForgetBody {
+        ids,
+        confirm,
+        now,
+        topic,
+        threshold,
+        file,
+        session,
+        from,
+        until,
+        project,
+        cwd,
+        everything,
+    } = said;
     let request = if ids.is_empty() {
         ForgetRequest::Matching(Matching {
             topic,
@@ -84,33 +99,30 @@ async fn forget(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result
     };
     let plan = http.shared.plan_forgetting(request).await?;
     if !confirm {
-        return Ok(Json(Answer { dry_run: true, plan, forgotten: None, erased: None }));
+        return Ok(Json(ForgetAnswer { dry_run: true, plan, forgotten: None, erased: None }));
     }
     if plan.is_empty() {
         return Err(ApiError::NotFound("nothing was found that could be forgotten".to_owned()));
     }
     let undo = if now { Duration::ZERO } else { http.shared.settings().forget.undo() };
-    let forgotten = http.shared.forget(plan.clone(), undo).await?;
-    let erased = if undo.is_zero() { http.shared.finish_forgetting().await? } else { None };
-    Ok(Json(Answer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
+    let mut forgotten = http.shared.forget(plan.clone(), undo).await?;
+    let erased = forgotten.erased.take();
+    Ok(Json(ForgetAnswer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct UndoForgettingBody {
     id: Option<i64>,
 }
 
-impl Body for Which {
+impl Body for UndoForgettingBody {
     const HINT: &'static str = r#"send {}, or {"id": 3}"#;
 }
 
 async fn undo(
     State(http): State<Arc<Http>>,
-    Sent(Which { id }): Sent<Which>,
+    Sent(UndoForgettingBody { id }): Sent<UndoForgettingBody>,
 ) -> Result<Json<Forgetting>, ApiError> {
-    let undone = http.shared.writer.call(move |store| Ok(remora_app::forget::undo(store, id, Time::now())));
-    let undone = undone.await??;
-    http.shared.announce();
-    Ok(Json(undone))
+    http.change(move |store| remora_app::forget::undo(store, id, Time::now())).await
 }

@@ -11,7 +11,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
-use remora_app::capture::{self, Reason, Report, Taken};
+use remora_app::capture::{self, Door, Reason, Report, Taken};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
@@ -19,7 +19,7 @@ use remora_core::intake::{Document, Intake};
 use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
-use remora_store::{Enqueued, Record};
+use remora_store::{Enqueued, EventRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -105,7 +105,7 @@ async fn take_in<M: Message>(
     }
 }
 
-async fn store(http: &Http, record: Record) -> Result<Acknowledged, ApiError> {
+async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiError> {
     let is_tool = record.captured.event().body.tool().is_some();
     let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
         return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });
@@ -149,22 +149,15 @@ async fn read(body: Body) -> Result<Document, ApiError> {
     intake.finish().map_err(|error| malformed(error.to_string()))
 }
 
-/// Adds a directory to an event that has none: that of its session's project. Settings and pauses depend on
-/// it.
+/// Adds a directory to an event that has none. Settings and pauses depend on it.
 async fn placed(http: &Http, mut event: Event) -> Result<Event, ApiError> {
     let wrong = |message: &str| ApiError::invalid(message, "send the directory the agent works in as `cwd`");
     if event.cwd.is_empty() {
         let session = event.session.clone();
         let known = http.shared.reader.call(move |store| store.session_directory(&session)).await?;
-        let personal = || match event.session.host {
-            Host::Generic | Host::Channel(_) => {
-                Some(http.shared.dir.personal().to_string_lossy().into_owned())
-            }
-            _ => None,
-        };
-        event.cwd = known
-            .or_else(personal)
-            .ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;
+        let placed =
+            capture::directory(&http.shared.dir, event.session.host, event.cwd, Door::Request(known));
+        event.cwd = placed.ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;
     } else if !Path::new(&event.cwd).is_absolute() {
         return Err(wrong("cwd is not an absolute path"));
     }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use remora_app::records;
-use remora_core::ids::{ObservationId, SessionId};
+use remora_core::ids::ObservationId;
 use remora_core::time::Time;
-use remora_store::{
-    ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow, WhichSession,
-};
+use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +35,7 @@ struct Parameters {
     offset: Option<Within<0, { u32::MAX }>>,
     /// The project: an id, an absolute path or a unique name
     project: Option<String>,
-    /// The session's id, or its host's
+    /// The session's number, or the beginning of its host's id
     session: Option<String>,
 }
 
@@ -48,7 +46,7 @@ struct OfObservations {
     offset: Option<Within<0, { u32::MAX }>>,
     /// The project: an id, an absolute path or a unique name
     project: Option<String>,
-    /// The session's id, or its host's
+    /// The session's number, or the beginning of its host's id
     session: Option<String>,
     /// Only these observations; counts as a use
     ids: Option<List<ObservationId>>,
@@ -64,12 +62,12 @@ struct Listing<T> {
     has_more: bool,
 }
 
-type Answer<T> = Result<Json<Listing<T>>, ApiError>;
+type ListAnswer<T> = Result<Json<Listing<T>>, ApiError>;
 
 async fn observations(
     State(http): State<Arc<Http>>,
     Asked(asked): Asked<OfObservations>,
-) -> Answer<ObservationRow> {
+) -> ListAnswer<ObservationRow> {
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = Parameters { limit, offset, project, session };
@@ -79,12 +77,8 @@ async fn observations(
         return Err(ApiError::invalid("ids has too many", format!("ask for at most {LARGEST_LIMIT}")));
     }
     let only = project.map(project::named).transpose()?;
-    let items = http.read(move |store| {
-        let only = only.map(|whose| remora_app::project(store, &whose)).transpose()?;
-        records::observations(store, &ids, only)
-    });
-    let items: Vec<ObservationRow> = items.await?;
-    count_fetched(&http, &items);
+    let fetch = move |store: &mut Store| Ok(records::observations(store, &ids, only.as_ref(), Time::now()));
+    let items = http.shared.writer.call(fetch).await??;
     let total = items.len();
     Ok(Json(Listing {
         items,
@@ -95,52 +89,32 @@ async fn observations(
     }))
 }
 
-/// Counts a fetch by id as a use. The caller does not wait for that write.
-fn count_fetched(http: &Http, items: &[ObservationRow]) {
-    let ids: Vec<ObservationId> = items.iter().map(|item| item.id).collect();
-    let writer = http.shared.writer.clone();
-    tokio::spawn(async move {
-        let counted = writer.call(move |store| {
-            store.count_fetched(&ids, Time::now());
-            Ok(())
-        });
-        // Fails only when the daemon is ending. Errors in counting are logged by the store.
-        let _ = counted.await;
-    });
-}
-
-async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SummaryRow> {
+async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SummaryRow> {
     list(&http, asked, Store::list_summaries).await
 }
 
-async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<PromptRow> {
+async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<PromptRow> {
     list(&http, asked, Store::list_prompts).await
 }
 
-async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> Answer<SessionRow> {
+async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SessionRow> {
     list(&http, asked, Store::list_sessions).await
 }
 
 type Lister<T> = fn(&Store, &Selection) -> Result<Page<T>, StoreError>;
 
-async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> Answer<T> {
+async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> ListAnswer<T> {
     let Parameters { limit, offset, project, session } = parameters;
     let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
     let offset = offset.map_or(0, |Within(offset)| offset);
     let whose = project.map(project::named).transpose()?;
     let page = http.read(move |store| {
         let project = whose.map(|whose| remora_app::project(store, &whose)).transpose()?;
-        let selection = Selection { project, session: session.map(which_session), limit, offset };
+        let session = session.map(|name| remora_app::session_id(store, &name)).transpose()?;
+        let selection = Selection { project, session, limit, offset };
         Ok(lister(store, &selection)?)
     });
     let page = page.await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);
     Ok(Json(Listing { has_more: end < page.total, items: page.items, total: page.total, limit, offset }))
-}
-
-fn which_session(name: String) -> WhichSession {
-    match name.parse() {
-        Ok(id) => WhichSession::Row(SessionId(id)),
-        Err(_) => WhichSession::Named(name),
-    }
 }

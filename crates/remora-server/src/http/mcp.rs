@@ -8,10 +8,8 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use remora_app::AppError;
 use remora_app::forget::{Forgotten, Plan};
-use remora_app::save::{SaveRequest, SavedFor};
 use remora_app::search::SearchRequest;
 use remora_core::settings::Settings;
-use remora_core::time::Time;
 use remora_search::Results;
 use remora_store::Store;
 
@@ -36,10 +34,6 @@ impl remora_mcp::Memory for Memory {
         self.0.finder.search(request, self.0.settings()).await
     }
 
-    async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
-        self.0.save(request).await
-    }
-
     async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
         self.0.forget(plan, undo).await
     }
@@ -49,6 +43,13 @@ impl remora_mcp::Memory for Memory {
         ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         self.0.reader.call(move |store| Ok(ask(store))).await?
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
+        self.0.change(work).await
     }
 
     async fn write<T: Send + 'static>(
@@ -61,15 +62,5 @@ impl remora_mcp::Memory for Memory {
     fn settings(&self) -> Arc<Settings> {
         self.0.refresh_settings();
         self.0.settings()
-    }
-}
-
-impl Shared {
-    /// Saves a memory, and wakes the updates of vectors and context files.
-    pub(super) async fn save(&self, request: SaveRequest) -> Result<SavedFor, AppError> {
-        let save = move |store: &mut Store| Ok(remora_app::save::save(store, &request, Time::now()));
-        let saved = self.writer.call(save).await??;
-        self.announce();
-        Ok(saved)
     }
 }

@@ -8,7 +8,8 @@ use axum::extract::State;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
-use remora_store::{Saved, SavedBy};
+use remora_core::time::Time;
+use remora_store::{Saved, SavedBy, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct SaveBody {
     text: String,
     title: Option<String>,
     #[serde(rename = "type")]
@@ -36,7 +37,7 @@ struct Said {
     cwd: Option<String>,
 }
 
-impl Body for Said {
+impl Body for SaveBody {
     const HINT: &'static str =
         r#"send {"project": "NAME", "text": "WORDS"}; "cwd" works instead of "project""#;
 }
@@ -49,7 +50,10 @@ struct Remembered {
     new: bool,
 }
 
-async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Remembered>, ApiError> {
+async fn save(
+    State(http): State<Arc<Http>>,
+    Sent(said): Sent<SaveBody>,
+) -> Result<Json<Remembered>, ApiError> {
     let request = SaveRequest {
         whose: project::whose(said.project, said.cwd)?,
         text: said.text,
@@ -60,6 +64,7 @@ async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<J
         // A caller with the token is a program. Only input from a terminal counts as a person's.
         by: SavedBy::Program,
     };
-    let SavedFor { saved, project } = http.shared.save(request).await?;
+    let save = move |store: &mut Store| remora_app::save::save(store, &request, Time::now());
+    let SavedFor { saved, project } = http.shared.change(save).await?;
     Ok(Json(Remembered { id: saved.id(), project_id: project, new: matches!(saved, Saved::New(_)) }))
 }

@@ -40,7 +40,7 @@ use std::time::Duration;
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
-use axum::{Router, middleware};
+use axum::{Json, Router, middleware};
 use remora_app::AppError;
 use remora_core::time::Time;
 use remora_mcp::Endpoint;
@@ -96,6 +96,14 @@ impl Http {
         ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, ApiError> {
         Ok(self.shared.reader.call(move |store| Ok(ask(store))).await??)
+    }
+
+    /// Runs a use case that changes memory. See [`Shared::change`].
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<Json<T>, ApiError> {
+        Ok(Json(self.shared.change(work).await?))
     }
 }
 

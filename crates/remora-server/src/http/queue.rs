@@ -48,18 +48,18 @@ async fn list(State(http): State<Arc<Http>>) -> Result<Json<Waiting>, ApiError> 
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct FailedEventsBody {
     #[serde(default)]
     ids: Vec<String>,
     #[serde(default)]
     all: bool,
 }
 
-impl Body for Which {
+impl Body for FailedEventsBody {
     const HINT: &'static str = HINT;
 }
 
-impl Which {
+impl FailedEventsBody {
     fn failed(self) -> Result<Failed, ApiError> {
         match (self.all, self.ids.is_empty()) {
             (true, true) => Ok(Failed::All),
@@ -70,16 +70,22 @@ impl Which {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer {
+struct ChangedEvents {
     events: usize,
 }
 
-async fn retry(State(http): State<Arc<Http>>, Sent(which): Sent<Which>) -> Result<Json<Answer>, ApiError> {
+async fn retry(
+    State(http): State<Arc<Http>>,
+    Sent(which): Sent<FailedEventsBody>,
+) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
     change(&http, move |store| queue::retry(store, &failed)).await
 }
 
-async fn give_up(State(http): State<Arc<Http>>, Sent(which): Sent<Which>) -> Result<Json<Answer>, ApiError> {
+async fn give_up(
+    State(http): State<Arc<Http>>,
+    Sent(which): Sent<FailedEventsBody>,
+) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
     change(&http, move |store| queue::give_up(store, &failed)).await
 }
@@ -87,8 +93,8 @@ async fn give_up(State(http): State<Arc<Http>>, Sent(which): Sent<Which>) -> Res
 async fn change(
     http: &Http,
     work: impl FnOnce(&mut Store) -> Result<usize, AppError> + Send + 'static,
-) -> Result<Json<Answer>, ApiError> {
+) -> Result<Json<ChangedEvents>, ApiError> {
     let events = http.shared.writer.call(move |store| Ok(work(store))).await??;
     http.shared.announce();
-    Ok(Json(Answer { events }))
+    Ok(Json(ChangedEvents { events }))
 }

@@ -9,6 +9,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
+use crate::context_files::changed_in_place;
 use crate::search::documents;
 use crate::{Store, StoreError, forget, retention};
 
@@ -122,6 +123,7 @@ impl Store {
             )?;
             settle(&transaction, new.project, &new.fact.key, new.at)?;
         }
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "facts set", &format!("f{id}"))?;
         let row = row(&transaction, id.0)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))?;
         transaction.commit()?;
@@ -147,6 +149,7 @@ impl Store {
             [known.id],
         )?;
         settle(&transaction, project, key, at)?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "facts confirm", &format!("f{}", known.id))?;
         let row = row(&transaction, known.id)?;
         transaction.commit()?;
@@ -168,6 +171,7 @@ impl Store {
             [known.id, at.0],
         )?;
         settle(&transaction, project, key, at)?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "facts rm", &format!("f{}", known.id))?;
         let row = row(&transaction, known.id)?;
         transaction.commit()?;
@@ -196,6 +200,7 @@ impl Store {
         transaction
             .execute("UPDATE facts SET valid_to = NULL, updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
         documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "facts undo", &format!("f{id}"))?;
         let row = row(&transaction, id.0)?;
         transaction.commit()?;

@@ -35,6 +35,7 @@ pub(crate) use tombstones::{
     is_forgotten, is_record_forgotten, lift, lock, of_content, of_note, of_statement,
 };
 
+use crate::context_files::changed_in_place;
 use crate::search::documents;
 use crate::{Store, StoreError, retention};
 use held::Held;
@@ -215,6 +216,7 @@ impl Store {
             doomed.traces(),
             doomed.retrievals()
         );
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "forget", &detail)?;
         transaction.commit()?;
         tombstones::write_file(&self.db, self.dir())?;
@@ -251,6 +253,7 @@ impl Store {
         transaction.execute("DELETE FROM forgettings WHERE id = ?1", [id])?;
         transaction
             .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01')", [])?;
+        changed_in_place(&transaction)?;
         retention::audit(&transaction, "forget undo", &format!("{id}: {} records", records.len()))?;
         transaction.commit()?;
         drop(lock);

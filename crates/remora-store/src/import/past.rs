@@ -5,7 +5,7 @@ use remora_core::event::{Body, SessionRef};
 use remora_core::ids::SessionId;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
-use crate::{Enqueued, Record, Store, StoreError, schema, store};
+use crate::{Enqueued, EventRecord, Store, StoreError, schema, store};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
 /// it. The first answer about a later turn replaces it.
@@ -29,7 +29,7 @@ impl Store {
     pub fn enqueue_past(
         &mut self,
         session: &SessionRef,
-        records: &[Record],
+        records: &[EventRecord],
     ) -> Result<Option<Stored>, StoreError> {
         // Located before anything is locked, because it reads files.
         let first = records.first().map(|record| record.clone().located());

@@ -335,7 +335,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(store.session_observations(SessionId(1)).unwrap().len(), 1);
     assert_eq!(store.list_observations(&everything).unwrap().total, 2);
     assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().observations.len(), 2);
-    assert_eq!((store.moment(id("3")).unwrap(), store.project_of(id("3")).unwrap()), (None, None));
+    assert_eq!((store.timeline_entry(id("3")).unwrap(), store.project_of(id("3")).unwrap()), (None, None));
     assert!(
         store.timeline(project, crate::Anchor::Now, 10, 0).unwrap().iter().all(|moment| moment.id != id("3"))
     );
@@ -354,7 +354,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(store.session_summaries(SessionId(1)).unwrap(), []);
     assert_eq!(store.list_summaries(&everything).unwrap().total, 0);
     assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().summaries, []);
-    assert_eq!(store.moment(id("s2")).unwrap(), None);
+    assert_eq!(store.timeline_entry(id("s2")).unwrap(), None);
     assert_eq!(store.material(project, Recall::Everything, 5).unwrap().summaries, []);
     assert_eq!(words(&store, "delay"), (0, 0));
 

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{ECHO, Origin, content_hash, insert_observation, insert_parts, insert_summary};
 use crate::StoreError;
+use crate::context_files::changed_in_place;
 use crate::search::documents;
 
 type RowUuid = [u8; 16];
@@ -73,6 +74,7 @@ pub(super) fn observations(
             db.prepare_cached("UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
                 .execute(params![row.number, successor, Time::now().0])?;
         }
+        changed_in_place(db)?;
     }
     let observation = |number| RecordId { kind: RecordKind::Observation, number };
     Ok(Some(numbers.into_iter().map(observation).collect()))
@@ -110,6 +112,7 @@ pub(super) fn summary(
             Time::now().0,
         ])?;
     if revised > 0 {
+        changed_in_place(db)?;
         documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
     }
     Ok(number)

@@ -134,6 +134,18 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
 }
 
 #[test]
+fn an_answer_that_adds_no_record_changes_the_mark_of_its_memory() {
+    let world = World::new();
+    let mut store = world.open();
+    let batch = remembered(&world, &mut store, &["Zebra"]);
+    let project = store.observation(ObservationId(1)).unwrap().unwrap().project_id;
+    let mark = store.memory_mark(project).unwrap();
+    store.confirm(&batch, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    assert_eq!(rows(&world), "1 Giraffe");
+    assert_ne!(store.memory_mark(project).unwrap(), mark);
+}
+
+#[test]
 fn an_answer_without_observations_changes_nothing() {
     let world = World::new();
     let mut store = world.open();

@@ -3,10 +3,11 @@ use std::time::Duration;
 use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::feedback::Verdict;
-use remora_core::ids::{ProjectId, SessionId};
-use remora_core::memory::{Memory, ObservationType, Summary};
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
+use remora_store::forget::{Reason, Terms};
 use remora_store::search::Filters;
 use remora_store::{Contradiction, FactsOf, NewFact, Recall, SaveFor, SavedBy, SetFact, Store, locate};
 
@@ -119,7 +120,7 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
 }
 
 #[test]
-fn the_mark_changes_with_every_new_record_of_the_project_and_with_nothing_else() {
+fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let world = World::new();
     let mut store = world.open();
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
@@ -151,17 +152,66 @@ fn the_mark_changes_with_every_new_record_of_the_project_and_with_nothing_else()
     assert!(changed(&store), "another value at the same moment");
     store.record_fact(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 9)).unwrap();
     assert!(!changed(&store), "the same value");
+    store.record_fact(&new(fact(FactKind::Convention, "port", "ninety", 0.9), Some(app), 9)).unwrap();
+    assert!(changed(&store), "the same value from a better source");
     store.record_fact(&new(fact(FactKind::Fact, "editor", "helix", 0.5), None, 9)).unwrap();
     assert!(changed(&store), "a fact that holds everywhere");
     let root = world.path("app");
     for body in [prompt("go"), stop("done")] {
         let event = crate::support::event("s", &root, turn("p"), body);
-        world.hook(&remora_store::Record::new(remora_core::privacy::clean(event), Time::now()));
+        world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
     let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
     store.confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");
+    store.count_fetched(&[ObservationId(1)], Time::now());
+    assert!(!changed(&store), "a look-up");
+
+    let one = ObservationId(1);
+    for (verdict, undo) in
+        [Verdict::Wrong, Verdict::Useful, Verdict::Pin].into_iter().flat_map(|it| [(it, false), (it, true)])
+    {
+        store.judge(one, verdict, undo, Time::now()).unwrap();
+        assert!(changed(&store), "{verdict:?}, undo: {undo}");
+    }
+    let two =
+        store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(1)).unwrap();
+    assert!(changed(&store), "a second observation");
+    store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(2)).unwrap();
+    assert!(!changed(&store), "saved again by a program");
+    store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Person, Time(2)).unwrap();
+    assert!(changed(&store), "saved again by a person");
+    let before = store.observation(one).unwrap().unwrap().observation;
+    let edited = Observation { title: "Totals are whole cents".into(), ..before };
+    store.edit_observation(one, &edited, SavedBy::Person, Time(3)).unwrap().unwrap().unwrap();
+    assert!(changed(&store), "an edit");
+    store.undo_edit(one, Time(4)).unwrap();
+    assert!(changed(&store), "an edit undone");
+    store.replace_observations(one, &[two.id()], None, SavedBy::Person, Time(5)).unwrap();
+    assert!(changed(&store), "a replacement");
+
+    let port = store.standing(app).unwrap()[0].id;
+    store.end_fact(port, Time(10)).unwrap().unwrap();
+    assert!(changed(&store), "a fact ended");
+    store.reopen_fact(port, Time(11)).unwrap().unwrap();
+    assert!(changed(&store), "a fact reopened");
+    store.confirm_fact(Some(app), "port", Time(12)).unwrap().unwrap();
+    assert!(changed(&store), "a fact confirmed");
+    let by_person = Fact { source: FactSource::User, ..fact(FactKind::Preference, "port", "ninety", 1.0) };
+    store.set_fact(&new(by_person, Some(app), 13), Contradiction::Refuse).unwrap();
+    assert!(changed(&store), "another kind of fact");
+    store.remove_fact(Some(app), "port", Time(14)).unwrap().unwrap();
+    assert!(changed(&store), "a fact removed");
+    store.restore_fact(port, Time(15)).unwrap().unwrap();
+    assert!(changed(&store), "a fact restored");
+
+    let doomed = store.doomed_records(&["1".parse().unwrap()], Reason::Named).unwrap();
+    let terms = Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids" };
+    store.forget(&doomed, &terms, Time(20)).unwrap();
+    assert!(changed(&store), "a forgetting");
+    store.undo_forgetting(None, Time(21)).unwrap().unwrap();
+    assert!(changed(&store), "a forgetting undone");
 }
 
 #[test]

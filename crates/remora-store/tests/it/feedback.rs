@@ -7,7 +7,7 @@ use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment, Retrieval};
-use remora_store::{Recall, Record, Store};
+use remora_store::{EventRecord, Recall, Store};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -38,7 +38,8 @@ fn end_turn(
     let directory = format!("/nowhere/{project}");
     let send = |body| {
         let origin = turn(&format!("{project}{number}"));
-        world.hook(&Record::new(clean(event(project, Path::new(&directory), origin, body)), Time::now()));
+        world
+            .hook(&EventRecord::new(clean(event(project, Path::new(&directory), origin, body)), Time::now()));
     };
     send(prompt(&format!("task {number}")));
     send(stop(message));
@@ -121,7 +122,7 @@ fn an_injected_observation_counts_as_cited_once_a_turn() {
     // The same turn ends again, before its first message is observed and after.
     let again = |message: &str| {
         let ended = event("app", Path::new("/nowhere/app"), turn("app2"), stop(message));
-        world.hook(&Record::new(clean(ended), Time::now()));
+        world.hook(&EventRecord::new(clean(ended), Time::now()));
     };
     again("As I said: #1, and #3.");
     again("#3 too.");

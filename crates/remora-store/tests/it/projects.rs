@@ -4,7 +4,7 @@ use std::path::Path;
 use remora_core::event::{Body, Origin};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::Record;
+use remora_store::EventRecord;
 
 use crate::support::{World, event, write_git_directory};
 
@@ -12,7 +12,7 @@ impl World {
     /// The project of a new session in `directory`.
     fn project_of(&self, session: &str, directory: &Path) -> i64 {
         let body = Body::SessionStarted { source: "startup".into() };
-        self.hook(&Record::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
+        self.hook(&EventRecord::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
         self.open().sessions_named(session).unwrap().remove(0).project_id.0
     }
 }

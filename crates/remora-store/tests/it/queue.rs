@@ -5,7 +5,7 @@ use remora_core::event::{Body, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{Batch, EventRow, Failure, HostProcess, ReadOnly, Record, Store, StoreError, Which};
+use remora_store::{Batch, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Store, StoreError, Which};
 use remora_sys::process::Identity;
 
 use uuid::Uuid;
@@ -286,7 +286,7 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     let at = |session: &str, host: Option<HostProcess>, project: &str, seconds: u64, body: Body| {
         let directory = format!("/nowhere/{project}");
         let event = event(session, Path::new(&directory), turn(session), body);
-        let mut record = Record::new(clean(event), Time(0).after(Duration::from_secs(1_000 + seconds)));
+        let mut record = EventRecord::new(clean(event), Time(0).after(Duration::from_secs(1_000 + seconds)));
         record.host_process = host;
         world.hook(&record);
     };
@@ -319,7 +319,7 @@ fn the_same_observation_from_another_session_within_half_a_minute_is_an_echo() {
         let directory = format!("/nowhere/{project}");
         for body in [prompt("task"), stop("done")] {
             let event = event(session, Path::new(&directory), turn(session), body);
-            world.hook(&Record::new(clean(event), began));
+            world.hook(&EventRecord::new(clean(event), began));
         }
         let batch = claim(&mut store, began.after(Duration::from_mins(10))).unwrap();
         let now = began.after(Duration::from_secs(seconds));

@@ -10,7 +10,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_store::search::Filters;
-use remora_store::{KnownSession, Recall, Record, SaveFor, SavedBy, Store, locate};
+use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -35,7 +35,7 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
     let number = store.counts().unwrap().prompts;
     for body in [prompt("go on"), stop("done")] {
         let origin = turn(&format!("{session}-{number}"));
-        world.hook(&Record::new(clean(event(session, &root, origin, body)), Time::now()));
+        world.hook(&EventRecord::new(clean(event(session, &root, origin, body)), Time::now()));
     }
     let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     store.confirm(&batch, memory, None, Time::now()).unwrap();
@@ -117,7 +117,7 @@ fn a_correction_supersedes_refuted_observations_of_its_own_session_only() {
     assert_eq!(about_file(&world, &store), [4, 1]);
     assert_eq!(is_so(same, "facts AS next WHERE o.id = 3 AND next.valid_to IS NULL"), "yes");
     // A refuted turn counts as wrong; the turn that corrects it does not.
-    let retells = |name: &str| store.retells_wrong(name.parse().unwrap()).unwrap();
+    let retells = |name: &str| store.repeats_wrong(name.parse().unwrap()).unwrap();
     assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(retells), [false, true, true, false, false]);
 }
 
@@ -139,7 +139,7 @@ fn a_summary_written_before_the_correction_counts_as_wrong() {
         ..Memory::default()
     };
     learn(&world, &mut store, "a", &corrected);
-    let retells = |name: &str| store.retells_wrong(name.parse().unwrap()).unwrap();
+    let retells = |name: &str| store.repeats_wrong(name.parse().unwrap()).unwrap();
     assert_eq!(["s1", "s2"].map(retells), [true, false]);
 }
 

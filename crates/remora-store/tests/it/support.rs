@@ -6,7 +6,7 @@ use remora_core::host::Host;
 use remora_core::privacy::clean;
 use remora_core::settings::Sync;
 use remora_core::time::Time;
-use remora_store::{DataDir, Enqueued, Record, Store};
+use remora_store::{DataDir, Enqueued, EventRecord, Store};
 
 /// A data directory and a place for projects, removed when the test ends.
 pub(crate) struct World {
@@ -56,7 +56,7 @@ impl World {
     }
 
     /// Stores a record, as a hook does.
-    pub(crate) fn hook(&self, record: &Record) -> Enqueued {
+    pub(crate) fn hook(&self, record: &EventRecord) -> Enqueued {
         Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()
     }
 }
@@ -73,12 +73,12 @@ pub(crate) fn event(session: &str, cwd: &Path, origin: Origin, body: Body) -> Ev
     Event { session, cwd: cwd.to_string_lossy().into_owned(), origin, agent: None, body }
 }
 
-pub(crate) fn record(session: &str, body: Body) -> Record {
-    Record::new(clean(event(session, Path::new("/nowhere/app"), Origin::default(), body)), Time::now())
+pub(crate) fn record(session: &str, body: Body) -> EventRecord {
+    EventRecord::new(clean(event(session, Path::new("/nowhere/app"), Origin::default(), body)), Time::now())
 }
 
-pub(crate) fn record_with(session: &str, origin: Origin, body: Body) -> Record {
-    Record::new(clean(event(session, Path::new("/nowhere/app"), origin, body)), Time::now())
+pub(crate) fn record_with(session: &str, origin: Origin, body: Body) -> EventRecord {
+    EventRecord::new(clean(event(session, Path::new("/nowhere/app"), origin, body)), Time::now())
 }
 
 pub(crate) fn prompt(text: &str) -> Body {

@@ -2,9 +2,7 @@ use clap::{Args, Subcommand};
 use remora_app::Whose;
 use remora_app::context_files::{self, Followed, Kept};
 use remora_context_files::{Outcome, Report, What};
-use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::Store;
 use remora_store::context_files::Forms;
 use serde_json::json;
 
@@ -155,12 +153,7 @@ fn refresh(app: &App, place: &Where) -> Result<()> {
     Ok(())
 }
 
-/// Updates context files after memory changed without a daemon. A file that cannot be written only causes a
-/// warning.
-pub(crate) fn follow(store: &mut Store, only: Option<ProjectId>) {
-    warn(&context_files::follow(store, only));
-}
-
+/// Warns of files that could not be updated after memory changed.
 pub(crate) fn warn(followed: &Followed) {
     for problem in &followed.problems {
         talk(&format!("warning: {problem}; see `remora context-files status`"));

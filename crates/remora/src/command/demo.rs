@@ -7,7 +7,6 @@ use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::import::{self, Request};
 use remora_app::recall::Injection;
-use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
 use remora_core::context::More;
@@ -153,7 +152,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
         let document = document.map_err(|error| CliError::internal(error.to_string()))?;
         tally.messages += 1;
         let reading = remora_hosts::read(Host::ClaudeCode, None, document);
-        let Some(report) = hook::report(reading).map_err(CliError::internal)? else {
+        let Some(report) = hook::report(dir, reading).map_err(CliError::internal)? else {
             *tally.left_out.entry("message of a kind Remora does not need").or_default() += 1;
             continue;
         };
@@ -191,8 +190,7 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
     }
     for line in lines {
         let Some(text) = line.message()?.prompt else { continue };
-        let tokens = u64::from(settings.context.tokens);
-        let request = PromptRequest { text: text.clone(), project, session: NEW_SESSION, room: tokens };
+        let request = PromptRequest::of_new_session(&text, project);
         let engine = Engine { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
         let explained = prompt::recall(store, engine, &request, &settings, line.at()?)?;
         say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, room(76, 20)))));

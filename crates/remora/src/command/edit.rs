@@ -11,8 +11,8 @@ use remora_core::time::Time;
 use remora_store::{ObservationRow, SavedBy, Store};
 use remora_sys::file::private_file;
 
-use super::{context_files, hook, save};
-use crate::app::{self, App};
+use super::save;
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, local, prose_below, talk};
 
@@ -74,21 +74,19 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     let now = Time::now();
     let before = observation(&store, id)?;
     let row = if arguments.undo {
-        edit::undo(&mut store, id, now)?
+        app.change(&mut store, |store| edit::undo(store, id, now))?
     } else if !merge.is_empty() {
-        edit::merge(&mut store, id, merge, by, now)?
+        app.change(&mut store, |store| edit::merge(store, id, merge, by, now))?
     } else if let Some(other) = superseded_by {
-        edit::supersede(&mut store, id, other, by, now)?
+        app.change(&mut store, |store| edit::supersede(store, id, other, by, now))?
     } else {
         let facts = (!facts.is_empty()).then(|| facts.clone());
         let mut changes = Changes { title: title.clone(), narrative: narrative.clone(), kind: *kind, facts };
         if changes.is_empty() {
             changes = in_editor(app, &before)?;
         }
-        edit::edit(&mut store, id, &changes, by, now)?
+        app.change(&mut store, |store| edit::edit(store, id, &changes, by, now))?
     };
-    context_files::follow(&mut store, Some(row.project_id));
-    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
     if app.json {
         return output::json(&row);
     }

@@ -3,13 +3,9 @@
 use std::process::ExitCode;
 
 use anstyle::Style;
-use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::{Candidate, Fate};
-use remora_core::host::Host;
 use remora_core::ids::ProjectId;
-use remora_core::privacy;
-use remora_hosts::response;
 use remora_search::Mode;
 use remora_store::{SessionRow, Store};
 
@@ -29,12 +25,10 @@ pub(crate) enum Asker {
 
 impl Asker {
     fn request(&self, prompt: &str) -> PromptRequest {
-        let (project, session, host) = match self {
-            Self::Session(row) => (row.project_id, row.id, row.host.parse().ok()),
-            Self::NewIn(project) => (*project, NEW_SESSION, Some(Host::ClaudeCode)),
-        };
-        let room = host.and_then(response::room).unwrap_or(u64::MAX);
-        PromptRequest { text: privacy::clean_text(prompt), project, session, room }
+        match self {
+            Self::Session(row) => PromptRequest::new(prompt, (row.project_id, row.id), row.host.parse().ok()),
+            Self::NewIn(project) => PromptRequest::of_new_session(prompt, *project),
+        }
     }
 
     /// Describes the session whose context was used.

@@ -1,12 +1,11 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use remora_app::Whose;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, SavedBy, Store};
+use remora_store::{FactRow, SavedBy};
 
-use super::{context_files, save};
+use super::save;
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, talk};
@@ -47,9 +46,10 @@ enum Action {
         /// The value. Several words need no quotes.
         #[arg(required = true)]
         value: Vec<String>,
-        /// The kind of fact. Preferences and conventions are injected as your own words.
-        #[arg(long, default_value = "fact", value_parser = kind())]
-        kind: FactKind,
+        /// The kind of fact. Preferences and conventions are injected as your own words. By default, a new fact is a
+        /// `fact`, and a new value keeps the kind.
+        #[arg(long, value_parser = kind())]
+        kind: Option<FactKind>,
         /// For scripts: replace what another program said.
         #[arg(long)]
         replace: bool,
@@ -91,9 +91,8 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
         Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
         Action::Set { key, value, kind, replace } => {
             let (key, value) = (key.clone(), value.join(" "));
-            let request = SetRequest { whose: whose.clone(), key, value, kind: *kind, by, replace: *replace };
-            let set = facts::set(&mut store, &request, now)?;
-            follow(&mut store, &whose);
+            let request = SetRequest { whose, key, value, kind: *kind, by, replace: *replace };
+            let set = app.change(&mut store, |store| facts::set(store, &request, now))?;
             if app.json {
                 return output::json(&set);
             }
@@ -101,21 +100,14 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             Ok(())
         }
         Action::Rm { key } => {
-            let row = facts::remove(&mut store, &whose, key, by, now)?;
-            follow(&mut store, &whose);
+            let row = app.change(&mut store, |store| facts::remove(store, &whose, key, by, now))?;
             changed(app, &row, "No longer holds")
         }
         Action::Confirm { key } => {
-            let entry = facts::confirm(&mut store, &whose, key, by, now)?;
-            follow(&mut store, &whose);
+            let entry = app.change(&mut store, |store| facts::confirm(store, &whose, key, by, now))?;
             changed(app, &entry.row, "Confirmed")
         }
     }
-}
-
-fn follow(store: &mut Store, whose: &Whose) {
-    let only = remora_app::project(store, whose).ok();
-    context_files::follow(store, only);
 }
 
 fn list(app: &App, entries: &[Entry]) -> Result<()> {

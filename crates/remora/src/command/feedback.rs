@@ -1,13 +1,12 @@
 use clap::Args;
-use remora_app::judge::{self, JudgeError, JudgeRequest};
-use remora_app::records::record_id;
-use remora_core::document::RecordKind;
+use remora_app::AppError;
+use remora_app::judge::{self, JudgeRequest, JudgedRecord};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
-use remora_store::{Judged, ObservationRow, Store};
+use remora_store::{FactRow, ObservationRow};
 use serde_json::json;
 
-use super::{context_files, show};
+use super::show;
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, prose_below, say, talk};
@@ -37,50 +36,60 @@ pub(crate) struct Given {
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
-    let is_fact = record_id(&given.id).is_some_and(|id| id.kind == RecordKind::Fact);
-    if let Some(verdict) = given.verdict.filter(|_| is_fact) {
-        return judge_fact(app, &mut store, given, verdict);
-    }
-    let (row, judged) = match given.verdict {
-        None => {
-            let row = judge::observation(&store, &given.id)?;
-            let judged = Judged { pinned_at: row.pinned_at, feedback: row.feedback };
-            (row, judged)
-        }
-        Some(verdict) => {
-            let only = Some(app::whose(given.project.as_deref(), false)?);
-            let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
-            let judged = judge::judge(&mut store, &request, Time::now())
-                .map_err(|error| refused(error, verdict, given.undo))?;
-            context_files::follow(&mut store, Some(judged.observation.project_id));
-            (*judged.observation, judged.judged)
-        }
+    let Some(verdict) = given.verdict else {
+        return show_observation(app, &judge::observation(&store, &given.id)?);
     };
+    let only = Some(app::whose(given.project.as_deref(), false)?);
+    let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
+    let judged = app.change(&mut store, |store| judge::judge(store, &request, Time::now()));
+    match judged.map_err(|error| refused(error, &request))? {
+        JudgedRecord::Observation(judged) => show_observation(app, &judged.row),
+        JudgedRecord::Fact(row) => show_fact(app, &row, given.undo),
+    }
+}
+
+fn refused(error: AppError, request: &JudgeRequest) -> CliError {
+    let message = error.to_string();
+    match error {
+        AppError::OtherProject { record, project_id, .. } => {
+            let (verdict, undo) = (request.verdict.name(), if request.undo { " --undo" } else { "" });
+            CliError::usage(message).hint(format!(
+                "if that is the one you mean: `remora feedback {record} {verdict}{undo} --project {project_id}`"
+            ))
+        }
+        other => other.into(),
+    }
+}
+
+fn show_observation(app: &App, row: &ObservationRow) -> Result<()> {
+    let title = &row.observation.title;
     if app.json {
-        let title = &row.observation.title;
         return output::json(&json!({
             "id": row.id,
             "project": row.project,
             "title": title,
-            "pinned_at": judged.pinned_at.map(Time::iso),
-            "feedback": judged.feedback,
+            "pinned_at": row.pinned_at.map(Time::iso),
+            "feedback": row.feedback,
         }));
     }
-    print(&row, &judged);
+    prose_below(&format!("{}  ", row.id), &brief(title, 100));
+    let of_use = show::of_use(row.pinned_at, &row.feedback);
+    say(&format!("    {}", if of_use.is_empty() { "not used yet" } else { &of_use }));
+    if row.feedback.is_wrong() {
+        talk(&format!(
+            "It is never injected from now on. To undo: `remora feedback {} wrong --undo`",
+            row.id
+        ));
+    }
     Ok(())
 }
 
-fn judge_fact(app: &App, store: &mut Store, given: &Given, verdict: Verdict) -> Result<()> {
-    let only = Some(app::whose(given.project.as_deref(), false)?);
-    let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
-    let row = judge::judge_fact(store, &request, Time::now())
-        .map_err(|error| refused(error, verdict, given.undo))?;
-    context_files::follow(store, row.project_id);
+fn show_fact(app: &App, row: &FactRow, undo: bool) -> Result<()> {
     if app.json {
-        return output::json(&row);
+        return output::json(row);
     }
     prose_below(&format!("f{}  ", row.id), &brief(&row.fact.value, 100));
-    match (row.valid_to, given.undo) {
+    match (row.valid_to, undo) {
         (Some(_), false) => {
             talk(&format!("It no longer holds. To undo: `remora feedback f{} wrong --undo`", row.id));
         }
@@ -88,41 +97,4 @@ fn judge_fact(app: &App, store: &mut Store, given: &Given, verdict: Verdict) -> 
         (None, _) => talk("It holds."),
     }
     Ok(())
-}
-
-fn refused(error: JudgeError, verdict: Verdict, undo: bool) -> CliError {
-    let message = error.to_string();
-    match error {
-        JudgeError::App(error) => error.into(),
-        JudgeError::FactOfOtherProject(row) => {
-            let project = row.project_id.map(|project| project.to_string()).unwrap_or_default();
-            let undo = if undo { " --undo" } else { "" };
-            CliError::usage(message).hint(format!(
-                "if that is the one you mean: `remora feedback f{} {}{undo} --project {project}`",
-                row.id,
-                verdict.name(),
-            ))
-        }
-        JudgeError::OtherProject(row) => {
-            let undo = if undo { " --undo" } else { "" };
-            CliError::usage(message).hint(format!(
-                "if that is the one you mean: `remora feedback {} {}{undo} --project {}`",
-                row.id,
-                verdict.name(),
-                row.project_id
-            ))
-        }
-    }
-}
-
-fn print(row: &ObservationRow, judged: &Judged) {
-    prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 100));
-    let of_use = show::of_use(judged.pinned_at, &judged.feedback);
-    say(&format!("    {}", if of_use.is_empty() { "not used yet" } else { &of_use }));
-    if judged.feedback.is_wrong() {
-        talk(&format!(
-            "It is never injected from now on. To undo: `remora feedback {} wrong --undo`",
-            row.id
-        ));
-    }
 }

@@ -9,7 +9,6 @@ use remora_store::Store;
 use remora_store::forget::{Erased, Forgetting, Reason};
 use serde_json::json;
 
-use super::{context_files, hook};
 use crate::app::{self, App};
 use crate::ask;
 use crate::error::{CliError, Result};
@@ -124,16 +123,14 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     }
     let settings = app::settings(&app.dir).0;
     let undo = if arguments.now { Duration::ZERO } else { settings.forget.undo() };
-    let forgotten = forget::forget(store, &plan, undo, Time::now())?;
-    context_files::follow(store, None);
-    let erased = if undo.is_zero() { forget::finish(store, Time::now())? } else { None };
-    let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    let forgotten = app.change(store, |store| forget::forget(store, &plan, undo, Time::now()))?;
     if app.json {
+        let erased = &forgotten.erased;
         return output::json(
             &json!({ "dry_run": false, "plan": plan, "forgotten": forgotten, "erased": erased }),
         );
     }
-    print_forgotten(&forgotten, erased.as_ref());
+    print_forgotten(&forgotten);
     Ok(())
 }
 
@@ -198,11 +195,11 @@ fn is_confirmed() -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn print_forgotten(forgotten: &Forgotten, erased: Option<&Erased>) {
+fn print_forgotten(forgotten: &Forgotten) {
     let Forgotten { id, records, events, .. } = forgotten;
     let queued = if *events > 0 { format!(" and {}", count(*events, "queued event")) } else { String::new() };
     say(&format!("Forgot {}{queued}.", count(*records, "record")));
-    match (forgotten.undo_until, erased) {
+    match (forgotten.undo_until, &forgotten.erased) {
         (Some(until), _) => {
             let until = output::format_local(until, "%H:%M");
             talk(&format!("Until {until} it can be restored: `remora forget undo {id}`"));
@@ -231,9 +228,7 @@ fn print_erased(erased: &Erased) {
 }
 
 fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
-    let Forgetting { id, records, .. } = forget::undo(store, id, Time::now())?;
-    context_files::follow(store, None);
-    let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
+    let Forgetting { id, records, .. } = app.change(store, |store| forget::undo(store, id, Time::now()))?;
     if app.json {
         return output::json(&json!({ "id": id, "records": records }));
     }

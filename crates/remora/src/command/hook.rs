@@ -12,13 +12,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_app::capture::{self, Report, Taken};
+use remora_app::capture::{self, Door, Report, Taken};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
-use remora_client::Daemon;
-use remora_client::control::{self, Message};
-use remora_client::launch;
+use remora_client::{Daemon, Poked, poke};
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
@@ -26,7 +24,7 @@ use remora_core::time::{HOOK_LIMIT, Time};
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
-use remora_store::{DataDir, HostProcess, Record, Store, StoreError, log, problems, spool};
+use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
 
 use crate::{app, bugs, env, stdin};
 
@@ -91,7 +89,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
-    let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
+    let Some(report) = report(dir, remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };
     let (settings, problems) = app::settings(dir);
@@ -129,7 +127,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
         Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
             // There is no event that could be lost.
             fate.stored.store(true, Ordering::Release);
-            let Some(room) = response::room(ahead.session.host) else { return Ok(()) };
+            let Some(room) = ahead.session.host.room() else { return Ok(()) };
             watch(patience(&settings), || true);
             let more = settings.context.more(ahead.session.host, "remora");
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
@@ -149,7 +147,7 @@ const STALE: &str =
 /// State of the event, for the thread that ends the process.
 #[derive(Default)]
 struct Fate {
-    record: OnceLock<(Record, Sync)>,
+    record: OnceLock<(EventRecord, Sync)>,
     stored: AtomicBool,
 }
 
@@ -168,35 +166,25 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
 }
 
 /// Converts a host's message, and adds the directory if it names none.
-pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
+pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, String> {
+    // Hosts start hooks where they work.
+    let current = || std::env::current_dir().ok().map(|current| current.to_string_lossy().into_owned());
+    let directory = |host: Host, named: String| {
+        capture::directory(dir, host, named, Door::Hook(current())).unwrap_or_default()
+    };
     Ok(match reading {
         Reading::Nothing => None,
         Reading::Malformed(reason) => return Err(reason.into_owned()),
         Reading::Synthetic { session, origin } => Some(Report::Synthetic { session, origin }),
         Reading::FileAhead(mut ahead) => {
-            ahead.cwd = directory(ahead.cwd);
+            ahead.cwd = directory(ahead.session.host, ahead.cwd);
             Some(Report::FileAhead(ahead))
         }
         Reading::Event(mut event) => {
-            let is_chat = matches!(event.session.host, Host::Channel(_)) && event.cwd.is_empty();
-            event.cwd = if is_chat { personal() } else { directory(event.cwd) };
+            event.cwd = directory(event.session.host, event.cwd);
             Some(Report::Event(event))
         }
     })
-}
-
-/// The named directory or, for a host that names none, the current one: hosts start hooks where they work.
-fn directory(named: String) -> String {
-    if !named.is_empty() {
-        return named;
-    }
-    std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
-}
-
-/// The directory for a channel that names none. Its messages are about the user, not about a project.
-fn personal() -> String {
-    let dir = env::data_dir().map(DataDir::new);
-    dir.map_or_else(String::new, |dir| dir.personal().to_string_lossy().into_owned())
 }
 
 /// Time limit for recall with a prompt or a file.
@@ -209,7 +197,7 @@ fn patience(settings: &Settings) -> Duration {
 fn deliver(
     dir: &DataDir,
     settings: &Settings,
-    record: &Record,
+    record: &EventRecord,
     fate: &Arc<Fate>,
 ) -> Result<ManuallyDrop<Store>, String> {
     // Cannot fail: only this function sets it.
@@ -249,7 +237,7 @@ fn watch(time: Duration, ends: impl FnOnce() -> bool + Send + 'static) {
 fn store(
     dir: &DataDir,
     sync: Sync,
-    record: &Record,
+    record: &EventRecord,
     stored: &AtomicBool,
 ) -> Result<ManuallyDrop<Store>, StoreError> {
     // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
@@ -266,7 +254,7 @@ fn tidy(dir: &DataDir, store: &Store) {
 }
 
 /// Whether the host waits for an answer.
-fn is_asking(record: &Record) -> bool {
+fn is_asking(record: &EventRecord) -> bool {
     matches!(record.captured.event().body, Body::SessionStarted { .. } | Body::PromptSubmitted { .. })
 }
 
@@ -274,13 +262,13 @@ fn is_asking(record: &Record) -> bool {
 fn answer(
     dir: &DataDir,
     store: &mut Store,
-    record: &Record,
+    record: &EventRecord,
     settings: &Settings,
     began: Instant,
 ) -> Option<String> {
     let event = record.captured.event();
     let session = &event.session;
-    let room = response::room(session.host)?;
+    let room = session.host.room()?;
     match &event.body {
         Body::SessionStarted { source } => {
             let command = env::command();
@@ -296,7 +284,7 @@ fn answer(
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::of(dir);
-            let submitted = Submitted { session, directory: &event.cwd, text, room, at: record.at, began };
+            let submitted = Submitted { session, directory: &event.cwd, text, at: record.at, began };
             let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))
         }
@@ -328,28 +316,8 @@ fn print(answer: &str) {
     let _ = std::io::stdout().lock().write_all(format!("{answer}\n").as_bytes());
 }
 
-/// Result of waking the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Poked {
-    Heard,
-    /// No daemon was running; one may be starting.
-    Absent,
-}
-
-/// Wakes the daemon, or starts one. The event is already stored, so a failure loses nothing.
-pub(crate) fn poke(dir: &DataDir, autostart: bool) -> Result<Poked, String> {
-    let message = Message::Poke(env!("CARGO_PKG_VERSION").to_owned());
-    if control::send(dir, &message).is_ok() {
-        return Ok(Poked::Heard);
-    }
-    if autostart {
-        launch::start_if_due(dir).map_err(|error| format!("the daemon cannot be started: {error}"))?;
-    }
-    Ok(Poked::Absent)
-}
-
 /// Writes the record to the spool. Returns a message for the log.
-fn spool(dir: &DataDir, record: Record, sync: Sync, reason: &str) -> String {
+fn spool(dir: &DataDir, record: EventRecord, sync: Sync, reason: &str) -> String {
     match spool::append(dir, &record.located(), sync) {
         Ok(()) => format!("{reason}; the event waits in the spool"),
         Err(error) => format!("{reason}; the spool failed too, {LOST}: {error}"),

@@ -8,7 +8,7 @@ use remora_app::import::{self, Available, Imported, Progress, Recipient, Request
 use remora_core::time::Time;
 use serde_json::json;
 
-use super::{context_files, hook};
+use super::context_files;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
@@ -81,7 +81,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     context_files::warn(&imported.followed);
     if !arguments.dry_run {
         // Vectors are created in the background; keyword search finds everything now.
-        let _ = hook::poke(&app.dir, settings.daemon.autostart);
+        let _ = remora_client::poke(&app.dir, settings.daemon.autostart);
     }
     if app.json {
         return output::json(&as_json(&imported));

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use remora_app::index::{self, Progress, Step};
 use remora_client::presence::{self, Presence};
+use remora_client::{Poked, poke};
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
 use remora_net::Health;
@@ -14,7 +16,6 @@ use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
 
-use super::hook::{self, Poked};
 use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, paint, say, talk};
@@ -60,7 +61,7 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
         Some(Action::Rebuild { which, resume }) => {
             let scope = scope(&store, which)?;
             if !*resume {
-                drop_all(&mut store, scope)?;
+                index::drop_all(&mut store, scope)?;
             }
             fill(&mut store, scope)?;
             embed(app, &mut store, scope)?;
@@ -150,22 +151,9 @@ fn as_json(state: &IndexState, settings: &Search, health: Option<&Health>) -> Va
     })
 }
 
-fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<()> {
-    // All documents are dropped at once, those of one project in steps.
-    while store.drop_documents(scope)? > 0 && scope != ProjectScope::All {}
-    Ok(())
-}
-
 fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
     let bar = bar("documents");
-    loop {
-        let state = store.index_state(scope)?;
-        bar.set_length(state.records);
-        bar.set_position(state.indexed);
-        if !store.fill_documents()? {
-            break;
-        }
-    }
+    index::fill(store, scope, |progress| show(&bar, progress))?;
     bar.finish_and_clear();
     Ok(())
 }
@@ -179,37 +167,35 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     }
     let bar = bar("vectors");
     let mut embedder = None;
-    loop {
-        let state = store.index_state(scope)?;
-        bar.set_length(state.with_vector + state.to_embed);
-        bar.set_position(state.with_vector);
-        if state.to_embed == 0 {
-            break;
-        }
-        if presence::find(&app.dir)?.is_some() && hook::poke(&app.dir, false) == Ok(Poked::Heard) {
+    let step = |store: &mut Store| {
+        if presence::find(&app.dir)?.is_some() && poke(&app.dir, false) == Ok(Poked::Heard) {
             if let Some(trouble) = embedder_health(app, &settings).and_then(|health| health.trouble) {
                 return Err(no_vectors(&trouble.reason));
             }
             thread::sleep(BETWEEN_LOOKS);
-            continue;
+            return Ok(Step::More);
         }
         let embedder = match &mut embedder {
             Some(embedder) => embedder,
             none => match embedders::open(&settings) {
                 Some(opened) => none.insert(opened),
-                None => break,
+                None => return Ok(Step::Stuck),
             },
         };
         let made = index_next(store, &mut **embedder, settings.index_turns).map_err(|error| match error {
             IndexError::Store(error) => CliError::from(error),
             IndexError::Embed(error) => no_vectors(&error.to_string()),
         })?;
-        if made == 0 {
-            break;
-        }
-    }
+        Ok(if made == 0 { Step::Stuck } else { Step::More })
+    };
+    index::embed(store, scope, |progress| show(&bar, progress), step)?;
     bar.finish_and_clear();
     Ok(())
+}
+
+fn show(bar: &ProgressBar, Progress { done, all }: Progress) {
+    bar.set_length(all);
+    bar.set_position(done);
 }
 
 fn no_vectors(reason: &str) -> CliError {

@@ -3,9 +3,8 @@ use std::time::Duration;
 
 use clap::Args;
 use remora_app::forget::{self, Forgotten, Plan};
-use remora_app::save::{SaveRequest, SavedFor};
 use remora_app::search::SearchRequest;
-use remora_app::{AppError, Whose, context_files};
+use remora_app::{AppError, Whose};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_mcp::{Memory, stdio};
@@ -13,7 +12,6 @@ use remora_search::Results;
 use remora_store::{Store, StoreError};
 use tokio::task::spawn_blocking;
 
-use super::hook;
 use crate::app::{self, App};
 use crate::ask;
 use crate::env;
@@ -70,28 +68,8 @@ impl Memory for Here {
         self.with_store(|app, store| ask::search(app, store, request)).await
     }
 
-    async fn save(&self, request: SaveRequest) -> std::result::Result<SavedFor, AppError> {
-        let save = move |app: &App, store: &mut Store| {
-            let saved = remora_app::save::save(store, &request, Time::now())?;
-            // Failures are in the log and in `remora doctor`.
-            context_files::follow(store, Some(saved.project));
-            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
-            Ok(saved)
-        };
-        self.with_store(save).await
-    }
-
     async fn forget(&self, plan: Plan, undo: Duration) -> std::result::Result<Forgotten, AppError> {
-        let forget = move |app: &App, store: &mut Store| {
-            let forgotten = forget::forget(store, &plan, undo, Time::now())?;
-            context_files::follow(store, None);
-            if undo.is_zero() {
-                forget::finish(store, Time::now())?;
-            }
-            let _ = hook::poke(&app.dir, app::settings(&app.dir).0.daemon.autostart);
-            Ok(forgotten)
-        };
-        self.with_store(forget).await
+        self.change(move |store| forget::forget(store, &plan, undo, Time::now())).await
     }
 
     async fn read<T: Send + 'static>(
@@ -99,6 +77,14 @@ impl Memory for Here {
         ask: impl FnOnce(&Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
         self.with_store(|_, store| ask(store)).await
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+    ) -> std::result::Result<T, AppError> {
+        // Problems with context files are in the log and in `remora doctor`.
+        self.with_store(|app, store| app::change(&app.dir, store, work).0).await
     }
 
     async fn write<T: Send + 'static>(

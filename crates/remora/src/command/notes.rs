@@ -1,5 +1,6 @@
 use clap::{Args, Subcommand};
-use remora_client::control::{self, Message};
+use remora_app::notes;
+use remora_client::poke;
 use remora_core::settings::{Memory, NotesSource};
 use remora_notes::{Access, Offered, certificate};
 use remora_store::Store;
@@ -43,25 +44,18 @@ pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
     }
 }
 
-/// The problem with the source of notes, if there is one, for `status` and `doctor`.
-pub(crate) fn trouble(store: &Store, settings: &Memory) -> Option<String> {
-    settings.notes_source()?;
-    store.notes_state().ok()?.problem
-}
-
 fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
-    let state = store.notes_state()?;
-    let (notes, always) = (store.count_notes()?, store.always_injected()?);
+    let notes::Notes { state, known, always, .. } = notes::notes(store, settings)?;
     let access = Access::new(settings, &app.dir);
     let unknown = match access {
-        Some(_) => remora_notes::unknown_names(&store.known_notes()?, settings),
+        Some(_) => remora_notes::unknown_names(&known, settings),
         None => Vec::new(),
     };
     if app.json {
         return output::json(&json!({
             "source": access.as_ref().map(Access::name),
             "enabled": settings.obsidian_context_enabled,
-            "notes": notes,
+            "notes": known.len(),
             "always_injected": always.iter().map(|note| json!({
                 "id": format!("n{}", note.id), "path": note.path, "title": note.title,
             })).collect::<Vec<_>>(),
@@ -83,7 +77,7 @@ fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
         return Ok(());
     };
     line("source", &access.name());
-    line("notes", &notes.to_string());
+    line("notes", &known.len().to_string());
     for (number, note) in always.iter().enumerate() {
         line(if number == 0 { "always" } else { "" }, &format!("n{} {}", note.id, note.path));
     }
@@ -149,7 +143,7 @@ fn sync(app: &App, settings: &Memory) -> Result<()> {
     let mut store = app.open()?;
     let done = remora_notes::sync(&mut store, settings, |_| {})?;
     // A running daemon creates the vectors. Without one, sending fails, which is fine.
-    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    let _ = poke(&app.dir, false);
     if let Some(problem) = done.problem {
         return Err(CliError::internal(problem.to_string())
             .hint("notes that are indexed stay; see `remora notes status`"));
@@ -190,6 +184,6 @@ fn trust(app: &App, settings: &Memory) -> Result<()> {
     if let Some(before) = before.filter(|_| is_new) {
         talk(&format!("replaces {before}"));
     }
-    let _ = control::send(&app.dir, &Message::Poke(env!("CARGO_PKG_VERSION").to_owned()));
+    let _ = poke(&app.dir, false);
     Ok(())
 }

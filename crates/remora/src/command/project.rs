@@ -5,7 +5,6 @@ use remora_app::projects;
 use remora_core::time::Time;
 use serde_json::json;
 
-use super::context_files;
 use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, prose, say};
@@ -81,8 +80,7 @@ fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
             .hint("name the directory of the project: `remora project join NAME DIR`"));
     }
     let mut store = app.open()?;
-    let project = projects::join(&mut store, name, &directory, Time::now())?;
-    context_files::follow(&mut store, Some(project.id));
+    let project = app.change(&mut store, |store| projects::join(store, name, &directory, Time::now()))?;
     if app.json {
         return output::json(&project);
     }

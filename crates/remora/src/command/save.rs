@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::records::record;
-use remora_app::save::{SaveRequest, SavedFor};
+use remora_app::save::SaveRequest;
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_store::{Saved, SavedBy};
 
-use super::{context_files, hook};
 use crate::app::{self, App};
 use crate::env;
 use crate::error::Result;
@@ -62,11 +61,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
         by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
-    let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;
-    context_files::follow(&mut store, Some(project));
-    let (settings, _) = app::settings(&app.dir);
-    // The observation is stored and found by keywords already; its vector may follow later.
-    let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    let saved = app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?.saved;
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
     }

@@ -124,7 +124,7 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
 /// The record whose id is the query, if it exists.
 fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
     let Some(id) = record_id(&request.text) else { return Ok(None) };
-    let moment = store.moment(id)?;
+    let moment = store.timeline_entry(id)?;
     let scope = remora_app::scope(store, &request.whose)?;
     let is_meant = |project| scope == ProjectScope::All || scope == ProjectScope::One(project);
     Ok(moment.is_some_and(|moment| is_meant(moment.project_id)).then_some(id))

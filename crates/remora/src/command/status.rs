@@ -12,7 +12,6 @@ use remora_notes::Access;
 use remora_store::{Counts, Spent, Store};
 
 use super::install::surroundings;
-use super::notes::trouble;
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_below, say};
@@ -61,7 +60,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
 
 fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<Notes>> {
     let Some(access) = Access::new(&settings.memory, &app.dir) else { return Ok(None) };
-    let problem = trouble(store, &settings.memory);
+    let problem = remora_app::notes::problem(store, &settings.memory);
     Ok(Some(Notes { source: access.name(), known: store.count_notes()?, problem }))
 }
 

@@ -3,7 +3,7 @@ use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest};
 use remora_app::{AppError, Whose};
 use remora_core::document::RecordId;
-use remora_store::{Moment, Store};
+use remora_store::{Store, TimelineEntry};
 use serde_json::json;
 
 use crate::app::{self, App};
@@ -67,7 +67,7 @@ fn request(
         [] => return Ok(request),
         // A number that is not an id is searched as text.
         [word] => match record_id(word) {
-            Some(record) => store.moment(record)?.map(|_| record),
+            Some(record) => store.timeline_entry(record)?.map(|_| record),
             None => None,
         },
         _ => None,
@@ -85,8 +85,8 @@ fn request(
     Ok(request)
 }
 
-fn print(moments: &[Moment], anchor: Option<RecordId>) {
-    let width = |text: &dyn Fn(&Moment) -> String| {
+fn print(moments: &[TimelineEntry], anchor: Option<RecordId>) {
+    let width = |text: &dyn Fn(&TimelineEntry) -> String| {
         moments.iter().map(|moment| text(moment).chars().count()).max().unwrap_or(0)
     };
     let ids = width(&|moment| moment.id.to_string());
@@ -116,6 +116,6 @@ fn print(moments: &[Moment], anchor: Option<RecordId>) {
     }
 }
 
-fn kind(moment: &Moment) -> &'static str {
+fn kind(moment: &TimelineEntry) -> &'static str {
     moment.observation_type.map_or(moment.kind.name(), |kind| kind.name())
 }

@@ -142,7 +142,7 @@ fn a_session_gets_nothing_it_already_has() {
     assert_eq!(before(&world, "one", "Edit", &path), None, "the session learned it itself");
     assert_eq!(before(&world, "nobody", "Edit", &path), None, "an unknown session");
     // A title injected at the start of the session does not prevent the full text.
-    assert!(crate::context::told(&world, "two", "startup").is_some());
+    assert!(crate::context::injected_at_start(&world, "two", "startup").is_some());
     assert!(before(&world, "two", "Edit", &path).is_some());
     assert_eq!(before(&world, "two", "Edit", &path), None, "once per session");
     begin(&world, "three");
@@ -158,7 +158,7 @@ fn a_session_gets_nothing_it_already_has() {
     assert_eq!(before(&world, "four", "Read", &world.project().join("b.rs")), None);
     // Nor is it injected with a prompt.
     let prompt = "Which files belong together, a.rs and b.rs both?";
-    let text = crate::context::told_with(&world, "four", prompt).unwrap_or_default();
+    let text = crate::context::injected_with(&world, "four", prompt).unwrap_or_default();
     assert!(!text.contains("Both belong together"), "{text}");
     world.text(&["config", "set", "memory.file_context_enabled", "false"]);
     begin(&world, "five");

@@ -57,7 +57,7 @@ fn remembering(count: u32) -> World {
 /// The answers to a session start and to a prompt, in the host's format.
 fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let store = Store::open(&DataDir::new(world.data())).unwrap();
-    let room = response::room(host).unwrap();
+    let room = host.room().unwrap();
     let now = Time::now();
     let settings = Settings::default();
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
@@ -92,7 +92,7 @@ fn in_the_form_each_host_reads(count: u32) {
         assert_eq!((start.is_some(), prompt.is_some()), (count > 0, count > 0), "{host} {count}");
         for answer in [&start, &prompt].into_iter().flatten() {
             let text = context(answer);
-            assert!(context::tokens(&text) <= response::room(host).unwrap(), "{host}");
+            assert!(context::tokens(&text) <= host.room().unwrap(), "{host}");
             // Above this limit, Claude Code shows its model a file name instead.
             assert!(text.chars().count() < 10_000, "{host}");
         }

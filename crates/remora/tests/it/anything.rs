@@ -14,7 +14,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_observer::Observer;
-use remora_store::{DataDir, Enqueued, Record, Store};
+use remora_store::{DataDir, Enqueued, EventRecord, Store};
 
 const MESSAGES: usize = 25_000;
 const GROUP: usize = 500;
@@ -249,7 +249,7 @@ struct Fates {
 }
 
 /// Stores the collected records, observes them, and reads the result as an agent does.
-fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<Record>, fates: &mut Fates) {
+fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<EventRecord>, fates: &mut Fates) {
     for enqueued in store.enqueue_group(records).unwrap() {
         match enqueued {
             Enqueued::Stored(_) => fates.stored += 1,
@@ -276,7 +276,7 @@ fn walk(seed: u64) {
     let observer = Observer::builtin("test", Duration::ZERO);
     let mut random = Random(seed);
     let mut fates = Fates::default();
-    let mut records: Vec<Record> = Vec::new();
+    let mut records: Vec<EventRecord> = Vec::new();
     for number in 0..MESSAGES {
         let host = if number % 5 == 0 { Host::Generic } else { Host::ClaudeCode };
         let event = (host == Host::Generic)

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::client::start;
 use crate::daemon::Background;
 use crate::support::{World, assert_harmless, contains, run_hook};
 
@@ -632,4 +633,61 @@ fn the_daemon_writes_what_was_learned_after_each_batch() {
     session(world, "three", "src/total.rs", hook);
     background.wait("what was learned", || background.counts()["observations"].as_i64() >= Some(3));
     assert_eq!(git_status(&project), "");
+}
+
+#[test]
+fn a_verdict_a_pin_an_edit_and_a_fact_over_http_reach_the_files() {
+    let background = Background::new();
+    let world = &background.world;
+    let project = world.project();
+    git(&project, &["init", "-q"]);
+    let save = |title: &str| {
+        let text = format!("{title}. It was found out the hard way.");
+        world.text(&["save", &text, "--title", title]).trim().to_owned()
+    };
+    let oldest = save(
+        "The lighthouse at the northern end of the harbour is white, and its keeper paints it again every other year",
+    );
+    // More than fit in the file, so that the oldest is left out unless it is pinned.
+    for number in 0..40 {
+        save(&format!(
+            "Ferry {number} leaves from pier {number} whenever the tide allows it and the captain is there"
+        ));
+    }
+    let newest = save("Totals are cents");
+    files(world, &["enable", "--claude-md"]);
+    let text = || read(project.join("CLAUDE.md"));
+    assert!(text().contains("Totals are cents") && !text().contains("The lighthouse"), "{}", text());
+
+    let client = start(&background);
+    let send = |method: &str, path: &str, body: &Value| {
+        let body = body.to_string();
+        let head = format!(
+            "{}Content-Type: application/json\r\nContent-Length: {}\r\n",
+            client.friendly(),
+            body.len()
+        );
+        let answer = client.send(method, path, &head, body.as_bytes());
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    };
+    let judge = |id: &str, body: Value| send("POST", &format!("/api/observations/{id}/feedback"), &body);
+    judge(&oldest, json!({ "verdict": "pin" }));
+    background.wait("the pinned observation", || text().contains("The lighthouse"));
+    judge(&newest, json!({ "verdict": "wrong" }));
+    background.wait("the verdict", || !text().contains("Totals are cents"));
+    judge(&newest, json!({ "verdict": "wrong", "undo": true }));
+    background.wait("the verdict, undone", || text().contains("Totals are cents"));
+    let observation = format!("/api/v1/observations/{newest}");
+    send("PATCH", &observation, &json!({ "title": "Totals are whole cents" }));
+    background.wait("the edit", || text().contains("Totals are whole cents"));
+    send("POST", &format!("{observation}/undo"), &json!({}));
+    background.wait("the edit, undone", || text().contains("Totals are cents"));
+    send("PATCH", &observation, &json!({ "superseded_by": oldest }));
+    background.wait("the replacement", || !text().contains("Totals are cents"));
+    let fact =
+        |value: &str| json!({ "key": "port", "value": value, "project": project, "kind": "convention" });
+    send("POST", "/api/memory/facts", &fact("eighty"));
+    background.wait("the fact", || text().contains("eighty"));
+    send("PATCH", "/api/memory/facts/port", &json!({ "value": "ninety", "project": project }));
+    background.wait("the new value", || text().contains("ninety") && !text().contains("eighty"));
 }

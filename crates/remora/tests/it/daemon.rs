@@ -97,6 +97,27 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 #[test]
+fn every_command_that_changes_memory_starts_the_daemon() {
+    let background = Background::new();
+    let id = background.world.text(&["save", "Totals are cents."]).trim().to_owned();
+    let changes: [&[&str]; 5] = [
+        &["save", "Rates are whole."],
+        &["edit", &id, "--title", "Totals are whole cents"],
+        &["feedback", &id, "useful"],
+        &["facts", "set", "port", "eighty"],
+        &["forget", &id, "--yes"],
+    ];
+    for arguments in changes {
+        // Otherwise the pause between two attempts to start one applies.
+        let _ = std::fs::remove_file(background.world.data().join("daemon.start"));
+        let output = background.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        background.wait("a daemon", || background.pid().is_some());
+        assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success(), "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_hook_starts_the_daemon_and_events_become_observations() {
     let background = Background::new();
     turn(&background.world, "one", 1, |message| background.hook(message));

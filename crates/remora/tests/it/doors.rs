@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::client::start;
-use crate::context::{drain, told, told_with, work};
+use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
 use crate::support::World;
 
@@ -42,14 +42,14 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
     let question = json!({ "explain": true, "prompt": PROMPT, "cwd": project });
     let by_http = client.post("/api/context/semantic", &question).json()["context"].clone();
     // On a busy machine a hook may exceed its time limit.
-    let by_hook = (0..5).find_map(|attempt| told_with(world, &format!("new{attempt}"), PROMPT)).unwrap();
+    let by_hook = (0..5).find_map(|attempt| injected_with(world, &format!("new{attempt}"), PROMPT)).unwrap();
     assert!(by_hook.contains("because of a cast"), "{by_hook}");
     assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
 
     let by_command = world.json(&["context"])["text"].clone();
     let by_http =
         client.get(&format!("/api/context/inject?cwd={}", project.display())).json()["context"].clone();
-    let by_hook = told(world, "begins", "startup").unwrap();
+    let by_hook = injected_at_start(world, "begins", "startup").unwrap();
     assert!(by_hook.contains("because of a cast"), "{by_hook}");
     assert_eq!((by_command, by_http), (json!(by_hook), json!(by_hook)));
 
@@ -64,7 +64,7 @@ fn recall_with_a_prompt_follows_the_settings_of_search() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
-    assert!(told_with(&world, "two", PROMPT).is_some());
+    assert!(injected_with(&world, "two", PROMPT).is_some());
     let candidates = || {
         let output = world.remora(&["context", "--explain", PROMPT, "--json"]);
         let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -77,7 +77,7 @@ fn recall_with_a_prompt_follows_the_settings_of_search() {
     world.text(&["config", "set", "search.max_age_days", "1"]);
     age(&world, "2 days");
     assert_eq!(candidates(), [""; 0]);
-    assert_eq!(told_with(&world, "three", PROMPT), None);
+    assert_eq!(injected_with(&world, "three", PROMPT), None);
 }
 
 /// Moves all observations into the past.

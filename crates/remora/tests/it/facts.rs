@@ -109,6 +109,26 @@ fn a_program_cannot_replace_a_users_fact_or_another_one_silently() {
 }
 
 #[test]
+fn another_value_keeps_the_kind_of_a_fact_through_every_door() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["facts", "set", "indentation", "Tabs.", "--kind", "convention"]);
+    let set = world.json(&["facts", "set", "indentation", "Two spaces.", "--replace"]);
+    assert_eq!(set["fact"]["kind"], "convention", "{set}");
+    assert_eq!(world.json(&["facts", "set", "port", "8080"])["fact"]["kind"], "fact");
+    let client = client::start(&background);
+    let body = json!({"key": "indentation", "value": "Four spaces.", "project": "project", "replace": true});
+    let set = client.post("/api/memory/facts", &body).json();
+    assert_eq!(
+        (&set["fact"]["kind"], &set["fact"]["value"]),
+        (&json!("convention"), &json!("Four spaces.")),
+        "{set}"
+    );
+    let set = world.json(&["facts", "set", "indentation", "Tabs.", "--kind", "preference", "--replace"]);
+    assert_eq!(set["fact"]["kind"], "preference", "{set}");
+}
+
+#[test]
 fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     let background = Background::new();
     let world = &background.world;

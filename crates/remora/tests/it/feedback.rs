@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::start;
-use crate::context::{told, told_with};
+use crate::context::{injected_at_start, injected_with};
 use crate::daemon::Background;
 use crate::support::World;
 
@@ -28,7 +28,7 @@ fn injected_and_used_observations_rank_first_the_next_time() {
     let world = World::new();
     let one = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     let two = save(&world, "Invoice totals of the bakery use commercial rounding, in cents of the franc.");
-    let before = told_with(&world, "first", PROMPT).unwrap();
+    let before = injected_with(&world, "first", PROMPT).unwrap();
     assert_eq!(ids(&before), [two.as_str(), &one], "{before}");
     assert_eq!(feedback(&world, &one)["injected"], 1);
     let shown = world.text(&["show", &one]);
@@ -38,7 +38,7 @@ fn injected_and_used_observations_rank_first_the_next_time() {
     );
     assert_eq!(feedback(&world, &one)["fetched"], 1);
     assert_eq!(world.json(&["show", &one])["feedback"]["fetched"], 1);
-    let after = told_with(&world, "second", PROMPT).unwrap();
+    let after = injected_with(&world, "second", PROMPT).unwrap();
     assert_eq!(ids(&after), [one.as_str(), &two], "{after}");
     let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
     assert_eq!(found["hits"][0]["id"], json!(one));
@@ -51,7 +51,7 @@ fn injected_and_used_observations_rank_first_the_next_time() {
 fn an_answer_that_names_an_injected_observation_cites_it_once() {
     let world = World::new();
     let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
-    assert!(told_with(&world, "one", PROMPT).is_some());
+    assert!(injected_with(&world, "one", PROMPT).is_some());
     let message = format!("Banker's rounding, as #{id} says; #{id} has the reason.");
     for session in ["one", "never-told"] {
         let mut stop = world.message("Stop", &json!({ "last_assistant_message": message }));
@@ -70,14 +70,14 @@ fn a_wrong_observation_is_not_injected_until_the_verdict_is_undone() {
     let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     let said = world.text(&["feedback", &id, "wrong"]);
     assert!(said.contains("wrong 1"), "{said}");
-    assert_eq!(told_with(&world, "one", PROMPT), None);
-    let start = told(&world, "one", "startup");
+    assert_eq!(injected_with(&world, "one", PROMPT), None);
+    let start = injected_at_start(&world, "one", "startup");
     assert!(start.is_none_or(|start| !start.contains("banker")), "nor at the session start");
     let found = world.json(&["search", "bakery rounding", "--mode", "text"]);
     let is_found = found["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == json!(id));
     assert!(is_found, "search still finds it: {found}");
     world.text(&["feedback", &id, "wrong", "--undo"]);
-    assert!(told_with(&world, "two", PROMPT).is_some());
+    assert!(injected_with(&world, "two", PROMPT).is_some());
 }
 
 #[test]

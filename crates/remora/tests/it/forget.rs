@@ -10,7 +10,7 @@ use crate::daemon::{Background, turn};
 use crate::support::{World, contains};
 
 /// Files below the data directory and the project that contain the text, ignoring case.
-fn files_with(world: &World, text: &str) -> Vec<String> {
+pub(crate) fn files_with(world: &World, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![world.data(), world.project()];
     while let Some(folder) = folders.pop() {

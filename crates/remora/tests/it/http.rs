@@ -161,6 +161,8 @@ fn lists_come_in_pages_latest_first() {
     assert_eq!(texts(&first)[..2], ["Elsewhere", "Prompt 24"]);
     let last = client.list("/api/prompts?limit=10&offset=20&session=here");
     assert_eq!(texts(&last), ["Prompt 4", "Prompt 3", "Prompt 2", "Prompt 1", "Prompt 0"]);
+    assert_eq!(client.list("/api/prompts?limit=10&offset=20&session=he"), last, "as in search");
+    assert_eq!(client.get("/api/prompts?session=nowhere").status, 404);
     assert_eq!((&last["total"], &last["hasMore"]), (&json!(25), &json!(false)));
     let other = background.world.path("other");
     for project in ["other", "2", other.to_str().unwrap()] {

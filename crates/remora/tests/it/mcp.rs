@@ -8,8 +8,9 @@ use remora_core::context::tokens;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, start};
-use crate::context::{drain, told, told_with, work};
+use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
+use crate::forget::files_with;
 use crate::support::{World, run_hook};
 
 pub(crate) const TOOLS: [&str; 7] = [
@@ -195,7 +196,7 @@ fn text_saved_by_an_agent_is_found_and_injected_at_once() {
     assert_eq!(read["records"][0]["files_read"], json!(["deploy/plan.md"]));
     assert!(!whole.contains("merger"), "{whole}");
     host.end();
-    assert!(told(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
+    assert!(injected_at_start(&world, "next", "startup").unwrap().contains("Deploys happen on Tuesdays"));
     assert_eq!(world.json(&["search", "deploys tuesdays"])["hits"][0]["id"], json!(id), "as everywhere");
 }
 
@@ -214,17 +215,17 @@ fn injected_text_names_tools_if_the_host_has_them() {
         let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
         String::from_utf8(ran.output.stdout).unwrap()
     };
-    let start = told(&world, "by-commands", "startup").unwrap();
+    let start = injected_at_start(&world, "by-commands", "startup").unwrap();
     assert!(start.contains("remora show") && !start.contains("get_observations"), "{start}");
     world.text(&["config", "set", "context.mcp_hosts", "claude-code"]);
-    let start = told(&world, "asks", "startup").unwrap();
-    let prompt = told_with(&world, "asks", "Why was case 1 rounded too early by the cast?").unwrap();
-    told(&world, "opens", "startup").unwrap();
+    let start = injected_at_start(&world, "asks", "startup").unwrap();
+    let prompt = injected_with(&world, "asks", "Why was case 1 rounded too early by the cast?").unwrap();
+    injected_at_start(&world, "opens", "startup").unwrap();
     for text in [start, prompt, file()] {
         assert!(text.contains("get_observations") && !text.contains("remora show"), "{text}");
     }
     world.text(&["config", "set", "context.mcp_hosts", "codex"]);
-    assert!(told(&world, "other", "startup").unwrap().contains("remora show"));
+    assert!(injected_at_start(&world, "other", "startup").unwrap().contains("remora show"));
     let wrong = world.remora(&["config", "set", "context.mcp_hosts", "clod"]);
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
@@ -709,4 +710,30 @@ fn the_daemon_answers_the_same_over_http() {
     );
     assert_eq!(nowhere.client.send("POST", "/mcp", &head, ping.as_bytes()).status, 401);
     assert_eq!(nowhere.client.get("/mcp").status, 405, "it begins no stream by itself");
+}
+
+#[test]
+fn without_time_to_undo_forgetting_erases_at_once_through_both_doors() {
+    let background = Background::new();
+    let world = &background.world;
+    for (name, value) in [("search.embedder", "off"), ("forget.undo_minutes", "0")] {
+        world.text(&["config", "set", name, value]);
+    }
+    let mut host = Host::new(world);
+    let mut save = |text: &str| {
+        let (_, saved) = host.good("save_memory", json!({ "text": text }));
+        saved["id"].clone()
+    };
+    let (first, second) =
+        (save("The blue harbour opens at dawn."), save("The red lantern hangs in the east."));
+    let (_, done) = host.good("forget", json!({ "ids": [first], "confirm": true }));
+    assert_eq!((&done["forgotten"], &done["undo_until"]), (&json!(1), &Value::Null), "{done}");
+    assert_eq!(files_with(world, "blue harbour"), [""; 0]);
+    host.end();
+
+    let directory = world.project().to_string_lossy().replace('/', "%2F");
+    let remote = Remote { client: start(&background), path: format!("/mcp?project={directory}") };
+    let done = remote.call("forget", &json!({ "ids": [second], "confirm": true }));
+    assert_eq!(done["structuredContent"]["forgotten"], 1, "{done}");
+    assert_eq!(files_with(world, "red lantern"), [""; 0]);
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::client::start;
-use crate::context::{told, told_with};
+use crate::context::{injected_at_start, injected_with};
 use crate::daemon::Background;
 use crate::obsidian::{KEY, Obsidian};
 use crate::support::{World, contains, feed};
@@ -57,30 +57,30 @@ fn fixed_and_tagged_notes_are_injected_once_and_after_a_change() {
     assert_eq!(sync(&world)["read"], 0, "unchanged notes are not read again");
     assert_eq!(always(&world), ["work/用語集.md", "Style.md"]);
     assert_eq!(world.json(&["notes"])["unknown_names"], json!(["Forgotten"]));
-    let text = told(&world, "one", "startup").unwrap();
+    let text = injected_at_start(&world, "one", "startup").unwrap();
     assert!(text.contains("## Notes\n- #n"), "{text}");
     assert!(text.contains("用語集 (work/用語集.md): A ledger is what accountants"), "{text}");
     assert!(text.contains("Style (Style.md): Write short functions and plain words.\n"), "{text}");
     assert!(!text.contains("lentils"), "{text}");
-    assert_eq!(told_with(&world, "one", "yes please"), None, "it has them");
+    assert_eq!(injected_with(&world, "one", "yes please"), None, "it has them");
 
     write(&world, "Style.md", "#remora Write long functions, if they read well.");
     sync(&world);
-    let text = told_with(&world, "one", "yes please").unwrap();
+    let text = injected_with(&world, "one", "yes please").unwrap();
     assert!(text.contains("Write long functions") && !text.contains("ledger"), "{text}");
-    assert_eq!(told_with(&world, "one", "yes please, go on"), None);
-    let text = told(&world, "one", "compact").unwrap();
+    assert_eq!(injected_with(&world, "one", "yes please, go on"), None);
+    let text = injected_at_start(&world, "one", "compact").unwrap();
     assert!(text.contains("Write long functions") && text.contains("ledger"), "after compaction: {text}");
 
     // Other notes are injected only with a matching prompt, and once.
     let question = "How long do I simmer lentils with cumin and lemon?";
-    let text = told_with(&world, "one", question).unwrap();
+    let text = injected_with(&world, "one", question).unwrap();
     assert!(text.contains("(note Cooking.md, today) Cooking: Simmer the lentils for twenty"), "{text}");
-    assert_eq!(told_with(&world, "one", question), None);
+    assert_eq!(injected_with(&world, "one", question), None);
     // A session that started before these notes existed gets them with its next prompt.
     write(&world, "Later.md", "#remora Ask before you delete.");
     sync(&world);
-    assert!(told_with(&world, "one", "ok do it").unwrap().contains("Ask before you delete."));
+    assert!(injected_with(&world, "one", "ok do it").unwrap().contains("Ask before you delete."));
 
     let found = world.json(&["search", "--all", "lentils cumin"]);
     let id = found["hits"][0]["id"].as_str().unwrap();
@@ -104,11 +104,11 @@ fn notes_take_only_their_share_and_the_rest_follows() {
         assert!(text.chars().count() < 4_000, "{text}");
         seen.extend(told);
     };
-    count(&told(&world, "one", "startup").unwrap());
+    count(&injected_at_start(&world, "one", "startup").unwrap());
     // Different prompts, because the same prompt twice within moments counts as one: a host may run two hooks
     // for it.
     let mut prompts = (1..).map(|number| format!("go on with {number}"));
-    while let Some(text) = told_with(&world, "one", &prompts.next().unwrap()) {
+    while let Some(text) = injected_with(&world, "one", &prompts.next().unwrap()) {
         count(&text);
     }
     seen.sort_unstable();
@@ -147,7 +147,7 @@ fn nothing_outside_the_vault_is_read_and_nothing_hostile_gets_through() {
     paths.sort_unstable();
     assert_eq!(paths, ["Hostile.md", "Latin.md", "Secret.md", "closed/Unreadable.md"]);
 
-    let text = told(&world, "one", "startup").unwrap();
+    let text = injected_at_start(&world, "one", "startup").unwrap();
     assert_eq!(text.matches("</remora-context>").count(), 1, "{text}");
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{0}']) && !text.contains("<system-reminder>"), "{text}");
     assert!(text.contains("[redacted:") && text.contains("caf\u{fffd}"), "{text}");
@@ -196,7 +196,7 @@ fn a_missing_vault_keeps_its_notes_and_a_disabled_one_loses_them() {
         world.neutral(&world.remora(&["notes", "sync"]).stderr).contains("is empty now"),
         "a mount point"
     );
-    assert!(told(&world, "one", "startup").unwrap().contains("Plain words."));
+    assert!(injected_at_start(&world, "one", "startup").unwrap().contains("Plain words."));
     assert!(world.text(&["status"]).contains("1 known, but the folder"));
     assert!(world.text(&["doctor"]).contains("is empty now"));
     fs::remove_dir(world.path("vault")).unwrap();
@@ -205,7 +205,7 @@ fn a_missing_vault_keeps_its_notes_and_a_disabled_one_loses_them() {
     assert!(world.text(&["doctor"]).contains("notes           fine"));
 
     set(&world, "memory.obsidian_context_enabled", "false");
-    assert_eq!(told(&world, "two", "startup"), None, "from the next hook");
+    assert_eq!(injected_at_start(&world, "two", "startup"), None, "from the next hook");
     sync(&world);
     assert_eq!(found(&world, "plain words"), 0);
     assert!(world.text(&["config", "list"]).contains("memory.obsidian_vault"));
@@ -228,7 +228,7 @@ fn five_thousand_notes_are_indexed_and_removed() {
     }
     write(&world, "f1/Style.md", "#remora Plain words.");
     assert_eq!(sync(&world)["notes"], 5_001);
-    assert!(told(&world, "one", "startup").unwrap().contains("Plain words."));
+    assert!(injected_at_start(&world, "one", "startup").unwrap().contains("Plain words."));
     let found = world.json(&["search", "--all", "topic4711"]);
     assert_eq!(found["hits"][0]["title"], "n4711 › Note 4711", "{found}");
     fs::remove_dir_all(world.path("vault/f11")).unwrap();
@@ -250,13 +250,13 @@ fn the_daemon_indexes_notes_by_itself() {
         let index = world.json(&["index", "status"]);
         index["vectors"] == index["documents"] && index["records"] == index["indexed"]
     });
-    assert!(told(world, "one", "startup").unwrap().contains("Plain words."));
-    let text = told_with(world, "one", "When do customers receive their bills each month?").unwrap();
+    assert!(injected_at_start(world, "one", "startup").unwrap().contains("Plain words."));
+    let text = injected_with(world, "one", "When do customers receive their bills each month?").unwrap();
     assert!(text.contains("Invoices are sent on the first working day"), "found by meaning: {text}");
     write(world, "Style.md", "#remora Plain words, short sentences.");
     // Any event triggers a scan.
     background.wait("the change", || {
-        told_with(world, "one", "Carry on with the next step please")
+        injected_with(world, "one", "Carry on with the next step please")
             .is_some_and(|text| text.contains("short sentences"))
     });
     let asked =
@@ -296,7 +296,10 @@ fn the_daemon_indexes_notes_by_itself() {
     });
     let log = world.text(&["logs"]);
     assert_eq!(log.matches("notes wait: the folder").count(), 1, "{log}");
-    assert!(told(world, "two", "startup").unwrap().contains("short sentences"), "indexed notes are injected");
+    assert!(
+        injected_at_start(world, "two", "startup").unwrap().contains("short sentences"),
+        "indexed notes are injected"
+    );
 }
 
 fn use_obsidian(world: &World, obsidian: &Obsidian) {
@@ -319,7 +322,7 @@ fn obsidian_is_trusted_only_with_its_first_certificate() {
     let heard = obsidian.heard();
     assert!(!heard[0].contains(KEY), "the certificate was kept before the key was sent: {heard:?}");
     assert!(heard[1..].iter().all(|head| head.contains(KEY)), "{heard:?}");
-    assert!(told(&world, "one", "startup").unwrap().contains("Plain words."));
+    assert!(injected_at_start(&world, "one", "startup").unwrap().contains("Plain words."));
     let file = world.data().join("obsidian-certificate");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let first = world.json(&["notes"])["certificate"].clone();
@@ -362,7 +365,7 @@ fn a_hanging_obsidian_does_not_delay_a_request() {
     sync(world);
     obsidian.hang();
     let client = start(&background);
-    assert!(told(world, "one", "startup").unwrap().contains("Plain words."));
+    assert!(injected_at_start(world, "one", "startup").unwrap().contains("Plain words."));
     let asked =
         json!({ "session_id": "one", "host": "claude-code", "prompt": "Tell me what the plain words are" });
     assert_eq!(client.post("/api/context/semantic", &asked).status, 200);
@@ -372,7 +375,7 @@ fn a_hanging_obsidian_does_not_delay_a_request() {
     message["session_id"] = json!("two");
     world.hook(&message);
     world.text(&["config", "set", "context.tokens", "0"]);
-    assert_eq!(told(world, "three", "startup"), None);
+    assert_eq!(injected_at_start(world, "three", "startup"), None);
     let asked =
         json!({ "session_id": "three", "host": "claude-code", "prompt": "Tell me what the plain words are" });
     let answer = client.post("/api/context/semantic", &asked).json();

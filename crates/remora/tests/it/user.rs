@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
-use crate::context::{drain, told, told_with, work};
+use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::support::World;
 
 /// Runs a command at a pseudo-terminal.
@@ -32,7 +32,7 @@ fn say(world: &World, id: &str, prompt: &str, closing: &str) {
 
 /// The user's own block and the reference data, as injected at the start of a session.
 fn blocks(world: &World, session: &str) -> (String, String) {
-    let text = told(world, session, "startup").unwrap();
+    let text = injected_at_start(world, session, "startup").unwrap();
     match text.split_once("</remora-context>") {
         Some((own, rest)) if rest.contains("<remora-context>") => (own.to_owned(), rest.to_owned()),
         _ => (String::new(), text),
@@ -70,7 +70,7 @@ fn a_rule_of_the_user_comes_first_until_marked_wrong() {
     assert!(!reference.contains("Standing facts"), "{reference}");
     // It is already in the session's context, so no prompt injects it again.
     let prompt = "May I push to the release branch of the shop?";
-    assert!(!told_with(&world, "two", prompt).unwrap_or_default().contains("Never push"));
+    assert!(!injected_with(&world, "two", prompt).unwrap_or_default().contains("Never push"));
     let why = world.text(&["why", "--session", "two"]);
     assert!(
         why.contains("Never push to the release branch.") && why.contains("`remora feedback f1 wrong`"),
@@ -90,8 +90,8 @@ fn why_shows_the_last_injection_with_what_marks_it_wrong() {
     let nothing = world.remora(&["why"]);
     assert!(world.neutral(&nothing.stderr).contains("Nothing was injected here yet."), "{nothing:?}");
     drain(&world);
-    told(&world, "two", "startup").unwrap();
-    told_with(&world, "two", "Why was case 1 rounded too early by the cast?").unwrap();
+    injected_at_start(&world, "two", "startup").unwrap();
+    injected_with(&world, "two", "Why was case 1 rounded too early by the cast?").unwrap();
     let shown = world.text(&["why", "-n", "2"]);
     insta::with_settings!({ filters => vec![
         (r"\d{4}-\d\d-\d\d \d\d:\d\d", "YYYY-MM-DD HH:MM"), (r"\d+ ms", "[N] ms"), (r"0\.\d\d ", "0.NN "),
@@ -105,7 +105,7 @@ fn why_shows_the_last_injection_with_what_marks_it_wrong() {
     assert_eq!(shown.as_array().unwrap().len(), 1, "only the last one");
     // The printed command works.
     world.text(&["feedback", "1", "wrong"]);
-    assert_eq!(told_with(&world, "three", "Why was case 1 rounded too early by the cast?"), None);
+    assert_eq!(injected_with(&world, "three", "Why was case 1 rounded too early by the cast?"), None);
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn a_deleted_or_heavily_changed_file_is_reported_with_every_injection() {
     drain(&world);
     let prompt = "Why was case 1 rounded too early by the cast?";
     let everywhere = |session: &str| {
-        let start = told(&world, session, "startup").unwrap();
-        let prompted = told_with(&world, session, prompt).unwrap();
+        let start = injected_at_start(&world, session, "startup").unwrap();
+        let prompted = injected_with(&world, session, prompt).unwrap();
         let line = |text: &str| text.lines().find(|line| line.contains("#1 ")).unwrap_or_default().to_owned();
         // A line of the index is only a title and states nothing.
         let lines = [line(&start), line(&prompted)];
@@ -138,7 +138,7 @@ fn a_deleted_or_heavily_changed_file_is_reported_with_every_injection() {
         assert!(line.contains("file is gone)"), "{line}");
     }
     let read = json!({ "tool_name": "Read", "tool_use_id": "r1", "tool_input": { "file_path": file } });
-    told(&world, "five", "startup").unwrap();
+    injected_at_start(&world, "five", "startup").unwrap();
     let mut ahead = world.message("PreToolUse", &read);
     ahead["session_id"] = json!("five");
     let ran = crate::support::run_hook(&mut world.hook_command(), ahead.to_string().as_bytes());
@@ -152,7 +152,7 @@ fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
     work(&world, "one", 1);
     drain(&world);
     let prompt = "Why was case 1 rounded too early by the cast?";
-    told_with(&world, "two", prompt).unwrap();
+    injected_with(&world, "two", prompt).unwrap();
     // Saving does not start a session.
     world.text(&["save", "Deploys happen on Tuesdays only."]);
     let fate = |arguments: &[&str]| {
@@ -166,6 +166,6 @@ fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
     assert_eq!(fate(&["--new"]), ("injected".to_owned(), 0));
     assert_eq!(fate(&["--session", "one"]), ("own_session".to_owned(), 1));
     // After compaction, it may be injected again.
-    told(&world, "two", "compact");
+    injected_at_start(&world, "two", "compact");
     assert_eq!(fate(&[]), ("injected".to_owned(), 0));
 }

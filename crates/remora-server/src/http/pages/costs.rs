@@ -33,7 +33,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct CostsParameters {
     project: Option<i64>,
     days: Option<u16>,
 }
@@ -105,7 +105,7 @@ struct Limit {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<CostsParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Costs", "costs", asked.project).await?;
     http.shared.refresh_settings();

@@ -21,7 +21,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct FilesParameters {
     project: Option<i64>,
     #[serde(default)]
     q: String,
@@ -53,7 +53,7 @@ struct Known {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<FilesParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Files", "files", asked.project).await?;
     let request = FilesRequest {

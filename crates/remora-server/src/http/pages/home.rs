@@ -148,7 +148,7 @@ async fn home(
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct HomeParameters {
     project: Option<i64>,
     /// The position where the previous page ended.
     before: Option<String>,
@@ -157,7 +157,7 @@ struct Asked {
 /// An older part of the feed.
 async fn earlier(
     (axum::extract::State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<HomeParameters>,
 ) -> Result<Response, ApiError> {
     let cursor = match asked.before {
         Some(place) => place.parse::<Place>()?.0,

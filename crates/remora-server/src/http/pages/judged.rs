@@ -161,12 +161,12 @@ pub(super) struct Injection {
     pub(super) prompt: String,
     pub(super) tokens: u64,
     pub(super) when: When,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<InjectedLine>,
     /// The number of lines that are not shown.
     pub(super) more: usize,
 }
 
-pub(super) struct Line {
+pub(super) struct InjectedLine {
     pub(super) id: String,
     pub(super) link: Option<String>,
     pub(super) says: Safe<String>,
@@ -182,7 +182,7 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
     for said in known.iter().take(most) {
         let reason = reason(retrieval.moment, &said.item);
         let is_observation = said.item.id.starts_with(|c: char| c.is_ascii_digit());
-        lines.push(Line {
+        lines.push(InjectedLine {
             link: is_observation.then(|| format!("/observations/{}", said.item.id)),
             id: said.item.id.clone(),
             says: title(said.says.as_deref().unwrap_or_default(), 200),

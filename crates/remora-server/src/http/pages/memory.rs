@@ -38,7 +38,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct MemoryParameters {
     project: Option<i64>,
     #[serde(default)]
     all: u8,
@@ -97,14 +97,14 @@ struct Shown {
     /// The exact key, encoded for a URL.
     address: String,
     kind: &'static str,
-    said: Said,
-    conflicts: Vec<Said>,
+    said: Statement,
+    conflicts: Vec<Statement>,
     needs_word: bool,
     is_confirmed: bool,
 }
 
 /// A value, with its author and origin.
-struct Said {
+struct Statement {
     value: String,
     by: String,
     place: Option<(String, i64)>,
@@ -141,7 +141,7 @@ struct Notes {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<MemoryParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Memory", "memory", asked.project).await?;
     match asked.part.as_str() {
@@ -219,7 +219,7 @@ fn fact(entry: Entry) -> (String, Shown) {
     (row.project.unwrap_or_default(), fact)
 }
 
-fn said(row: &FactRow) -> Said {
+fn said(row: &FactRow) -> Statement {
     let by = match (&row.fact.source, row.session_id) {
         (FactSource::User, None) => "set by you".to_owned(),
         (FactSource::User, Some(_)) => "said by you".to_owned(),
@@ -229,7 +229,7 @@ fn said(row: &FactRow) -> Said {
         (FactSource::Import, _) => "imported".to_owned(),
     };
     let turn = row.prompt_number.unwrap_or(1);
-    Said {
+    Statement {
         value: block(&row.fact.value, LONGEST),
         by,
         place: row.session_id.map(|session| (format!("/sessions/{}#turn-{turn}", session.0), turn)),
@@ -265,7 +265,7 @@ async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
     http.shared.refresh_settings();
     let settings = http.shared.settings();
     let memory = settings.memory.clone();
-    let found = http.read(move |store| notes::notes(store, &settings)).await?;
+    let found = http.read(move |store| notes::notes(store, &settings.memory)).await?;
     let unknown = remora_notes::unknown_names(&found.known, &memory);
     let total = found.known.len();
     Ok(Notes {

@@ -9,9 +9,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::trial::{Trial, project_of};
-use remora_app::recall::{Candidate, Fate, NEW_SESSION};
-use remora_core::ids::ProjectId;
-use remora_core::privacy;
+use remora_app::recall::{Candidate, Fate};
 use remora_core::settings::Memory;
 use remora_search::Mode;
 use serde::Deserialize;
@@ -19,9 +17,9 @@ use serde::Deserialize;
 use super::look::{When, block, line, title};
 use super::search::record_link;
 use super::{Frame, Seen, show};
+use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
-use crate::http::{Http, context};
 
 /// Maximum number of candidates shown; the rest is counted.
 const MOST_SHOWN: usize = 24;
@@ -35,7 +33,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct PlaygroundParameters {
     project: Option<i64>,
     #[serde(default)]
     prompt: String,
@@ -117,7 +115,7 @@ struct Shown {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<PlaygroundParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Playground", "playground", asked.project).await?;
     let is_part = asked.part == "outcome";
@@ -128,10 +126,10 @@ async fn page(
 impl Playground {
     /// The empty form.
     pub(super) async fn empty(http: &Arc<Http>, frame: &Frame) -> Result<Self, ApiError> {
-        Self::of(http, frame, Asked::default()).await
+        Self::of(http, frame, PlaygroundParameters::default()).await
     }
 
-    async fn of(http: &Arc<Http>, frame: &Frame, asked: Asked) -> Result<Self, ApiError> {
+    async fn of(http: &Arc<Http>, frame: &Frame, asked: PlaygroundParameters) -> Result<Self, ApiError> {
         http.shared.refresh_settings();
         let in_force = http.shared.settings();
         let trial =
@@ -142,7 +140,8 @@ impl Playground {
         let prompt = asked.prompt[..asked.prompt.floor_char_boundary(LONGEST_PROMPT)].to_owned();
         let outcome = match project {
             Some(project) if !prompt.trim().is_empty() => {
-                let explained = http.recall_by(question(&prompt, project), Arc::clone(&tried)).await?;
+                let request = PromptRequest::of_new_session(&prompt, project);
+                let explained = http.recall_by(request, Arc::clone(&tried)).await?;
                 Some(outcome(&explained, &tried.memory))
             }
             _ => None,
@@ -172,16 +171,6 @@ impl Playground {
     fn slider_score(&self) -> String {
         let score = self.score.parse().unwrap_or(SLIDER.0);
         format!("{:.2}", f64::clamp(score, SLIDER.0, SLIDER.1))
-    }
-}
-
-/// A request as from a new session, into which nothing was injected yet.
-fn question(prompt: &str, project: ProjectId) -> PromptRequest {
-    PromptRequest {
-        text: privacy::clean_text(prompt),
-        project,
-        session: NEW_SESSION,
-        room: context::USUAL_ROOM,
     }
 }
 

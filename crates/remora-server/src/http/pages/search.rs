@@ -30,7 +30,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct SearchParameters {
     #[serde(default)]
     q: String,
     #[serde(default)]
@@ -117,7 +117,7 @@ struct Value {
 
 async fn search(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SearchParameters>,
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Search", "search", asked.project).await?;
     frame.query = asked.q.clone();
@@ -152,7 +152,7 @@ fn filled(text: &str) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { vec![text.to_owned()] }
 }
 
-fn found(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Found {
+fn found(results: &Results, asked: &SearchParameters, projects: &[ProjectRow]) -> Found {
     let more = results.total > asked.offset + EACH;
     let at = |offset: usize| address(asked, &[("offset", &offset.to_string())]);
     let many = if results.more { "+" } else { "" };
@@ -180,7 +180,7 @@ fn found(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Found {
 const FILTERS: [&str; 7] = ["type", "record", "project", "host", "file", "concept", "since"];
 
 /// Active filters, each with the URL without it.
-fn filters(asked: &Asked, projects: &[ProjectRow]) -> Vec<(String, String)> {
+fn filters(asked: &SearchParameters, projects: &[ProjectRow]) -> Vec<(String, String)> {
     let filter = |name: &'static str| {
         let says = match name {
             "project" => {
@@ -199,7 +199,7 @@ fn filters(asked: &Asked, projects: &[ProjectRow]) -> Vec<(String, String)> {
 
 /// Filters to narrow the search, with counts. Values that every hit has are left out, and so are facets whose
 /// filter is active.
-fn facets(results: &Results, asked: &Asked, projects: &[ProjectRow]) -> Vec<Facet> {
+fn facets(results: &Results, asked: &SearchParameters, projects: &[ProjectRow]) -> Vec<Facet> {
     let Facets { types, kinds, projects: by_project, concepts, files, hosts, dates } = &results.facets;
     let narrows = |count: usize| count > 0 && count < results.total;
     let counted = |name: &'static str, key: &'static str, counts: &BTreeMap<String, usize>| {
@@ -300,7 +300,7 @@ pub(super) fn record_link(id: &str, session: Option<i64>) -> String {
 }
 
 /// A text parameter of the URL.
-fn value<'a>(asked: &'a Asked, name: &str) -> &'a str {
+fn value<'a>(asked: &'a SearchParameters, name: &str) -> &'a str {
     match name {
         "q" => &asked.q,
         "mode" => &asked.mode,
@@ -316,7 +316,7 @@ fn value<'a>(asked: &'a Asked, name: &str) -> &'a str {
 }
 
 /// The URL of this search with changed parameters. Empty ones are left out.
-fn address(asked: &Asked, changes: &[(&str, &str)]) -> String {
+fn address(asked: &SearchParameters, changes: &[(&str, &str)]) -> String {
     let project = asked.project.map(|id| id.to_string()).unwrap_or_default();
     let offset = if asked.offset == 0 { String::new() } else { asked.offset.to_string() };
     let names = ["q", "mode", "sort"].into_iter().chain(FILTERS).chain(["offset"]);

@@ -33,7 +33,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct SessionParameters {
     project: Option<i64>,
     #[serde(default)]
     offset: u32,
@@ -61,7 +61,7 @@ struct Listed {
 
 async fn list(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SessionParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);

@@ -46,7 +46,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct SettingsParameters {
     project: Option<i64>,
     /// Requests one setting without the page around it.
     #[serde(default)]
@@ -119,7 +119,7 @@ struct Agent {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<SettingsParameters>,
 ) -> Result<Response, ApiError> {
     if !asked.part.is_empty() {
         let field = fields(&http.shared.dir, |name| name == asked.part).into_iter().next();

@@ -10,7 +10,7 @@ use remora_app::{AppError, Whose};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Edge, parse_date};
-use remora_store::Moment;
+use remora_store::TimelineEntry;
 use serde::Deserialize;
 
 use super::look::{When, title};
@@ -26,7 +26,7 @@ pub(super) fn router() -> Routes {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct TimelineParameters {
     project: Option<i64>,
     /// The record to show in the middle.
     #[serde(default)]
@@ -85,7 +85,7 @@ struct Square {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<TimelineParameters>,
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Timeline", "timeline", asked.project).await?;
     let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
@@ -139,7 +139,7 @@ async fn page(
     show(&Page { frame, year, days, day: asked.day, needs_project: false, older })
 }
 
-fn row(moment: &Moment, is_anchor: bool) -> Row {
+fn row(moment: &TimelineEntry, is_anchor: bool) -> Row {
     let id = moment.id.to_string();
     Row {
         kind: moment

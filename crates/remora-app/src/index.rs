@@ -1,0 +1,58 @@
+//! Rebuilds the search index: documents, full text and vectors. The records themselves stay as they are.
+
+use remora_core::document::ProjectScope;
+use remora_store::{Store, StoreError};
+
+/// How far a rebuild is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub done: u64,
+    pub all: u64,
+}
+
+/// Drops everything that was derived from the records.
+pub fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<(), StoreError> {
+    // All documents are dropped at once, those of one project in steps.
+    while store.drop_documents(scope)? > 0 && scope != ProjectScope::All {}
+    Ok(())
+}
+
+/// Makes the documents that are missing.
+pub fn fill(
+    store: &mut Store,
+    scope: ProjectScope,
+    mut progress: impl FnMut(Progress),
+) -> Result<(), StoreError> {
+    loop {
+        let state = store.index_state(scope)?;
+        progress(Progress { done: state.indexed, all: state.records });
+        if !store.fill_documents()? {
+            return Ok(());
+        }
+    }
+}
+
+/// What a step of [`embed`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It made vectors, or waited for a process that does.
+    More,
+    /// It cannot make more.
+    Stuck,
+}
+
+/// Repeats `step` until no vector is missing, or until it makes no more.
+pub fn embed<E: From<StoreError>>(
+    store: &mut Store,
+    scope: ProjectScope,
+    mut progress: impl FnMut(Progress),
+    mut step: impl FnMut(&mut Store) -> Result<Step, E>,
+) -> Result<(), E> {
+    loop {
+        let state = store.index_state(scope)?;
+        progress(Progress { done: state.with_vector, all: state.with_vector + state.to_embed });
+        if state.to_embed == 0 || step(store)? == Step::Stuck {
+            return Ok(());
+        }
+    }
+}
