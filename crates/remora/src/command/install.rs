@@ -10,7 +10,7 @@ use remora_install::install::{Change, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
 use serde_json::json;
 
-use super::questions;
+use super::questions::{self, OnEnter};
 use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
@@ -97,7 +97,7 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     if !app.json {
         plan.hosts.iter().for_each(print);
     }
-    if !arguments.yes && !confirmed(app, "Make these changes?", "remora install --yes")? {
+    if !arguments.yes && !confirmed(app, "Make these changes?", OnEnter::Yes, "remora install --yes")? {
         say("Nothing was changed.");
         return Ok(ExitCode::SUCCESS);
     }
@@ -218,14 +218,14 @@ pub(super) fn print_diff(diff: &str) {
 
 /// Asks the user at the terminal. Without a terminal this is an error, so that nothing changes without
 /// consent.
-pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool> {
+pub(super) fn confirmed(app: &App, question: &str, on_enter: OnEnter, command: &str) -> Result<bool> {
     if !questions::can_ask(app) {
         return Err(CliError::usage(
             "this needs an answer, and there is no terminal to ask at; nothing was changed",
         )
         .hint(format!("agree to it beforehand: `{command}`")));
     }
-    questions::agrees(question, true)
+    questions::agrees(question, on_enter)
 }
 
 /// The environment that recipes work in.

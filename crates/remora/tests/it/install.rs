@@ -539,6 +539,79 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     assert_eq!(tree(&world.path("home")), []);
 }
 
+#[test]
+fn uninstall_takes_memory_out_of_context_files() {
+    for purge in [&[][..], &["--purge", "--no-backup"]] {
+        let world = newcomer();
+        let claude_md = world.project().join("CLAUDE.md");
+        fs::write(&claude_md, "# Mine\n").unwrap();
+        let before = tree(&world.project());
+        world.text(&["save", "Deploys happen on Tuesdays"]);
+        world.text(&["install", "--yes"]);
+        world.text(&["context-files", "enable", "--claude-md", "--cursor"]);
+        assert!(fs::read_to_string(&claude_md).unwrap().contains("Tuesdays"));
+
+        let one = world.remora(&["uninstall", "--host", "claude-code", "--yes"]);
+        assert!(contains(&one.stderr, "Context files stay"), "{one:?}");
+        assert!(fs::read_to_string(&claude_md).unwrap().contains("Tuesdays"));
+
+        let dry = world.text(&[&["uninstall", "--dry-run"], purge].concat());
+        assert!(dry.contains("project/CLAUDE.md") && dry.contains("remora-context.mdc"), "{dry}");
+        let rules = world.project().join(".cursor/rules/remora-context.mdc");
+        assert!(rules.exists());
+        world.text(&[&["uninstall", "--yes"], purge].concat());
+        let left = tree(&world.project());
+        let is_exclude = |(path, _): &(PathBuf, String)| path.starts_with(world.project().join(".git/info"));
+        assert_eq!(left.iter().filter(|file| !is_exclude(file)).cloned().collect::<Vec<_>>(), before);
+        assert!(left.iter().filter(|file| is_exclude(file)).all(|(_, text)| !text.contains("remora")), "{left:?}");
+        assert_eq!(world.data().exists(), purge.is_empty());
+    }
+}
+
+#[test]
+fn a_context_file_that_cannot_be_changed_stops_the_purge() {
+    let world = newcomer();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    world.text(&["context-files", "enable", "--claude-md"]);
+    let claude_md = world.project().join("CLAUDE.md");
+    let text = fs::read_to_string(&claude_md).unwrap();
+    // Without the end mark, nobody knows what is the user's.
+    fs::write(&claude_md, text.replace("<!-- remora:end -->", "")).unwrap();
+    let stopped = world.remora(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+    assert!(contains(&stopped.stdout, "CLAUDE.md: it still has a section"), "{stopped:?}");
+    assert!(world.data().join("remora.db").exists());
+    // A directory that is gone does not stop it.
+    fs::remove_dir_all(world.project()).unwrap();
+    fs::create_dir(world.project()).unwrap();
+    world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert!(!world.data().exists());
+}
+
+#[test]
+fn purge_needs_a_typed_yes() {
+    let world = World::new();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    let mut terminal = Terminal::start(&world, &["uninstall", "--purge"]);
+    terminal.wait_for("delete the memory? [y/N]");
+    terminal.say("\n");
+    assert!(terminal.end().contains("Nothing was changed."));
+    assert!(world.data().join("remora.db").exists());
+}
+
+#[test]
+fn a_memory_that_cannot_be_backed_up_is_not_purged() {
+    let world = World::new();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    fs::write(world.data().join("remora.db"), "not a database, but perhaps still of use to somebody").unwrap();
+    let stopped = world.remora(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
+    assert!(contains(&stopped.stderr, "`remora uninstall --purge --no-backup`"), "{stopped:?}");
+    assert!(world.data().join("remora.db").exists());
+    world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert!(!world.data().exists());
+}
+
 /// A project in git, one agent, and a past session of that agent.
 fn newcomer() -> World {
     let world = World::new();
