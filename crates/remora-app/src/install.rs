@@ -9,8 +9,8 @@ use remora_core::host::Host;
 use remora_core::settings::{Provider, Value};
 use remora_core::time::Time;
 use remora_install::install::{Done, Plan};
-use remora_install::state;
 pub use remora_install::state::Hooks;
+use remora_install::state::{self, HostState};
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
@@ -44,8 +44,6 @@ pub struct HostReport {
     pub name: String,
     /// `None` for a host that needs no hooks.
     pub hooks: Option<Hooks>,
-    /// Directories in which it is installed for that project only.
-    pub projects: Vec<PathBuf>,
     pub sessions: i64,
     pub last_event_at: Option<Time>,
 }
@@ -73,13 +71,15 @@ pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostRep
     let mut seen = store.hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
-    for host in known {
+    // One report per host, with the first problem among its installations.
+    for places in known.chunk_by(|one, next| one.host == next.host) {
+        let host = &places[0];
+        let is_troubled = |place: &&HostState| place.hooks != Hooks::Installed;
         let place = seen.iter().position(|seen| seen.host == host.host.name());
         let seen = place.map(|place| seen.remove(place));
         reports.push(HostReport {
             name: host.name.to_owned(),
-            hooks: Some(host.hooks),
-            projects: host.projects,
+            hooks: Some(places.iter().find(is_troubled).unwrap_or(host).hooks.clone()),
             sessions: seen.as_ref().map_or(0, |seen| seen.sessions),
             last_event_at: seen.map(|seen| seen.last_event_at),
         });
@@ -87,7 +87,6 @@ pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostRep
     reports.extend(seen.into_iter().map(|seen| HostReport {
         name: recipe_named(&seen.host).map_or(seen.host, |recipe| recipe.name.to_owned()),
         hooks: None,
-        projects: Vec::new(),
         sessions: seen.sessions,
         last_event_at: Some(seen.last_event_at),
     }));

@@ -9,19 +9,29 @@ use serde::Serialize;
 
 use crate::entry;
 use crate::file::Found;
-use crate::receipt::{FORMAT, Receipt};
+use crate::receipt::{FORMAT, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
 use crate::{Surroundings, toml};
 
-/// A host on this machine.
+/// A host on this machine, for the user or in one project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostState {
     pub host: Host,
     pub name: &'static str,
+    /// The directory, if it is installed in that project only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
     pub hooks: Hooks,
-    /// Directories in which it is installed for that project only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub projects: Vec<PathBuf>,
+}
+
+impl HostState {
+    /// The host's name, with the project if there is one.
+    pub fn place(&self) -> String {
+        match &self.project {
+            None => self.name.to_owned(),
+            Some(project) => format!("{} in {}", self.name, project.display()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +41,8 @@ pub enum Hooks {
     Installed,
     /// The user has to confirm them in the host first.
     Untrusted,
+    /// The directory of the project is not there.
+    Gone,
     /// Part of the installation is missing, was changed, or has an older version.
     Outdated {
         reason: String,
@@ -41,38 +53,47 @@ pub enum Hooks {
     },
 }
 
-/// Every host that is on this machine or has hooks of ours.
+/// Every host that is on this machine or has hooks of ours, and every project in the receipt.
 pub fn hosts(around: &Surroundings) -> Vec<HostState> {
     // An unreadable receipt is ignored; the files themselves are checked.
     let receipt = Receipt::read(&around.data_dir).ok();
-    RECIPES.iter().filter_map(|recipe| host(around, recipe, receipt.as_ref())).collect()
+    RECIPES.iter().flat_map(|recipe| places(around, recipe, receipt.as_ref())).collect()
 }
 
-fn host(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Option<HostState> {
-    let installed =
-        || receipt.into_iter().flat_map(|receipt| &receipt.installed).filter(|one| one.host == recipe.host);
-    let projects: Vec<PathBuf> = installed().filter_map(|one| one.project.clone()).collect();
-    let mut hooks = look(around, recipe, receipt);
-    if hooks == Hooks::Missing && !projects.is_empty() {
-        hooks = Hooks::Installed;
-    }
-    let is_known = hooks != Hooks::Missing || installed().next().is_some();
-    (is_known || recipe.is_here(around)).then_some(HostState {
+/// The states of one host: for the user, then in each project.
+fn places(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
+    let installed = receipt.into_iter().flat_map(|receipt| &receipt.installed);
+    let projects = installed.filter(|one| one.host == recipe.host).filter_map(|one| one.project.as_deref());
+    let state = |project: Option<&Path>| HostState {
         host: recipe.host,
         name: recipe.name,
-        hooks,
-        projects,
-    })
+        project: project.map(Path::to_owned),
+        hooks: look(around, recipe, project, receipt.and_then(|receipt| receipt.of(recipe.host, project))),
+    };
+    let mut states: Vec<HostState> = projects.map(|project| state(Some(project))).collect();
+    let user = state(None);
+    // A user who installs in a project may leave out all others on purpose.
+    if user.hooks != Hooks::Missing || states.is_empty() && recipe.is_here(around) {
+        states.insert(0, user);
+    }
+    states
 }
 
-fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Hooks {
-    let known = receipt.and_then(|receipt| receipt.of(recipe.host, None));
+fn look(
+    around: &Surroundings,
+    recipe: &'static Recipe,
+    project: Option<&Path>,
+    known: Option<&Installed>,
+) -> Hooks {
+    if project.is_some_and(|project| !project.is_dir()) {
+        return Hooks::Gone;
+    }
     if let Some(known) = known
         && known.format < FORMAT
     {
         return Hooks::Outdated { reason: "it was installed by an older Remora".to_owned() };
     }
-    let ask = Ask { around, project: None, allow: known.is_none_or(|known| known.allow) };
+    let ask = Ask { around, project, allow: known.is_none_or(|known| known.allow) };
     let mut number = 0;
     let mut changed = None;
     for wanted in recipe.wanted(&ask) {
@@ -94,7 +115,10 @@ fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt
         };
         match is_whole {
             Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
-            Ok(false) if changed.is_none() => changed = Some(path),
+            Ok(false) if changed.is_none() => {
+                let what = if found.text.is_some() { "was changed since" } else { "is missing" };
+                changed = Some(format!("{path} {what}"));
+            }
             Ok(_) => {}
         }
     }
@@ -104,7 +128,7 @@ fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt
         Some(_) if known.is_none() && number == 0 => Hooks::Missing,
         // Set up by hand, so it may differ from the recipe.
         Some(_) if known.is_none() => Hooks::Installed,
-        Some(path) => Hooks::Outdated { reason: format!("{path} was changed since") },
+        Some(reason) => Hooks::Outdated { reason },
     }
 }
 

@@ -1,5 +1,6 @@
 //! The agents on this machine: whether their hooks are installed, and whether they fire.
 
+use std::path::Path;
 use std::time::Duration;
 
 use remora_core::host::Host;
@@ -37,11 +38,19 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
 /// The configuration of one host.
 fn hooks(host: &HostState, all: &[HostState]) -> Finding {
     let name = host.name;
+    let place = host.place();
     match &host.hooks {
-        Hooks::Installed => Finding::good(name, format!("hooks installed in {name}")),
+        Hooks::Installed => Finding::good(name, format!("hooks installed in {place}")),
         Hooks::Untrusted => {
-            Finding::note(name, format!("{name} runs the hooks only after you have reviewed them there"))
+            Finding::note(name, format!("{place} runs the hooks only after you have reviewed them there"))
                 .hint("start it and trust the hooks when it asks, or type `/hooks`")
+        }
+        Hooks::Gone => {
+            let project = host.project.as_deref().unwrap_or(Path::new("")).display();
+            let message = format!("hooks were installed in {project}, which is not there");
+            Finding::note(name, message).hint(format!(
+                "if it was moved, install there anew: `remora install --project`; forget the old place: `remora uninstall --project={project}`"
+            ))
         }
         Hooks::Outdated { reason } => Finding::wrong(name, reason.clone())
             .hint("bring it up to date: `remora doctor --fix`")
@@ -53,7 +62,7 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
             // A user with hooks in one agent may leave out another on purpose.
             let is_elsewhere = all.iter().any(is_installed);
             let state = if is_elsewhere { State::Note } else { State::Wrong };
-            Finding::new(name, state, format!("hooks not installed in {name}"))
+            Finding::new(name, state, format!("hooks not installed in {place}"))
                 .hint(format!("install them: `remora install --host {}`", host.host))
         }
     }

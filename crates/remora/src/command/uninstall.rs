@@ -38,9 +38,9 @@ pub(crate) struct Uninstall {
     /// The agent to take it out of; may be given several times. Without it, all of them.
     #[arg(long = "host", value_name = "HOST", value_parser = host)]
     hosts: Vec<Host>,
-    /// Only what was installed for the project you are in.
-    #[arg(long)]
-    project: bool,
+    /// Only what was installed for the project you are in, or in another directory: `--project=DIR`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    project: Option<PathBuf>,
     /// Delete the memory, too: the data directory with everything in it.
     #[arg(long, conflicts_with_all = ["hosts", "project"])]
     purge: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Uninstall {
 
 pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     let around = surroundings(app)?;
-    let project = if arguments.project { Some(this_project()?) } else { None };
+    let project = arguments.project()?;
     let removal = install::plan_removal(&around, &arguments.hosts, project.as_deref())?;
     let files = context_files(app);
     let with_files = if arguments.is_everywhere() { &files[..] } else { &[] };
@@ -144,7 +144,16 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
 impl Uninstall {
     /// Whether Remora is taken out of every agent, and not just of some or of one project.
     fn is_everywhere(&self) -> bool {
-        self.hosts.is_empty() && !self.project
+        self.hosts.is_empty() && self.project.is_none()
+    }
+
+    /// The directory of the project, which may be gone.
+    fn project(&self) -> Result<Option<PathBuf>> {
+        match &self.project {
+            None => Ok(None),
+            Some(here) if here == Path::new(".") => Ok(Some(this_project()?)),
+            Some(named) => Ok(Some(std::path::absolute(named)?)),
+        }
     }
 
     fn is_confirmed(&self, app: &App) -> Result<bool> {
@@ -160,11 +169,14 @@ impl Uninstall {
 fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
     let is_all = arguments.is_everywhere();
     match removal {
+        Some(removal) if is_all && removal.hosts.iter().any(is_gone) => {
+            "Remora is out of your agents, except in projects that were moved.".to_owned()
+        }
         Some(_) if is_all => "Remora is out of your agents.".to_owned(),
         Some(removal) => {
             let mut names: Vec<&str> = removal.hosts.iter().map(|host| host.name).collect();
             names.dedup();
-            let place = if arguments.project { " for this project" } else { "" };
+            let place = if arguments.project.is_some() { " for this project" } else { "" };
             format!("Remora is out of {}{place}.", names.join(", "))
         }
         None if is_all => "Remora is not installed in any agent.".to_owned(),
@@ -221,13 +233,25 @@ fn print_files(files: &[PathBuf]) {
     }
 }
 
+/// Whether the directory of the project is not there.
+fn is_gone(host: &HostRemoval) -> bool {
+    host.project.as_ref().is_some_and(|project| !project.is_dir())
+}
+
 fn print(host: &HostRemoval) {
     let place =
         host.project.as_ref().map_or_else(String::new, |project| format!(" in {}", project.display()));
     say(&paint(BOLD, &format!("{}{place}", host.name)));
+    if is_gone(host) {
+        prose_below(
+            &format!("  {}    ", paint(YELLOW, "missing")),
+            "the directory is not there; if it was moved, its hooks are in its new place, and `remora uninstall --project` removes them there",
+        );
+    }
     for file in &host.files {
         let path = file.path.display();
         match &file.change {
+            Back::None if is_gone(host) => {}
             Back::None => say(&format!("  {}  {path}", paint(DIM, "unchanged"))),
             Back::Delete => say(&format!("  {}     {path}", paint(GREEN, "delete"))),
             Back::Restore { diff } => {

@@ -477,6 +477,55 @@ fn an_installation_for_a_project_has_its_own_files() {
 }
 
 #[test]
+fn doctor_examines_and_repairs_installations_for_a_project() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".git")).unwrap();
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--project", "--yes"]);
+    let doctor = world.text(&["doctor"]);
+    assert!(doctor.contains("hooks installed in Claude Code in [TEMP]/project"), "{doctor}");
+    assert!(doctor.contains("Codex in [TEMP]/project runs the hooks only after"), "{doctor}");
+    for folder in [".claude", ".codex"] {
+        fs::remove_dir_all(world.project().join(folder)).unwrap();
+    }
+    let doctor = world.remora(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
+    assert!(contains(&doctor.stdout, "project/.claude/settings.local.json is missing"), "{doctor:?}");
+    assert!(world.text(&["status"]).contains("not in order in Claude Code in [TEMP]/project, Codex in"));
+    assert!(world.remora(&["doctor", "--fix"]).status.success());
+    assert!(world.project().join(".codex/hooks.json").exists());
+}
+
+#[test]
+fn a_project_that_was_moved_is_reported_and_can_be_cleaned() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".git")).unwrap();
+    let before = tree(&world.project());
+    world.text(&["install", "--host", "claude-code", "--project", "--yes"]);
+    let moved = world.path("moved");
+    fs::rename(world.project(), &moved).unwrap();
+    let remora = |arguments: &[&str]| {
+        let output = world.command(arguments).current_dir(&moved).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        world.neutral(&output.stdout)
+    };
+    let doctor = remora(&["doctor"]);
+    let hint = "`remora uninstall --project=[TEMP]/project`";
+    assert!(doctor.contains("[TEMP]/project, which is not there") && doctor.contains(hint), "{doctor}");
+    let said = remora(&["uninstall", "--dry-run"]);
+    assert!(said.contains("the directory is not there"), "{said}");
+    remora(&["uninstall", &format!("--project={}", world.project().display()), "--yes"]);
+    assert!(!world.data().join("installed.json").exists());
+    // What moved with it is recognised without a receipt.
+    remora(&["uninstall", "--project", "--yes"]);
+    let names = |files: &[(PathBuf, String)], root: &Path| -> Vec<PathBuf> {
+        files.iter().map(|(path, _)| path.strip_prefix(root).unwrap().to_owned()).collect()
+    };
+    let left = tree(&moved);
+    assert!(left.iter().all(|(_, text)| !text.contains("remora hook") && !text.contains("\"hook\"")), "{left:?}");
+    assert!(names(&left, &moved).starts_with(&names(&before, &world.project())[..1]));
+}
+
+#[test]
 fn uninstall_covers_the_project_and_the_user() {
     for before in [None, Some("{\n  \"numStartups\": 3\n}\n")] {
         let world = World::new();

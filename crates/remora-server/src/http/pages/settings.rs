@@ -278,6 +278,7 @@ fn agent(report: HostReport) -> Agent {
         Some(Hooks::Untrusted) => {
             ("needs your confirmation", true, "confirm the hooks in the agent itself".to_owned())
         }
+        Some(Hooks::Gone) => ("in a project that is not there", true, "remora doctor".to_owned()),
         Some(Hooks::Outdated { reason }) => ("outdated", true, line(&reason, 200)),
         Some(Hooks::Unreadable { reason }) => ("cannot be read", true, line(&reason, 200)),
     };
