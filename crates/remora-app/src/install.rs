@@ -12,7 +12,7 @@ use remora_install::install::{Done, Plan};
 pub use remora_install::state::Hooks;
 use remora_install::state::{self, HostState};
 use remora_install::uninstall::{Removal, Undone};
-use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
+use remora_install::{Lock, RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
 use remora_sys::process::{command, path_of_this, quoted};
 
@@ -31,6 +31,10 @@ pub enum InstallError {
     NoHost,
     #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
     Receipt { path: PathBuf, reason: String },
+    #[error("another `remora install` or `remora uninstall` is under way")]
+    Busy,
+    #[error("{} cannot be locked: {error}", path.display())]
+    Lock { path: PathBuf, error: io::Error },
     #[error("this program cannot be copied to {}: {error}", path.display())]
     Program { path: PathBuf, error: io::Error },
     #[error(transparent)]
@@ -152,6 +156,25 @@ fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
     fs::rename(new, wanted)
 }
 
+/// Keeps other processes from installing. A plan that nobody is asked about is made after this. While a user is asked,
+/// others may install; files that they change are then refused.
+pub fn lock(dir: &DataDir) -> Result<Lock, InstallError> {
+    dir.create().map_err(AppError::from)?;
+    take_lock(dir)
+}
+
+/// Like [`lock`], but creates nothing.
+pub fn lock_to_remove(dir: &DataDir) -> Result<Lock, InstallError> {
+    take_lock(dir)
+}
+
+fn take_lock(dir: &DataDir) -> Result<Lock, InstallError> {
+    Lock::take(dir.path()).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => InstallError::Busy,
+        _ => InstallError::Lock { path: dir.path().to_owned(), error },
+    })
+}
+
 /// What an installation would change. Nothing is written.
 pub fn plan(
     around: &Surroundings,
@@ -164,10 +187,14 @@ pub fn plan(
 }
 
 /// Installs what the plan shows. In hosts with MCP tools, injected text then mentions the tools.
-pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Done>, InstallError> {
-    dir.create().map_err(AppError::from)?;
+pub fn apply(
+    around: &Surroundings,
+    dir: &DataDir,
+    plan: Plan,
+    lock: &Lock,
+) -> Result<Vec<Done>, InstallError> {
     keep(dir, &around.program).map_err(|error| InstallError::Program { path: kept(dir), error })?;
-    let done = install::apply(around, plan).map_err(|error| receipt(around, &error))?;
+    let done = install::apply(around, plan, lock).map_err(|error| receipt(around, &error))?;
     let is_done = |host: Host| done.iter().any(|done| done.host == host && done.refused.is_none());
     change_tool_hosts(dir, |host, is_set| is_set || is_done(host))?;
     Ok(done)
@@ -184,8 +211,13 @@ pub fn plan_removal(
 }
 
 /// Removes what the plan shows.
-pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result<Vec<Undone>, InstallError> {
-    let undone = uninstall::apply(around, removal).map_err(|error| receipt(around, &error))?;
+pub fn remove(
+    around: &Surroundings,
+    dir: &DataDir,
+    removal: &Removal,
+    lock: &Lock,
+) -> Result<Vec<Undone>, InstallError> {
+    let undone = uninstall::apply(around, removal, lock).map_err(|error| receipt(around, &error))?;
     let left = installed(around)?;
     if left.is_empty() {
         // The copy serves hosts only. If it cannot be removed, it stays.
@@ -203,6 +235,7 @@ pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result
 
 /// Reinstalls where the installed configuration differs from what this program would install.
 pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
+    let lock = lock(dir)?;
     let mut done = Vec::new();
     for (host, project, allow) in installed(around)? {
         if project.as_ref().is_some_and(|project| !project.is_dir()) {
@@ -210,7 +243,7 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
         }
         let plan = plan(around, &[host], project.as_deref(), allow)?;
         if !plan.is_empty() || remora_install::is_stale(dir.path(), host) {
-            done.extend(apply(around, dir, plan)?);
+            done.extend(apply(around, dir, plan, &lock)?);
         }
     }
     Ok(done)

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use remora_core::host::Host;
 use serde::Serialize;
 
-use crate::Surroundings;
 use crate::diff;
 use crate::entry::{self, Format, Unfit};
 use crate::file::{Found, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
+use crate::{Lock, Surroundings};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -243,7 +243,7 @@ pub struct Done {
 }
 
 /// Applies a plan. Each host is changed completely or not at all.
-pub fn apply(around: &Surroundings, plan: Plan) -> io::Result<Vec<Done>> {
+pub fn apply(around: &Surroundings, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut done = Vec::new();
     for host in plan.hosts {

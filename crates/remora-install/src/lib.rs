@@ -13,6 +13,7 @@ mod entry;
 mod file;
 pub mod install;
 mod json;
+mod lock;
 mod receipt;
 mod recipe;
 pub mod state;
@@ -22,6 +23,7 @@ mod words;
 
 use std::path::PathBuf;
 
+pub use lock::Lock;
 pub use receipt::{FORMAT, is_stale, receipt_path};
 pub use recipe::{RECIPES, Recipe, recipe};
 

@@ -225,6 +225,10 @@ impl From<InstallError> for CliError {
             InstallError::Program { .. } => {
                 Self::internal(message).hint("see whether there is room: `remora doctor`")
             }
+            InstallError::Busy => Self::internal(message).hint("wait for it, then repeat this command"),
+            InstallError::Lock { path, .. } => {
+                Self::internal(message).hint(format!("see its owner and mode: `ls -ld {}`", path.display()))
+            }
             InstallError::NoHost => {
                 Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")
             }

@@ -85,7 +85,8 @@ pub(super) fn host(name: &str) -> std::result::Result<Host, String> {
 pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let around = surroundings(app)?;
     let project = if arguments.project { Some(this_project()?) } else { None };
-    let plan = install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow)?;
+    let make_plan = || install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow);
+    let mut plan = make_plan()?;
     if arguments.dry_run || plan.is_empty() || plan.hosts.iter().all(HostPlan::is_refused) {
         let code = report(app, &plan, arguments.dry_run)?;
         let hosts: Vec<Host> = plan.hosts.iter().map(|host| host.host).collect();
@@ -93,6 +94,12 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
             as_told(app, arguments, &hosts)?;
         }
         return Ok(code);
+    }
+    let mut lock = None;
+    if arguments.yes {
+        // Others may have installed since.
+        lock = Some(install::lock(&app.dir)?);
+        plan = make_plan()?;
     }
     if !app.json {
         plan.hosts.iter().for_each(print);
@@ -107,7 +114,9 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     if let Some(backup) = install::back_up(&app.dir, None, Time::now())? {
         talk(&format!("A backup of the memory is in {}", backup.display()));
     }
-    let done = install::apply(&around, &app.dir, plan)?;
+    let lock = lock.map_or_else(|| install::lock(&app.dir), Ok)?;
+    let done = install::apply(&around, &app.dir, plan, &lock)?;
+    drop(lock);
     if app.json {
         output::json(&json!({ "dry_run": false, "plan": shown, "done": done }))?;
     } else {

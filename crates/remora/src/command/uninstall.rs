@@ -58,6 +58,11 @@ pub(crate) struct Uninstall {
 pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     let around = surroundings(app)?;
     let project = arguments.project()?;
+    // The lock is not held while a user is asked. Files that others change meanwhile are refused.
+    let lock = match arguments.yes && !arguments.dry_run {
+        true => Some(install::lock_to_remove(&app.dir)?),
+        false => None,
+    };
     let removal = install::plan_removal(&around, &arguments.hosts, project.as_deref())?;
     let files = context_files(app);
     let with_files = if arguments.is_everywhere() { &files[..] } else { &[] };
@@ -89,7 +94,8 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         say("Nothing was changed.");
         return Ok(ExitCode::SUCCESS);
     }
-    let refused = install::remove(&around, &app.dir, &removal)?;
+    let lock = lock.map_or_else(|| install::lock_to_remove(&app.dir), Ok)?;
+    let refused = install::remove(&around, &app.dir, &removal, &lock)?;
     // Without hooks, the daemon has nothing to do.
     if arguments.is_everywhere() && presence::find(&app.dir).unwrap_or_default().is_some() {
         super::daemon::ask_to_stop(app)?;
@@ -122,7 +128,9 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
             talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
         }
         if with_files.len() < files.len() {
-            talk("Context files stay; see them: `remora context-files`; remove them: `remora context-files disable`");
+            talk(
+                "Context files stay; see them: `remora context-files`; remove them: `remora context-files disable`",
+            );
         }
         if let Some(backup) = &backup {
             let path = backup.display();

@@ -499,7 +499,6 @@ fn doctor_examines_and_repairs_installations_for_a_project() {
 fn a_project_that_was_moved_is_reported_and_can_be_cleaned() {
     let world = World::new();
     fs::create_dir(world.project().join(".git")).unwrap();
-    let before = tree(&world.project());
     world.text(&["install", "--host", "claude-code", "--project", "--yes"]);
     let moved = world.path("moved");
     fs::rename(world.project(), &moved).unwrap();
@@ -517,12 +516,8 @@ fn a_project_that_was_moved_is_reported_and_can_be_cleaned() {
     assert!(!world.data().join("installed.json").exists());
     // What moved with it is recognised without a receipt.
     remora(&["uninstall", "--project", "--yes"]);
-    let names = |files: &[(PathBuf, String)], root: &Path| -> Vec<PathBuf> {
-        files.iter().map(|(path, _)| path.strip_prefix(root).unwrap().to_owned()).collect()
-    };
     let left = tree(&moved);
-    assert!(left.iter().all(|(_, text)| !text.contains("remora hook") && !text.contains("\"hook\"")), "{left:?}");
-    assert!(names(&left, &moved).starts_with(&names(&before, &world.project())[..1]));
+    assert!(left.iter().all(|(_, text)| !text.contains("\"hooks\"")), "{left:?}");
 }
 
 #[test]
@@ -551,6 +546,33 @@ fn uninstalling_from_one_agent_does_not_mention_the_others() {
     assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("Remora is out of Codex."));
     assert!(world.text(&["uninstall", "--host", "codex", "--yes"]).contains("not installed there"));
     assert!(world.text(&["uninstall", "--yes"]).contains("Remora is out of your agents."));
+}
+
+#[test]
+fn installations_at_the_same_time_do_not_harm_each_other() {
+    let world = World::new();
+    let before = tree(&world.path("home"));
+    let mut hosts: Vec<&str> = HOST_FILES.iter().map(|file| file.host).collect();
+    hosts.dedup();
+    for verb in ["install", "uninstall"] {
+        // Each twice, so that some also meet at the same files.
+        let run = |host: &&str| {
+            let mut command = world.command(&[verb, "--host", *host, "--yes"]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let running: Vec<_> = hosts.iter().chain(&hosts).map(run).collect();
+        for child in running {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+        if verb == "install" {
+            let receipt: Value =
+                serde_json::from_slice(&fs::read(world.data().join("installed.json")).unwrap()).unwrap();
+            assert_eq!(receipt["installed"].as_array().unwrap().len(), hosts.len(), "{receipt}");
+            assert!(world.text(&["install", "--yes"]).contains("Everything is installed."));
+        }
+    }
+    assert_eq!(tree(&world.path("home")), before);
 }
 
 #[test]
@@ -612,7 +634,10 @@ fn uninstall_takes_memory_out_of_context_files() {
         let left = tree(&world.project());
         let is_exclude = |(path, _): &(PathBuf, String)| path.starts_with(world.project().join(".git/info"));
         assert_eq!(left.iter().filter(|file| !is_exclude(file)).cloned().collect::<Vec<_>>(), before);
-        assert!(left.iter().filter(|file| is_exclude(file)).all(|(_, text)| !text.contains("remora")), "{left:?}");
+        assert!(
+            left.iter().filter(|file| is_exclude(file)).all(|(_, text)| !text.contains("remora")),
+            "{left:?}"
+        );
         assert_eq!(world.data().exists(), purge.is_empty());
     }
 }
@@ -652,7 +677,8 @@ fn purge_needs_a_typed_yes() {
 fn a_memory_that_cannot_be_backed_up_is_not_purged() {
     let world = World::new();
     world.text(&["save", "Deploys happen on Tuesdays"]);
-    fs::write(world.data().join("remora.db"), "not a database, but perhaps still of use to somebody").unwrap();
+    fs::write(world.data().join("remora.db"), "not a database, but perhaps still of use to somebody")
+        .unwrap();
     let stopped = world.remora(&["uninstall", "--purge", "--yes"]);
     assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
     assert!(contains(&stopped.stderr, "`remora uninstall --purge --no-backup`"), "{stopped:?}");
