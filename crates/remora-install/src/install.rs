@@ -12,7 +12,7 @@ use crate::entry::{self, Format, Unfit};
 use crate::file::{Found, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
-use crate::{Lock, Surroundings};
+use crate::{Lock, Surroundings, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -211,7 +211,8 @@ fn base(
         }
     }
     match content {
-        Content::Whole(wanted) if known.is_some() || text == wanted => Ok(without(None)),
+        Content::Whole(_) if known.is_some() || words::is_file(text, host) => Ok(without(None)),
+        Content::Whole(_) if found.body().trim().is_empty() => Ok(found.clone()),
         Content::Whole(_) => Err(Problem::Foreign),
         Content::Entries(format, entries) => {
             let mut body = found.body().to_owned();

@@ -11,7 +11,7 @@ use crate::entry;
 use crate::file::Found;
 use crate::receipt::{FORMAT, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
-use crate::{Surroundings, toml};
+use crate::{Surroundings, toml, words};
 
 /// A host on this machine, for the user or in one project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -104,7 +104,8 @@ fn look(
         };
         let is_whole = match &wanted.content {
             Content::Whole(text) => {
-                number += usize::from(found.text.is_some());
+                let is_ours = |text: &String| words::is_file(text, recipe.host);
+                number += usize::from(found.text.as_ref().is_some_and(is_ours));
                 Ok(found.text.as_ref() == Some(text))
             }
             Content::Entries(format, entries) if found.text.is_some() => {

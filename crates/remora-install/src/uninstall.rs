@@ -14,7 +14,7 @@ use crate::install::{Problem, remove_folders};
 use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
 use crate::toml;
-use crate::{Lock, Surroundings};
+use crate::{Lock, Surroundings, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -192,7 +192,9 @@ fn file(
         }
     }
     let (format, entries) = match &wanted.content {
-        Content::Whole(ours) if known.is_some() || text == *ours => return Ok((Back::Delete, found, None)),
+        Content::Whole(_) if known.is_some() || words::is_file(&text, host) => {
+            return Ok((Back::Delete, found, None));
+        }
         Content::Whole(_) => return Ok((Back::None, found, Some(text))),
         Content::Entries(format, entries) => (*format, entries),
     };

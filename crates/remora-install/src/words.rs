@@ -70,6 +70,21 @@ pub(crate) fn is_mcp_server(server: &Value) -> bool {
     runs(server, &["mcp"])
 }
 
+/// The first line of a file of ours in a format with comments.
+const HEADER: &str = "Written by `remora install`";
+
+/// Whether a whole file is ours, regardless of version and path: it says so, or it runs our hooks and nothing else.
+pub(crate) fn is_file(text: &str, host: Host) -> bool {
+    if text.lines().next().is_some_and(|line| line.trim_start_matches(['/', '#', ' ']).starts_with(HEADER)) {
+        return true;
+    }
+    let Ok(file) = serde_json::from_str::<Value>(text) else { return false };
+    let events = file["hooks"].as_object();
+    let mut handlers =
+        events.into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten().peekable();
+    handlers.peek().is_some() && handlers.all(|handler| is_hook(handler, host))
+}
+
 #[cfg(test)]
 mod tests {
     use remora_sys::process::quoted;
@@ -107,6 +122,11 @@ mod tests {
         ] {
             assert!(!is_hook(&handler, host), "{handler}");
         }
+        let hooks = |command: &str| json!({"hooks": {"agentStop": [{"bash": command}]}}).to_string();
+        assert!(is_file(&hooks("/old/remora hook copilot --event agentStop"), Host::Copilot));
+        assert!(is_file("// Written by `remora install`; since then changed by hand.\n", Host::Opencode));
+        assert!(!is_file(&hooks("say done"), Host::Copilot) && !is_file("{\"hooks\": {}}", Host::Copilot));
+        assert!(!is_file("// See `remora install`\n", Host::Opencode) && !is_file("", Host::Opencode));
         assert!(is_mcp_server(&json!({"command": "/x/remora", "args": ["mcp"]})));
         assert!(is_mcp_server(&json!({"type": "local", "command": ["remora", "mcp"]})));
         assert!(!is_mcp_server(&json!({"command": "npx", "args": ["remora-mcp"]})));

@@ -591,6 +591,44 @@ fn our_entries_are_recognised_without_a_receipt() {
 }
 
 #[test]
+fn whole_files_of_ours_are_recognised_without_a_receipt() {
+    const WHOLE: &[(&str, &str)] = &[
+        ("copilot", ".copilot/hooks/remora.json"),
+        ("opencode", ".config/opencode/plugin/remora.js"),
+        ("codex", ".codex/rules/remora.rules"),
+        ("gemini", ".gemini/policies/remora.toml"),
+    ];
+    for (host, path) in WHOLE {
+        let world = World::new();
+        let path = world.path("home").join(path);
+        let install = || world.remora(&["install", "--host", host, "--yes"]);
+        install();
+        let ours = fs::read_to_string(&path).unwrap();
+        // Another version of Remora in another place installed it, and its receipt is gone.
+        let program = env!("CARGO_BIN_EXE_remora");
+        let other = ours.replace(program, "/opt/remora").replace("timeline", "timelines");
+        for text in [&other, ""] {
+            fs::remove_dir_all(world.data()).unwrap();
+            fs::write(&path, text).unwrap();
+            let output = install();
+            assert!(output.status.success(), "{host}: {output:?}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), ours);
+        }
+        fs::remove_dir_all(world.data()).unwrap();
+        fs::write(&path, &other).unwrap();
+        world.text(&["uninstall", "--yes"]);
+        assert!(!path.exists(), "{host}");
+
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{\"theirs\": true}").unwrap();
+        let refused = install();
+        assert!(contains(&refused.stdout, "there is a file of another program"), "{refused:?}");
+        world.text(&["uninstall", "--yes"]);
+        assert!(path.exists());
+    }
+}
+
+#[test]
 fn purge_deletes_the_memory_and_nothing_else_does() {
     let world = World::new();
     world.hook(&world.tool("t1"));
