@@ -42,14 +42,13 @@ pub(crate) struct Found {
     pub(crate) path: PathBuf,
     /// `None` if there is no file.
     pub(crate) text: Option<String>,
-    pub(crate) mode: u32,
 }
 
 impl Found {
     pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
         match fs::symlink_metadata(path) {
             Err(error) if is_absent(&error) => {
-                return Ok(Self { path: path.to_owned(), text: None, mode: 0 });
+                return Ok(Self { path: path.to_owned(), text: None });
             }
             Err(error) => return Err(error.into()),
             Ok(_) => {}
@@ -62,7 +61,7 @@ impl Found {
         let metadata = fs::metadata(&path)?;
         check(&metadata)?;
         let text = String::from_utf8(fs::read(&path)?).map_err(|_| Refused::NotText)?;
-        Ok(Self { path, text: Some(text), mode: metadata.mode() & 0o7777 })
+        Ok(Self { path, text: Some(text) })
     }
 
     /// The text without its byte order mark.
@@ -83,7 +82,7 @@ impl Found {
             return Err(Refused::Changed);
         }
         match (new, &self.text) {
-            (Some(new), Some(_)) => Ok(replace_keeping(&self.path, new.as_bytes(), self.mode)?),
+            (Some(new), Some(_)) => Ok(replace_keeping(&self.path, new.as_bytes())?),
             (Some(new), None) => create(&self.path, new),
             (None, Some(_)) => Ok(fs::remove_file(&self.path)?),
             (None, None) => Ok(()),

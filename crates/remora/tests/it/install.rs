@@ -1,7 +1,7 @@
 //! `remora install` and `remora uninstall` in a temporary home, with the real binary.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -238,6 +238,34 @@ fn a_link_stays_and_the_file_behind_it_is_changed() {
         fs::remove_file(&real).unwrap();
         file.is_refused(world, "a link to a file that is not there");
     });
+}
+
+#[test]
+fn a_file_keeps_its_owner() {
+    let world = World::new();
+    let file = &HOST_FILES[0];
+    file.write(&world, file.theirs);
+    if chown(file.at(&world), Some(1234), Some(1234)).is_err() {
+        // Only root can give a file away.
+        return;
+    }
+    let owner = || fs::metadata(file.at(&world)).map(|file| (file.uid(), file.gid())).unwrap();
+    file.install(&world);
+    assert_eq!(owner(), (1234, 1234));
+    file.uninstall(&world);
+    assert_eq!(owner(), (1234, 1234));
+    // Another user may write to the folder, but cannot keep the owner.
+    use std::os::unix::process::CommandExt as _;
+    for folder in [world.path(""), world.path("home"), world.path("home/.claude"), world.project()] {
+        fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    }
+    fs::set_permissions(file.at(&world), Permissions::from_mode(0o666)).unwrap();
+    let other = world.path("other");
+    let mut command = world.command(&["install", "--host", file.host, "--yes"]);
+    let output = command.env("REMORA_DATA_DIR", &other).uid(4321).gid(4321).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(contains(&output.stdout, "it belongs to user 1234 and group 1234"), "{output:?}");
+    assert_eq!((owner(), file.read(&world)), ((1234, 1234), file.theirs.to_owned()));
 }
 
 #[test]
