@@ -902,6 +902,16 @@ fn hooks_that_codex_does_not_trust_are_reported() {
 }
 
 #[test]
+fn the_diff_of_a_file_on_one_line_shows_every_entry() {
+    let world = World::new();
+    HOST_FILES[0].write(&world, "{\"model\":\"opus\"}");
+    let shown = world.text(&["install", "--dry-run"]);
+    for entry in ["SessionEnd", "mcp__remora__search", "Bash(remora timeline:*)"] {
+        assert!(shown.contains(entry), "{entry}: {shown}");
+    }
+}
+
+#[test]
 fn a_diff_shows_no_secret() {
     let world = World::new();
     let key = [
