@@ -27,7 +27,8 @@ fn hunks(before: &str, after: &str) -> Result<String, fmt::Error> {
             .iter_changes()
             .map(|change| (change.tag(), redact(change.value().trim_end_matches(['\r', '\n'])).into_owned()))
             .collect();
-        let of = |wanted: ChangeTag| lines.iter().filter(move |(tag, _)| *tag == wanted).map(|(_, line)| line);
+        let of =
+            |wanted: ChangeTag| lines.iter().filter(move |(tag, _)| *tag == wanted).map(|(_, line)| line);
         // The lines of both sides are paired in order.
         let (mut removed, mut added) = (of(ChangeTag::Delete), of(ChangeTag::Insert));
         for (tag, line) in &lines {
@@ -54,10 +55,16 @@ fn cut(line: &str) -> String {
 fn changed(line: &str, other: Option<&String>) -> String {
     let Some(other) = other.filter(|_| line.chars().nth(LONGEST).is_some()) else { return line.to_owned() };
     let same = |one: (char, char)| one.0 == one.1;
-    let start: usize = line.chars().zip(other.chars()).take_while(|one| same(*one)).map(|(c, _)| c.len_utf8()).sum();
+    let start: usize =
+        line.chars().zip(other.chars()).take_while(|one| same(*one)).map(|(c, _)| c.len_utf8()).sum();
     let (rest, other) = (&line[start..], &other[start..]);
-    let end: usize =
-        rest.chars().rev().zip(other.chars().rev()).take_while(|one| same(*one)).map(|(c, _)| c.len_utf8()).sum();
+    let end: usize = rest
+        .chars()
+        .rev()
+        .zip(other.chars().rev())
+        .take_while(|one| same(*one))
+        .map(|(c, _)| c.len_utf8())
+        .sum();
     let end = line.len() - end;
     let from = line[..start].char_indices().rev().nth(BESIDE - 1).map_or(0, |(at, _)| at);
     let to = line[end..].char_indices().nth(BESIDE).map_or(line.len(), |(at, _)| end + at);

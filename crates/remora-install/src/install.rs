@@ -40,7 +40,7 @@ pub struct FilePlan {
     pub change: Change,
     /// Why the host may still ignore the file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub warning: Option<&'static str>,
+    pub warning: Option<String>,
     #[serde(skip)]
     ready: Option<Ready>,
 }
@@ -93,19 +93,6 @@ impl HostPlan {
     }
 }
 
-/// Warning for a file that its host ignores.
-const IGNORED: &str =
-    "this agent ignores a file with comments or a trailing comma, hooks included; remove them";
-
-impl Ready {
-    fn is_ignored(&self, recipe: &Recipe) -> bool {
-        let body = Found { text: Some(self.after.clone()), ..self.found.clone() };
-        recipe.strict
-            && self.record.format == Format::Json
-            && serde_json::from_str::<serde_json::Value>(body.body()).is_err()
-    }
-}
-
 /// Compares files with recipes. Writes nothing.
 pub fn plan(
     around: &Surroundings,
@@ -121,7 +108,8 @@ pub fn plan(
             let path = wanted.path.clone();
             match plan_file(around, recipe.host, &wanted, installed) {
                 Ok((change, ready)) => {
-                    let warning = ready.is_ignored(recipe).then_some(IGNORED);
+                    let after = Found { text: Some(ready.after.clone()), ..ready.found.clone() };
+                    let warning = recipe.ignores(ready.record.format, after.body());
                     FilePlan { path, change, warning, ready: Some(ready) }
                 }
                 Err(reason) => FilePlan {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::entry;
 use crate::file::Found;
-use crate::receipt::{FORMAT, Installed, Receipt};
+use crate::receipt::{FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
 use crate::{Surroundings, toml, words};
 
@@ -45,6 +45,14 @@ pub enum Hooks {
     Gone,
     /// Part of the installation is missing, was changed, or has an older version.
     Outdated {
+        reason: String,
+    },
+    /// They are set up by hand and cannot work.
+    Broken {
+        reason: String,
+    },
+    /// They are there, and the host does not run them.
+    Ignored {
         reason: String,
     },
     /// A file of the host cannot be read.
@@ -94,49 +102,73 @@ fn look(
         return Hooks::Outdated { reason: "it was installed by an older Remora".to_owned() };
     }
     let ask = Ask { around, project, allow: known.is_none_or(|known| known.allow) };
-    let mut number = 0;
-    let mut changed = None;
+    let mut programs = Vec::new();
+    let (mut changed, mut ignored) = (None, None);
     for wanted in recipe.wanted(&ask) {
-        let path = wanted.path.display().to_string();
-        let found = match Found::read(&wanted.path) {
+        let path = wanted.path.display();
+        let unreadable = |reason: String| Hooks::Unreadable { reason: format!("{path}: {reason}") };
+        let found = match Found::look(&wanted.path) {
             Ok(found) => found,
-            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
+            Err(reason) => return unreadable(reason.to_string()),
+        };
+        let Some(text) = &found.text else {
+            changed.get_or_insert_with(|| format!("{path} is missing"));
+            continue;
         };
         let is_whole = match &wanted.content {
-            Content::Whole(text) => {
-                let is_ours = |text: &String| words::is_file(text, recipe.host);
-                number += usize::from(found.text.as_ref().is_some_and(is_ours));
-                Ok(found.text.as_ref() == Some(text))
+            Content::Whole(ours) => {
+                programs.extend(words::file_programs(text, recipe.host));
+                Ok(text == ours)
             }
-            Content::Entries(format, entries) if found.text.is_some() => {
-                number += entry::count_hooks(found.body(), *format, recipe.host, entries).unwrap_or_default();
+            Content::Entries(format, entries) => {
+                programs.extend(entry::hook_programs(found.body(), *format, recipe.host, entries));
+                let reason = recipe.ignores(*format, found.body());
+                ignored = ignored.or(reason.map(|reason| format!("{path}: {reason}")));
                 entry::has(found.body(), *format, recipe.host, entries)
             }
-            Content::Entries(..) => Ok(false),
         };
         match is_whole {
-            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
-            Ok(false) if changed.is_none() => {
-                let what = if found.text.is_some() { "was changed since" } else { "is missing" };
-                changed = Some(format!("{path} {what}"));
+            Err(reason) => return unreadable(reason.to_string()),
+            Ok(true) => {}
+            Ok(false) => {
+                let is_as_written = known
+                    .and_then(|known| known.file(&wanted.path))
+                    .is_some_and(|file| file.after == Hash::of(text));
+                let what =
+                    if is_as_written { "is not as this program would write it" } else { "was changed since" };
+                changed.get_or_insert_with(|| format!("{path} {what}"));
             }
-            Ok(_) => {}
         }
     }
-    match changed {
-        None if is_untrusted(recipe, &ask) => Hooks::Untrusted,
-        None => Hooks::Installed,
-        Some(_) if known.is_none() && number == 0 => Hooks::Missing,
+    let is_untrusted = is_untrusted(recipe, &ask);
+    let gone =
+        programs.iter().find(|program| Path::new(program).is_absolute() && !Path::new(program).is_file());
+    let other = programs.iter().find(|program| Path::new(program) != around.program);
+    match (changed, known) {
+        (Some(_), None) if programs.is_empty() => Hooks::Missing,
         // Set up by hand, so it may differ from the recipe.
-        Some(_) if known.is_none() => Hooks::Installed,
-        Some(reason) => Hooks::Outdated { reason },
+        (Some(_), None) if let Some(gone) = gone => {
+            Hooks::Broken { reason: format!("hooks call {gone}, which is gone") }
+        }
+        (Some(reason), Some(_)) => Hooks::Outdated {
+            reason: match (gone, other) {
+                (Some(gone), _) => format!("hooks call {gone}, which is gone"),
+                (None, Some(other)) => {
+                    format!("hooks call {other}, and this program is {}", around.program.display())
+                }
+                (None, None) => reason,
+            },
+        },
+        _ if let Some(reason) = ignored => Hooks::Ignored { reason },
+        (None, _) if is_untrusted => Hooks::Untrusted,
+        _ => Hooks::Installed,
     }
 }
 
 /// Whether Claude Code has our plugin enabled.
 pub fn has_plugin(around: &Surroundings) -> bool {
     let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
-    let Ok(found) = Found::read(&recipe.folder_of(around).join("settings.json")) else { return false };
+    let Ok(found) = Found::look(&recipe.folder_of(around).join("settings.json")) else { return false };
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| {
@@ -187,7 +219,7 @@ fn is_record(path: &Path) -> bool {
 /// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
     let is_recorded = |path: &Path, at: &[String]| {
-        Found::read(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
+        Found::look(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
     };
     (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
 }

@@ -55,6 +55,11 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
         Hooks::Outdated { reason } => Finding::wrong(name, reason.clone())
             .hint("bring it up to date: `remora doctor --fix`")
             .fixed_by(Fix::RefreshHooks),
+        Hooks::Broken { reason } => Finding::wrong(name, reason.clone())
+            .hint(format!("install them anew: `remora install --host {}`", host.host)),
+        Hooks::Ignored { reason } => {
+            Finding::wrong(name, reason.clone()).hint("change that, then look again: `remora doctor`")
+        }
         Hooks::Unreadable { reason } => {
             Finding::wrong(name, reason.clone()).hint("put that file right, then: `remora install`")
         }

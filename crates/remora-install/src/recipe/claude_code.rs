@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::json;
 
-use super::{Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, event, groups};
+use super::{
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, event, groups,
+};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -16,6 +18,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: true,
+    switches: &[Switch { at: &["disableAllHooks"], off: true }],
     next_step: None,
     leftovers: |_| Vec::new(),
 };

@@ -6,8 +6,8 @@ use remora_core::host::Host;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line,
-    event, groups,
+    Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted,
+    command_line, event, groups,
 };
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
@@ -22,6 +22,11 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: true,
+    switches: &[
+        Switch { at: &["features", "hooks"], off: false },
+        // Its name in older versions, which is still accepted.
+        Switch { at: &["features", "codex_hooks"], off: false },
+    ],
     next_step: Some(
         "Codex runs new hooks only after you have reviewed them: start `codex` and trust them when it asks, or type `/hooks`",
     ),
@@ -96,7 +101,7 @@ fn trust(ask: &Ask) -> Vec<Leftover> {
 
 /// Codex's names of our handlers in a file of hooks.
 fn keys(path: &Path) -> Vec<String> {
-    let Some(Value::Object(events)) = Found::read(path)
+    let Some(Value::Object(events)) = Found::look(path)
         .ok()
         .and_then(|found| json::value(found.body()).ok().flatten())
         .and_then(|value| value.get("hooks").cloned())

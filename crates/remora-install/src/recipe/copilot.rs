@@ -17,6 +17,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: None,
     leftovers: |_| Vec::new(),
 };

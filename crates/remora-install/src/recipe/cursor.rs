@@ -17,6 +17,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: Some(
         "Cursor reads memory from a rule file, in each project: `remora context-files enable --cursor`",
     ),

@@ -6,7 +6,8 @@ use remora_core::host::Host;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line, event, groups,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
+    event, groups,
 };
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
@@ -18,6 +19,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[Switch { at: &["hooksConfig", "enabled"], off: false }],
     next_step: None,
     leftovers: |_| Vec::new(),
 };

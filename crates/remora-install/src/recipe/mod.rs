@@ -18,7 +18,7 @@ use remora_sys::process::quoted;
 use serde_json::{Value, json};
 
 use crate::Surroundings;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{self, Entry, Format, What};
 
 /// How Remora is installed in one host.
 #[expect(missing_debug_implementations, reason = "functions have none that says anything")]
@@ -33,6 +33,8 @@ pub struct Recipe {
     files: fn(&Ask) -> Vec<Wanted>,
     /// Whether it ignores a JSON file with comments or a trailing comma.
     pub(crate) strict: bool,
+    /// Members of its files that switch all hooks off.
+    pub(crate) switches: &'static [Switch],
     /// The remaining step for the user.
     pub(crate) next_step: Option<&'static str>,
     /// Tables in the host's files about our hooks, which are removed with them.
@@ -63,6 +65,13 @@ pub(crate) struct Ask<'a> {
     pub(crate) project: Option<&'a Path>,
     /// Whether the agent may read memory without approval.
     pub(crate) allow: bool,
+}
+
+/// A member of a host's file that switches all hooks off.
+pub(crate) struct Switch {
+    pub(crate) at: &'static [&'static str],
+    /// The value that switches them off.
+    pub(crate) off: bool,
 }
 
 /// A table in a file of the host.
@@ -99,6 +108,22 @@ impl Recipe {
 
     pub(crate) fn wanted(&self, ask: &Ask) -> Vec<Wanted> {
         (self.files)(ask)
+    }
+
+    /// Why the host ignores hooks in a file with this text, if it does.
+    pub(crate) fn ignores(&self, format: Format, body: &str) -> Option<String> {
+        if self.strict && format == Format::Json && serde_json::from_str::<Value>(body).is_err() {
+            return Some(
+                "this agent ignores a file with comments or a trailing comma, hooks included; remove them"
+                    .to_owned(),
+            );
+        }
+        let is_off = |switch: &&Switch| {
+            let at: Vec<String> = switch.at.iter().map(ToString::to_string).collect();
+            entry::find(body, format, &at).is_ok_and(|value| value == Some(Value::Bool(switch.off)))
+        };
+        let switch = self.switches.iter().find(is_off)?;
+        Some(format!("`{}` is {}, so this agent runs no hooks", switch.at.join("."), switch.off))
     }
 }
 

@@ -208,7 +208,7 @@ fn print(host: &HostPlan) {
                 prose_below(&format!("  {}    ", paint(RED, "refused")), &format!("{path}: {reason}"));
             }
         }
-        if let Some(warning) = file.warning {
+        if let Some(warning) = &file.warning {
             prose_below(&format!("  {}    ", paint(YELLOW, "warning")), warning);
         }
     }

@@ -170,8 +170,8 @@ fn hooks_text(hosts: &[HostState]) -> String {
         names.join(", ")
     };
     let missing = names(&|hooks| *hooks == Hooks::Missing);
-    let troubled =
-        names(&|hooks| matches!(hooks, Hooks::Outdated { .. } | Hooks::Unreadable { .. } | Hooks::Gone));
+    let is_fine = |hooks: &Hooks| matches!(hooks, Hooks::Missing | Hooks::Untrusted | Hooks::Installed);
+    let troubled = names(&|hooks| !is_fine(hooks));
     let untrusted = names(&|hooks| *hooks == Hooks::Untrusted);
     let installed = names(&|hooks| *hooks == Hooks::Installed);
     let mut parts = Vec::new();

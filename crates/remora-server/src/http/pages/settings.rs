@@ -280,6 +280,8 @@ fn agent(report: HostReport) -> Agent {
         }
         Some(Hooks::Gone) => ("in a project that is not there", true, "remora doctor".to_owned()),
         Some(Hooks::Outdated { reason }) => ("outdated", true, line(&reason, 200)),
+        Some(Hooks::Broken { reason }) => ("broken", true, line(&reason, 200)),
+        Some(Hooks::Ignored { reason }) => ("ignored by the agent", true, line(&reason, 200)),
         Some(Hooks::Unreadable { reason }) => ("cannot be read", true, line(&reason, 200)),
     };
     Agent {
