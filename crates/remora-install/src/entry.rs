@@ -50,7 +50,7 @@ impl Entry {
 /// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfit {
-    #[error("it is not valid JSON: {0}")]
+    #[error(transparent)]
     Json(#[from] JsonError),
     #[error("it is not valid TOML: {0}")]
     Toml(#[from] TomlError),
