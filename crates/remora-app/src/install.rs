@@ -31,6 +31,8 @@ pub enum InstallError {
     NoHost,
     #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
     Receipt { path: PathBuf, reason: String },
+    #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
+    NewerReceipt { path: PathBuf, reason: String },
     #[error("another `remora install` or `remora uninstall` is under way")]
     Busy,
     #[error("{} cannot be locked: {error}", path.display())]
@@ -285,7 +287,11 @@ fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>
 }
 
 fn receipt(around: &Surroundings, error: &io::Error) -> InstallError {
-    InstallError::Receipt { path: remora_install::receipt_path(&around.data_dir), reason: error.to_string() }
+    let (path, reason) = (remora_install::receipt_path(&around.data_dir), error.to_string());
+    match error.kind() {
+        io::ErrorKind::Unsupported => InstallError::NewerReceipt { path, reason },
+        _ => InstallError::Receipt { path, reason },
+    }
 }
 
 /// Changes `context.mcp_hosts` in `config.toml`. `is_wanted` gets each host and whether it is listed now.

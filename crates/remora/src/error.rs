@@ -232,6 +232,9 @@ impl From<InstallError> for CliError {
             InstallError::NoHost => {
                 Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")
             }
+            InstallError::NewerReceipt { .. } => {
+                Self::internal(message).hint("update this program: `remora update` says how")
+            }
             InstallError::Receipt { path, .. } => Self::internal(message).hint(format!(
                 "move it away; hooks are recognised without it: `mv {0} {0}.old`",
                 path.display()

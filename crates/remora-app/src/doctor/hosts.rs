@@ -1,5 +1,6 @@
 //! The agents on this machine: whether their hooks are installed, and whether they fire.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -85,7 +86,11 @@ fn receipt(machine: &Surroundings<'_>) -> Finding {
         Ok(_) => Finding::good(name, "`remora uninstall` takes everything back"),
         Err(error) => {
             let path = receipt_path(&machine.data_dir);
-            Finding::wrong(name, format!("{} cannot be used: {error}", path.display())).hint(format!(
+            let finding = Finding::wrong(name, format!("{} cannot be used: {error}", path.display()));
+            if error.kind() == ErrorKind::Unsupported {
+                return finding.hint("update this program: `remora update` says how");
+            }
+            finding.hint(format!(
                 "move it away; hooks are recognised without it: `mv {0} {0}.old`",
                 path.display()
             ))
