@@ -6,7 +6,7 @@ use remora_app::install;
 use remora_core::host::Host;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
-use remora_install::install::{Change, HostPlan, Plan};
+use remora_install::install::{Change, FilePlan, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
 use serde_json::json;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let make_plan = || install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow);
     let mut plan = make_plan()?;
     if arguments.dry_run || plan.is_empty() || plan.hosts.iter().all(HostPlan::is_refused) {
-        let code = report(app, &plan, arguments.dry_run)?;
+        let code = report(app, &plan, arguments)?;
         let hosts: Vec<Host> = plan.hosts.iter().map(|host| host.host).collect();
         if !arguments.dry_run {
             as_told(app, arguments, &hosts)?;
@@ -104,7 +104,14 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     if !app.json {
         plan.hosts.iter().for_each(print);
     }
-    if !arguments.yes && !confirmed(app, "Make these changes?", OnEnter::Yes, "remora install --yes")? {
+    if !arguments.yes
+        && !confirmed(
+            app,
+            "Make these changes?",
+            OnEnter::Yes,
+            &format!("{} --yes", arguments.command(&arguments.hosts)),
+        )?
+    {
         say("Nothing was changed.");
         return Ok(ExitCode::SUCCESS);
     }
@@ -139,11 +146,39 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         ask(app, arguments, &hosts)?;
     }
     if !app.json {
-        talk(
-            "\nWork with your agent as usual; `remora status` shows what it learns. Take it back: `remora uninstall`",
-        );
+        let refused: Vec<Host> =
+            done.iter().filter(|done| done.refused.is_some()).map(|done| done.host).collect();
+        if !refused.is_empty() {
+            talk(&put_right(&arguments.command(&refused)));
+        }
+        if !hosts.is_empty() {
+            talk(
+                "\nWork with your agent as usual; `remora status` shows what it learns. Take it back: `remora uninstall`",
+            );
+        }
     }
     Ok(if done.iter().any(|done| done.refused.is_some()) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The next step after a refusal.
+fn put_right(command: &str) -> String {
+    format!(
+        "\nRefused files were not touched, nor were the other files of these agents. Put them right and repeat: `{command}`"
+    )
+}
+
+impl Install {
+    /// This command for some hosts, with the options that decide what is installed.
+    fn command(&self, hosts: &[Host]) -> String {
+        let mut command = "remora install".to_owned();
+        for host in hosts {
+            command.extend([" --host ", host.name()]);
+        }
+        for (option, is_given) in [(" --project", self.project), (" --no-allow", self.no_allow)] {
+            command.push_str(if is_given { option } else { "" });
+        }
+        command
+    }
 }
 
 /// Applies the choices made by options.
@@ -173,7 +208,8 @@ fn ask(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
 }
 
 /// Prints the plan if nothing is to be changed.
-fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
+fn report(app: &App, plan: &Plan, arguments: &Install) -> Result<ExitCode> {
+    let dry_run = arguments.dry_run;
     if app.json {
         output::json(&json!({ "dry_run": dry_run, "plan": plan, "done": [] }))?;
     } else {
@@ -184,7 +220,7 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
             talk("\nNothing was changed. The same command without `--dry-run` installs it.");
         }
         if plan.is_refused() {
-            talk("\nRefused files were not touched. Put them right and repeat: `remora install`");
+            talk(&put_right(&arguments.command(&arguments.hosts)));
         }
     }
     Ok(if plan.is_refused() { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -192,7 +228,9 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
 
 fn print(host: &HostPlan) {
     say(&paint(BOLD, host.name));
-    for file in &host.files {
+    // Of a refused host, no other file is written.
+    let is_shown = |file: &&FilePlan| !host.is_refused() || matches!(file.change, Change::Refused { .. });
+    for file in host.files.iter().filter(is_shown) {
         let path = file.path.display();
         match &file.change {
             Change::None => say(&format!("  {}  {path}", paint(DIM, "unchanged"))),

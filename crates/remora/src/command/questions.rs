@@ -17,7 +17,7 @@ use super::import::Import;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
-use crate::output::{self, BOLD, DIM, count, paint, talk};
+use crate::output::{BOLD, DIM, count, paint, talk, talk_below};
 
 /// Whether a user can answer questions: stdin and stderr are terminals.
 pub(super) fn can_ask(app: &App) -> bool {
@@ -70,11 +70,7 @@ pub(super) fn observer(app: &App) -> Result<Option<Provider>> {
     talk(&format!("\n{}", paint(BOLD, "Who writes the memory?")));
     for (number, (provider, cost)) in (1..).zip(OBSERVERS) {
         let mark = if *provider == now { "*" } else { " " };
-        for line in
-            output::hanging(&format!("{mark} {number}  {:<11} ", provider.as_str()), cost, output::columns())
-        {
-            talk(&line);
-        }
+        talk_below(&format!("{mark} {number}  {:<11} ", provider.as_str()), cost);
     }
     let budget = app::settings(&app.dir).0.budget.daily_tokens;
     talk(&paint(

@@ -9,6 +9,7 @@ use remora_core::host::Host;
 use remora_core::time::Time;
 use remora_install::uninstall::{Back, HostRemoval, Removal};
 use remora_store::Store;
+use remora_sys::process::quoted;
 use serde_json::json;
 
 use super::install::{confirmed, host, print_diff, surroundings, this_project};
@@ -125,7 +126,10 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         if is_out {
             say(&out_of(arguments, is_something.then_some(&removal)));
         } else {
-            talk("\nRefused files were not touched. Put them right and repeat: `remora uninstall`");
+            talk(&format!(
+                "\nRefused files were not touched. Put them right and repeat: `{}`",
+                arguments.command()
+            ));
         }
         if with_files.len() < files.len() {
             talk(
@@ -165,11 +169,28 @@ impl Uninstall {
     }
 
     fn is_confirmed(&self, app: &App) -> Result<bool> {
+        let command = format!("{} --yes", self.command());
         if self.purge {
-            let command = "remora uninstall --purge --yes";
-            return confirmed(app, "Make these changes, and delete the memory?", OnEnter::No, command);
+            return confirmed(app, "Make these changes, and delete the memory?", OnEnter::No, &command);
         }
-        confirmed(app, "Make these changes?", OnEnter::Yes, "remora uninstall --yes")
+        confirmed(app, "Make these changes?", OnEnter::Yes, &command)
+    }
+
+    /// This command, with the options that decide what is removed.
+    fn command(&self) -> String {
+        let mut command = "remora uninstall".to_owned();
+        for host in &self.hosts {
+            command.extend([" --host ", host.name()]);
+        }
+        match &self.project {
+            None => {}
+            Some(here) if here == Path::new(".") => command.push_str(" --project"),
+            Some(named) => command.push_str(&format!(" --project={}", quoted(&named.to_string_lossy()))),
+        }
+        for (option, is_given) in [(" --purge", self.purge), (" --no-backup", self.no_backup)] {
+            command.push_str(if is_given { option } else { "" });
+        }
+        command
     }
 }
 

@@ -187,7 +187,27 @@ fn an_invalid_file_is_refused_with_the_line() {
         };
         file.write(world, wrong);
         file.is_refused(world, "is not");
+        if file.is_json() {
+            file.write(world, "[1, 2]");
+            file.is_refused(world, "it is not an object");
+        }
     });
+}
+
+#[test]
+fn only_the_refused_files_of_a_refused_agent_are_listed() {
+    let world = World::new();
+    let file = &HOST_FILES[1];
+    file.write(&world, "[1, 2]");
+    let output = world.remora(&["install", "--host", file.host, "--host", "codex", "--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = world.neutral(&output.stdout);
+    assert!(
+        !said.contains("settings.json") && said.contains("create     [TEMP]/home/.codex/hooks.json"),
+        "{said}"
+    );
+    assert!(contains(&output.stderr, "repeat: `remora install --host claude-code`"), "{output:?}");
+    assert!(contains(&output.stderr, "as usual"), "Codex is installed: {output:?}");
 }
 
 #[test]
@@ -381,6 +401,8 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
         terminal.say("y\n\u{4}");
         let said = terminal.end();
         assert!(said.contains("another program has changed it meanwhile"), "{said}");
+        let again = format!("repeat: `remora install --host {}`", file.host);
+        assert!(said.contains(&again) && !said.contains("as usual"), "{said}");
         assert_eq!(file.read(world), changed);
         let others = tree(&world.path("home")).into_iter().filter(|(_, text)| text.contains("remora"));
         assert_eq!(others.collect::<Vec<_>>(), [], "a host is changed completely or not at all");
@@ -397,6 +419,10 @@ struct Terminal {
 
 impl Terminal {
     fn start(world: &World, arguments: &[&str]) -> Self {
+        Self::run(&mut world.command(arguments))
+    }
+
+    fn run(command: &mut std::process::Command) -> Self {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&control).unwrap();
@@ -404,7 +430,7 @@ impl Terminal {
         let name = ptsname(&control, Vec::new()).unwrap();
         let line = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let copy = || line.try_clone().unwrap();
-        let child = world.command(arguments).stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
+        let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
         Self { child, control: control.into(), seen: String::new() }
     }
 
@@ -450,6 +476,16 @@ fn nothing_is_changed_without_consent() {
     let asked = world.remora(&["install"]);
     assert_eq!(asked.status.code(), Some(2));
     assert!(contains(&asked.stderr, "`remora install --yes`"), "{asked:?}");
+    let asked = world.remora(&["install", "--host", "codex", "--no-allow"]);
+    assert!(contains(&asked.stderr, "`remora install --host codex --no-allow --yes`"), "{asked:?}");
+    fs::write(
+        world.path("home/.claude.json"),
+        r#"{"mcpServers": {"remora": {"command": "/x/remora", "args": ["mcp"]}}}"#,
+    )
+    .unwrap();
+    let asked = world.remora(&["uninstall", "--host", "claude-code"]);
+    assert!(contains(&asked.stderr, "`remora uninstall --host claude-code --yes`"), "{asked:?}");
+    fs::remove_file(world.path("home/.claude.json")).unwrap();
     assert_eq!(tree(&world.path("home")), before);
     fs::remove_dir(world.path("home/.claude")).unwrap();
     let nobody = world.remora(&["install", "--yes"]);
@@ -806,6 +842,45 @@ fn a_person_is_asked_who_writes_the_memory_and_whether_to_fill_it() {
     assert_eq!(world.text(&["config", "get", "observer.provider"]), "anthropic\n");
     assert!(world.text(&["show", "t1"]).contains("built without a cache"), "{said}");
     assert!(!world.project().join("CLAUDE.md").exists(), "context files need consent");
+}
+
+#[test]
+fn the_observers_line_up_at_a_narrow_terminal() {
+    let world = newcomer();
+    let mut terminal = Terminal::run(world.command(&["install"]).env("COLUMNS", "80"));
+    terminal.wait_for("Make these changes?");
+    terminal.say("y\n");
+    terminal.wait_for("Enter for builtin:");
+    terminal.say("\u{4}\u{4}\u{4}");
+    let said = terminal.end();
+    let list = said.split("Who writes the memory?").nth(1).unwrap().split("A model is asked").next().unwrap();
+    let lines: Vec<&str> = list.trim_matches(['\r', '\n']).lines().collect();
+    assert!(lines.len() > 6, "some wrap: {list}");
+    for line in lines {
+        let is_first = line.as_bytes().get(2).is_some_and(u8::is_ascii_digit);
+        let is_next =
+            line.starts_with(&" ".repeat(17)) && line.as_bytes().get(17).is_some_and(|byte| *byte != b' ');
+        assert!((is_first || is_next) && line.chars().count() <= 80, "{line:?} in {list}");
+    }
+}
+
+#[test]
+fn the_receipt_of_a_newer_version_is_not_used() {
+    let world = World::new();
+    world.text(&["install", "--host", "codex", "--yes"]);
+    let receipt = world.data().join("installed.json");
+    let text = fs::read_to_string(&receipt).unwrap().replace("\"format\": 1", "\"format\": 99");
+    fs::write(&receipt, &text).unwrap();
+    for arguments in [["install", "--yes"], ["uninstall", "--yes"]] {
+        let output = world.remora(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(
+            contains(&output.stderr, "newer Remora") && contains(&output.stderr, "remora update"),
+            "{output:?}"
+        );
+    }
+    assert!(contains(&world.remora(&["doctor"]).stdout, "a newer Remora wrote it"));
+    assert_eq!(fs::read_to_string(&receipt).unwrap(), text);
 }
 
 #[test]
