@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted,
-    command_line, event, groups,
+    command_line, event, groups, server_arguments,
 };
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
@@ -57,7 +57,8 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let command = command_line(ask, Host::Codex);
     let hooks =
         groups(EVENTS, |event| json!({ "type": "command", "command": command, "timeout": event.timeout }));
-    let mut server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let mut server =
+        json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
     if ask.allow {
         for tool in READING_TOOLS {
             server["tools"][tool] = json!({ "approval_mode": "approve" });

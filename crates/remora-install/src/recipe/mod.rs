@@ -154,7 +154,14 @@ fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
 
 /// The command of a hook, for hosts that run it in a shell.
 fn command_line(ask: &Ask, host: Host) -> String {
-    format!("{} hook {host}", quoted(&ask.around.program.to_string_lossy()))
+    let arguments = ask.around.arguments(&["hook", host.name()]);
+    let words = [ask.around.program.to_string_lossy().into_owned()].into_iter().chain(arguments);
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The arguments of our MCP server.
+fn server_arguments(ask: &Ask) -> Vec<String> {
+    ask.around.arguments(&["mcp"])
 }
 
 /// MCP tools that only read.
@@ -192,6 +199,31 @@ mod tests {
                 shown.extend([path.to_str().unwrap(), "\n", &text, "\n"]);
             }
             insta::assert_snapshot!(recipe.host.name(), shown);
+        }
+    }
+
+    #[test]
+    fn every_command_of_a_host_names_another_data_directory() {
+        let around = Surroundings {
+            home: "/home/me".into(),
+            data_dir: "/data/my memory".into(),
+            program: "/bin/remora".into(),
+            command: "remora".into(),
+            variable: &|_| None,
+            version: "0.1.0",
+        };
+        for recipe in RECIPES {
+            let files = recipe.wanted(&Ask { around: &around, project: None, allow: false });
+            let texts = files.into_iter().map(|wanted| match wanted.content {
+                Content::Whole(text) => text,
+                Content::Entries(format, entries) => merge("", format, &entries).unwrap().text,
+            });
+            for text in texts {
+                let calls = text.matches("/bin/remora").count();
+                let named = text.matches("--data-dir").count();
+                assert!(calls > 0 && calls == named, "{}: {text}", recipe.name);
+                assert_eq!(text.matches("/data/my memory").count(), named, "{}: {text}", recipe.name);
+            }
         }
     }
 }

@@ -153,7 +153,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
         let document = document.map_err(|error| CliError::internal(error.to_string()))?;
         tally.messages += 1;
         let reading = remora_hosts::read(Host::ClaudeCode, None, document);
-        let Some(report) = hook::report(reading).map_err(CliError::internal)? else {
+        let Some(report) = hook::report(dir, reading).map_err(CliError::internal)? else {
             *tally.left_out.entry("message of a kind Remora does not need").or_default() += 1;
             continue;
         };

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -34,6 +35,8 @@ use crate::{app, bugs, env, stdin};
 pub(crate) struct Arguments {
     host: String,
     event: Option<String>,
+    /// Overrides `REMORA_DATA_DIR`.
+    data_dir: Option<PathBuf>,
 }
 
 /// The arguments, if this is a hook call. `remora hook --help` is not.
@@ -45,13 +48,14 @@ pub(crate) fn arguments() -> Option<Arguments> {
     parse(words)
 }
 
-fn parse(words: impl Iterator<Item = OsString>) -> Option<Arguments> {
-    let mut arguments = Arguments { host: String::new(), event: None };
-    let mut words = words.map(|word| word.to_string_lossy().into_owned());
-    while let Some(word) = words.next() {
+fn parse(mut words: impl Iterator<Item = OsString>) -> Option<Arguments> {
+    let mut arguments = Arguments { host: String::new(), event: None, data_dir: None };
+    let text = |word: OsString| word.to_string_lossy().into_owned();
+    while let Some(word) = words.next().map(text) {
         match word.as_str() {
             "-h" | "--help" => return None,
-            "--event" => arguments.event = words.next(),
+            "--event" => arguments.event = words.next().map(text),
+            "--data-dir" => arguments.data_dir = words.next().map(PathBuf::from),
             _ => match word.strip_prefix("--event=") {
                 Some(event) => arguments.event = Some(event.to_owned()),
                 None if arguments.host.is_empty() => arguments.host = word,
@@ -68,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) {
     }
     remora_sys::memory::share_one_heap();
     log::set_origin("hook");
-    let dir = env::data_dir().map(DataDir::new);
+    let dir = arguments.data_dir.clone().or_else(env::data_dir).map(DataDir::new);
     bugs::log_panics(dir.clone(), |_| ());
     let outcome = panic::catch_unwind(|| match &dir {
         Some(dir) => capture(dir, arguments),
@@ -91,7 +95,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
-    let Some(report) = report(remora_hosts::read(host, arguments.event.as_deref(), document))? else {
+    let Some(report) = report(dir, remora_hosts::read(host, arguments.event.as_deref(), document))? else {
         return Ok(());
     };
     let (settings, problems) = app::settings(dir);
@@ -167,8 +171,9 @@ fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send +
     }
 }
 
-/// Converts a host's message, and adds the directory if it names none.
-pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
+/// Converts a host's message, and adds the directory if it names none. Messages of a channel are about the user then,
+/// not about a project.
+pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, String> {
     Ok(match reading {
         Reading::Nothing => None,
         Reading::Malformed(reason) => return Err(reason.into_owned()),
@@ -179,6 +184,7 @@ pub(crate) fn report(reading: Reading) -> Result<Option<Report>, String> {
         }
         Reading::Event(mut event) => {
             let is_chat = matches!(event.session.host, Host::Channel(_)) && event.cwd.is_empty();
+            let personal = || dir.personal().to_string_lossy().into_owned();
             event.cwd = if is_chat { personal() } else { directory(event.cwd) };
             Some(Report::Event(event))
         }
@@ -191,12 +197,6 @@ fn directory(named: String) -> String {
         return named;
     }
     std::env::current_dir().map_or(named, |current| current.to_string_lossy().into_owned())
-}
-
-/// The directory for a channel that names none. Its messages are about the user, not about a project.
-fn personal() -> String {
-    let dir = env::data_dir().map(DataDir::new);
-    dir.map_or_else(String::new, |dir| dir.personal().to_string_lossy().into_owned())
 }
 
 /// Time limit for recall with a prompt or a file.

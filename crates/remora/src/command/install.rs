@@ -151,6 +151,12 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         if !refused.is_empty() {
             talk(&put_right(&arguments.command(&refused)));
         }
+        if !hosts.is_empty() && around.has_own_data_dir() {
+            talk(&format!(
+                "\nHooks use the memory in {}. Commands that you or an agent type use it while REMORA_DATA_DIR is set.",
+                around.data_dir.display()
+            ));
+        }
         if !hosts.is_empty() {
             talk(
                 "\nWork with your agent as usual; `remora status` shows what it learns. Take it back: `remora uninstall`",

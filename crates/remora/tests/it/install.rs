@@ -640,6 +640,46 @@ fn installations_at_the_same_time_do_not_harm_each_other() {
 }
 
 #[test]
+fn hooks_use_the_data_directory_they_were_installed_with() {
+    let world = World::new();
+    let before = tree(&world.path("home"));
+    let data = world.path("my memory");
+    let remora = |arguments: &[&str]| {
+        let output = world.command(arguments).env("REMORA_DATA_DIR", &data).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    };
+    let hosts = ["--host", "claude-code", "--host", "gemini"];
+    let installed = remora(&[&["install", "--yes"][..], &hosts].concat());
+    assert!(contains(&installed.stderr, "Hooks use the memory in"), "{installed:?}");
+    let read =
+        |path: &str| -> Value { serde_json::from_slice(&fs::read(world.path(path)).unwrap()).unwrap() };
+    // The hosts are started without the variable.
+    let hook = &read("home/.claude/settings.json")["hooks"]["PostToolUse"][0]["hooks"][0];
+    let arguments: Vec<&str> =
+        hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let mut claude = world.command(&arguments);
+    crate::support::assert_harmless(&crate::support::run_hook(
+        &mut claude,
+        world.tool("t1").to_string().as_bytes(),
+    ));
+    let command = &read("home/.gemini/settings.json")["hooks"]["SessionStart"][0]["hooks"][0]["command"];
+    let mut gemini = std::process::Command::new("sh");
+    gemini.args(["-c", command.as_str().unwrap()]).env_clear().current_dir(world.project());
+    gemini.envs(claude.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let message = json!({"session_id": "g1", "hook_event_name": "SessionStart", "source": "startup", "cwd": world.project()});
+    crate::support::assert_harmless(&crate::support::run_hook(&mut gemini, message.to_string().as_bytes()));
+    assert!(!world.data().exists());
+    let status: Value = serde_json::from_slice(&remora(&["status", "--json"]).stdout).unwrap();
+    assert_eq!(status["counts"]["sessions"], 2, "{status}");
+    let server = &read("home/.claude.json")["mcpServers"]["remora"];
+    assert_eq!(server["args"], json!(["mcp", "--data-dir", data]));
+    assert!(contains(&remora(&["doctor"]).stdout, "hooks installed in Claude Code"));
+    remora(&["uninstall", "--yes"]);
+    assert_eq!(tree(&world.path("home")), before);
+}
+
+#[test]
 fn our_entries_are_recognised_without_a_receipt() {
     let world = World::new();
     for file in HOST_FILES {
