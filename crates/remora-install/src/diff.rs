@@ -80,7 +80,7 @@ mod tests {
     fn a_long_line_is_cut_only_where_it_did_not_change() {
         let (padding, new) = ("ä".repeat(400), "x".repeat(400));
         let before = format!("{{\"{padding}\":1,\"{padding}\":2}}");
-        let after = before.replacen(",", &format!(",\"new\":\"{new}\","), 1);
+        let after = before.replacen(',', &format!(",\"new\":\"{new}\","), 1);
         let shown = unified(&format!("{before}\n{padding}\n"), &format!("{after}\n{padding}\n"));
         let lines: Vec<&str> = shown.lines().collect();
         let (left, right) = ("ä".repeat(55), "ä".repeat(60));

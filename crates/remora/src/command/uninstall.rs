@@ -60,10 +60,8 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     let around = surroundings(app)?;
     let project = arguments.project()?;
     // The lock is not held while a user is asked. Files that others change meanwhile are refused.
-    let lock = match arguments.yes && !arguments.dry_run {
-        true => Some(install::lock_to_remove(&app.dir)?),
-        false => None,
-    };
+    let lock =
+        if arguments.yes && !arguments.dry_run { Some(install::lock_to_remove(&app.dir)?) } else { None };
     let removal = install::plan_removal(&around, &arguments.hosts, project.as_deref())?;
     let files = context_files(app);
     let with_files = if arguments.is_everywhere() { &files[..] } else { &[] };
@@ -185,7 +183,7 @@ impl Uninstall {
         match &self.project {
             None => {}
             Some(here) if here == Path::new(".") => command.push_str(" --project"),
-            Some(named) => command.push_str(&format!(" --project={}", quoted(&named.to_string_lossy()))),
+            Some(named) => command.extend([" --project=", &quoted(&named.to_string_lossy())]),
         }
         for (option, is_given) in [(" --purge", self.purge), (" --no-backup", self.no_backup)] {
             command.push_str(if is_given { option } else { "" });

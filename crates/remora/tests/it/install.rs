@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -275,7 +276,6 @@ fn a_file_keeps_its_owner() {
     file.uninstall(&world);
     assert_eq!(owner(), (1234, 1234));
     // Another user may write to the folder, but cannot keep the owner.
-    use std::os::unix::process::CommandExt as _;
     for folder in [world.path(""), world.path("home"), world.path("home/.claude"), world.project()] {
         fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
     }
