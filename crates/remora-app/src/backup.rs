@@ -136,6 +136,11 @@ pub enum Standing {
     /// The user has switched them off.
     Off,
     Fresh(Backup),
+    /// The newest backup is damaged; also contains the newest sound one, if any.
+    Damaged {
+        damaged: Backup,
+        newest: Option<Backup>,
+    },
     /// No backup is young enough; contains the newest one, if any.
     Stale(Option<Backup>),
 }
@@ -147,7 +152,10 @@ pub fn standing(
     settings: &settings::Backup,
     now: Time,
 ) -> Result<Standing, StoreError> {
-    let newest = backup::newest_sound(dir)?.0;
+    let (newest, damaged) = backup::newest_sound(dir)?;
+    if let Some(damaged) = damaged.into_iter().next() {
+        return Ok(Standing::Damaged { damaged, newest });
+    }
     if let Some(backup) = &newest
         && now.since(backup.made_at) < WORRYING_AGE
     {

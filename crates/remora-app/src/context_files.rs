@@ -67,8 +67,16 @@ pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report
     Ok((report, stays))
 }
 
-/// Removes every section from every repository. Returns the files that still contain one.
-pub(crate) fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError> {
+/// The files with a section, in every repository.
+pub fn everywhere(store: &Store) -> Result<Vec<PathBuf>, StoreError> {
+    let all = store.all_context_files()?;
+    let places = all.iter().flat_map(|(_, places)| places);
+    Ok(places.flat_map(|at| at.files.iter().map(|file| Path::new(&at.root).join(file))).collect())
+}
+
+/// Removes every section from every repository. Returns the files that still contain one, and directories that are
+/// not there.
+pub fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError> {
     let forms = Forms { claude_md: true, folders: true, cursor: true };
     let mut left = Vec::new();
     for (project, places) in store.all_context_files()? {

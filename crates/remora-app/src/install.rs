@@ -9,10 +9,10 @@ use remora_core::host::Host;
 use remora_core::settings::{Provider, Value};
 use remora_core::time::Time;
 use remora_install::install::{Done, Plan};
-use remora_install::state;
 pub use remora_install::state::Hooks;
+use remora_install::state::{self, HostState};
 use remora_install::uninstall::{Removal, Undone};
-use remora_install::{RECIPES, Recipe, Surroundings, install, recipe, uninstall};
+use remora_install::{Lock, RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
 use remora_sys::process::{command, path_of_this, quoted};
 
@@ -31,6 +31,12 @@ pub enum InstallError {
     NoHost,
     #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
     Receipt { path: PathBuf, reason: String },
+    #[error("the receipt of what is installed, {}, cannot be used: {reason}", path.display())]
+    NewerReceipt { path: PathBuf, reason: String },
+    #[error("another `remora install` or `remora uninstall` is under way")]
+    Busy,
+    #[error("{} cannot be locked: {error}", path.display())]
+    Lock { path: PathBuf, error: io::Error },
     #[error("this program cannot be copied to {}: {error}", path.display())]
     Program { path: PathBuf, error: io::Error },
     #[error(transparent)]
@@ -44,8 +50,6 @@ pub struct HostReport {
     pub name: String,
     /// `None` for a host that needs no hooks.
     pub hooks: Option<Hooks>,
-    /// Directories in which it is installed for that project only.
-    pub projects: Vec<PathBuf>,
     pub sessions: i64,
     pub last_event_at: Option<Time>,
 }
@@ -73,13 +77,15 @@ pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostRep
     let mut seen = store.hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
-    for host in known {
+    // One report per host, with the first problem among its installations.
+    for places in known.chunk_by(|one, next| one.host == next.host) {
+        let host = &places[0];
+        let is_troubled = |place: &&HostState| place.hooks != Hooks::Installed;
         let place = seen.iter().position(|seen| seen.host == host.host.name());
         let seen = place.map(|place| seen.remove(place));
         reports.push(HostReport {
             name: host.name.to_owned(),
-            hooks: Some(host.hooks),
-            projects: host.projects,
+            hooks: Some(places.iter().find(is_troubled).unwrap_or(host).hooks.clone()),
             sessions: seen.as_ref().map_or(0, |seen| seen.sessions),
             last_event_at: seen.map(|seen| seen.last_event_at),
         });
@@ -87,7 +93,6 @@ pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostRep
     reports.extend(seen.into_iter().map(|seen| HostReport {
         name: recipe_named(&seen.host).map_or(seen.host, |recipe| recipe.name.to_owned()),
         hooks: None,
-        projects: Vec::new(),
         sessions: seen.sessions,
         last_event_at: Some(seen.last_event_at),
     }));
@@ -153,6 +158,25 @@ fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
     fs::rename(new, wanted)
 }
 
+/// Keeps other processes from installing. A plan that nobody is asked about is made after this. While a user is asked,
+/// others may install; files that they change are then refused.
+pub fn lock(dir: &DataDir) -> Result<Lock, InstallError> {
+    dir.create().map_err(AppError::from)?;
+    take_lock(dir)
+}
+
+/// Like [`lock`], but creates nothing.
+pub fn lock_to_remove(dir: &DataDir) -> Result<Lock, InstallError> {
+    take_lock(dir)
+}
+
+fn take_lock(dir: &DataDir) -> Result<Lock, InstallError> {
+    Lock::take(dir.path()).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => InstallError::Busy,
+        _ => InstallError::Lock { path: dir.path().to_owned(), error },
+    })
+}
+
 /// What an installation would change. Nothing is written.
 pub fn plan(
     around: &Surroundings,
@@ -165,10 +189,14 @@ pub fn plan(
 }
 
 /// Installs what the plan shows. In hosts with MCP tools, injected text then mentions the tools.
-pub fn apply(around: &Surroundings, dir: &DataDir, plan: Plan) -> Result<Vec<Done>, InstallError> {
-    dir.create().map_err(AppError::from)?;
+pub fn apply(
+    around: &Surroundings,
+    dir: &DataDir,
+    plan: Plan,
+    lock: &Lock,
+) -> Result<Vec<Done>, InstallError> {
     keep(dir, &around.program).map_err(|error| InstallError::Program { path: kept(dir), error })?;
-    let done = install::apply(around, plan).map_err(|error| receipt(around, &error))?;
+    let done = install::apply(around, plan, lock).map_err(|error| receipt(around, &error))?;
     let is_done = |host: Host| done.iter().any(|done| done.host == host && done.refused.is_none());
     change_tool_hosts(dir, |host, is_set| is_set || is_done(host))?;
     Ok(done)
@@ -185,8 +213,13 @@ pub fn plan_removal(
 }
 
 /// Removes what the plan shows.
-pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result<Vec<Undone>, InstallError> {
-    let undone = uninstall::apply(around, removal).map_err(|error| receipt(around, &error))?;
+pub fn remove(
+    around: &Surroundings,
+    dir: &DataDir,
+    removal: &Removal,
+    lock: &Lock,
+) -> Result<Vec<Undone>, InstallError> {
+    let undone = uninstall::apply(around, removal, lock).map_err(|error| receipt(around, &error))?;
     let left = installed(around)?;
     if left.is_empty() {
         // The copy serves hosts only. If it cannot be removed, it stays.
@@ -204,6 +237,7 @@ pub fn remove(around: &Surroundings, dir: &DataDir, removal: &Removal) -> Result
 
 /// Reinstalls where the installed configuration differs from what this program would install.
 pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
+    let lock = lock(dir)?;
     let mut done = Vec::new();
     for (host, project, allow) in installed(around)? {
         if project.as_ref().is_some_and(|project| !project.is_dir()) {
@@ -211,7 +245,7 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
         }
         let plan = plan(around, &[host], project.as_deref(), allow)?;
         if !plan.is_empty() || remora_install::is_stale(dir.path(), host) {
-            done.extend(apply(around, dir, plan)?);
+            done.extend(apply(around, dir, plan, &lock)?);
         }
     }
     Ok(done)
@@ -253,7 +287,11 @@ fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>
 }
 
 fn receipt(around: &Surroundings, error: &io::Error) -> InstallError {
-    InstallError::Receipt { path: remora_install::receipt_path(&around.data_dir), reason: error.to_string() }
+    let (path, reason) = (remora_install::receipt_path(&around.data_dir), error.to_string());
+    match error.kind() {
+        io::ErrorKind::Unsupported => InstallError::NewerReceipt { path, reason },
+        _ => InstallError::Receipt { path, reason },
+    }
 }
 
 /// Changes `context.mcp_hosts` in `config.toml`. `is_wanted` gets each host and whether it is listed now.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json::{self, JsonError};
 use crate::toml::{self, TomlError};
-use crate::words::{is_hook, is_mcp_server};
+use crate::words::{hook_program, is_hook, is_mcp_server};
 
 /// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Entry {
 /// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfit {
-    #[error("it is not valid JSON: {0}")]
+    #[error(transparent)]
     Json(#[from] JsonError),
     #[error("it is not valid TOML: {0}")]
     Toml(#[from] TomlError),
@@ -140,6 +140,18 @@ pub(crate) fn count_hooks(text: &str, format: Format, host: Host, entries: &[Ent
     Ok(number)
 }
 
+/// The programs that our handlers in a text run, regardless of their version.
+pub(crate) fn hook_programs(text: &str, format: Format, host: Host, entries: &[Entry]) -> Vec<String> {
+    let roots = hook_roots(entries);
+    let lists = roots.iter().filter_map(|root| lists(text, format, root).ok()).flatten();
+    let elements: Vec<Value> = lists.flat_map(|(_, elements)| elements).collect();
+    let handlers = elements.iter().flat_map(|element| match element.get("hooks").and_then(Value::as_array) {
+        Some(handlers) => handlers.iter().collect(),
+        None => vec![element],
+    });
+    handlers.filter_map(|handler| hook_program(handler, host)).collect()
+}
+
 /// Removes everything of ours from a text: hooks of any version, and the other `entries`.
 ///
 /// Objects and lists that are empty afterwards are removed if they were `created` for the entries. If `created` is
@@ -212,7 +224,7 @@ fn is_alone(text: &str, at: &[String]) -> Result<bool, Unfit> {
     Ok(members.iter().all(|(key, value)| [key.clone()] == at[..] || is_empty(value)))
 }
 
-fn find(text: &str, format: Format, at: &[String]) -> Result<Option<Value>, Unfit> {
+pub(crate) fn find(text: &str, format: Format, at: &[String]) -> Result<Option<Value>, Unfit> {
     Ok(match format {
         Format::Toml => toml::value(text, at)?,
         Format::Json => json::get(text, at)?,

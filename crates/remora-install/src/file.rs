@@ -42,14 +42,23 @@ pub(crate) struct Found {
     pub(crate) path: PathBuf,
     /// `None` if there is no file.
     pub(crate) text: Option<String>,
-    pub(crate) mode: u32,
 }
 
 impl Found {
+    /// Reads a file that is to be replaced.
     pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
+        let found = Self::look(path)?;
+        if found.text.is_some() {
+            is_replaceable(&fs::metadata(&found.path)?)?;
+        }
+        Ok(found)
+    }
+
+    /// Reads a file that stays as it is.
+    pub(crate) fn look(path: &Path) -> Result<Self, Refused> {
         match fs::symlink_metadata(path) {
             Err(error) if is_absent(&error) => {
-                return Ok(Self { path: path.to_owned(), text: None, mode: 0 });
+                return Ok(Self { path: path.to_owned(), text: None });
             }
             Err(error) => return Err(error.into()),
             Ok(_) => {}
@@ -60,9 +69,14 @@ impl Found {
             error => error.into(),
         })?;
         let metadata = fs::metadata(&path)?;
-        check(&metadata)?;
+        if !metadata.is_file() {
+            return Err(Refused::NotAFile);
+        }
+        if metadata.len() > LARGEST {
+            return Err(Refused::TooLarge(metadata.len()));
+        }
         let text = String::from_utf8(fs::read(&path)?).map_err(|_| Refused::NotText)?;
-        Ok(Self { path, text: Some(text), mode: metadata.mode() & 0o7777 })
+        Ok(Self { path, text: Some(text) })
     }
 
     /// The text without its byte order mark.
@@ -83,7 +97,7 @@ impl Found {
             return Err(Refused::Changed);
         }
         match (new, &self.text) {
-            (Some(new), Some(_)) => Ok(replace_keeping(&self.path, new.as_bytes(), self.mode)?),
+            (Some(new), Some(_)) => Ok(replace_keeping(&self.path, new.as_bytes())?),
             (Some(new), None) => create(&self.path, new),
             (None, Some(_)) => Ok(fs::remove_file(&self.path)?),
             (None, None) => Ok(()),
@@ -104,19 +118,13 @@ fn create(path: &Path, text: &str) -> Result<(), Refused> {
     Ok(file.sync_all()?)
 }
 
-fn check(metadata: &Metadata) -> Result<(), Refused> {
-    if !metadata.is_file() {
-        return Err(Refused::NotAFile);
-    }
+fn is_replaceable(metadata: &Metadata) -> Result<(), Refused> {
     // A rename would replace a read-only file without asking, so the mode is checked here.
     if metadata.mode() & 0o200 == 0 {
         return Err(Refused::ReadOnly);
     }
     if metadata.nlink() > 1 {
         return Err(Refused::HardLink);
-    }
-    if metadata.len() > LARGEST {
-        return Err(Refused::TooLarge(metadata.len()));
     }
     Ok(())
 }

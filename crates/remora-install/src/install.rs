@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use remora_core::host::Host;
 use serde::Serialize;
 
-use crate::Surroundings;
 use crate::diff;
 use crate::entry::{self, Format, Unfit};
 use crate::file::{Found, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
+use crate::{Lock, Surroundings, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -40,7 +40,7 @@ pub struct FilePlan {
     pub change: Change,
     /// Why the host may still ignore the file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub warning: Option<&'static str>,
+    pub warning: Option<String>,
     #[serde(skip)]
     ready: Option<Ready>,
 }
@@ -93,19 +93,6 @@ impl HostPlan {
     }
 }
 
-/// Warning for a file that its host ignores.
-const IGNORED: &str =
-    "this agent ignores a file with comments or a trailing comma, hooks included; remove them";
-
-impl Ready {
-    fn is_ignored(&self, recipe: &Recipe) -> bool {
-        let body = Found { text: Some(self.after.clone()), ..self.found.clone() };
-        recipe.strict
-            && self.record.format == Format::Json
-            && serde_json::from_str::<serde_json::Value>(body.body()).is_err()
-    }
-}
-
 /// Compares files with recipes. Writes nothing.
 pub fn plan(
     around: &Surroundings,
@@ -121,7 +108,8 @@ pub fn plan(
             let path = wanted.path.clone();
             match plan_file(around, recipe.host, &wanted, installed) {
                 Ok((change, ready)) => {
-                    let warning = ready.is_ignored(recipe).then_some(IGNORED);
+                    let after = Found { text: Some(ready.after.clone()), ..ready.found.clone() };
+                    let warning = recipe.ignores(ready.record.format, after.body());
                     FilePlan { path, change, warning, ready: Some(ready) }
                 }
                 Err(reason) => FilePlan {
@@ -211,7 +199,8 @@ fn base(
         }
     }
     match content {
-        Content::Whole(wanted) if known.is_some() || text == wanted => Ok(without(None)),
+        Content::Whole(_) if known.is_some() || words::is_file(text, host) => Ok(without(None)),
+        Content::Whole(_) if found.body().trim().is_empty() => Ok(found.clone()),
         Content::Whole(_) => Err(Problem::Foreign),
         Content::Entries(format, entries) => {
             let mut body = found.body().to_owned();
@@ -243,7 +232,7 @@ pub struct Done {
 }
 
 /// Applies a plan. Each host is changed completely or not at all.
-pub fn apply(around: &Surroundings, plan: Plan) -> io::Result<Vec<Done>> {
+pub fn apply(around: &Surroundings, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut done = Vec::new();
     for host in plan.hosts {

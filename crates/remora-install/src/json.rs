@@ -10,8 +10,10 @@ use serde_json::{Map, Value};
 /// Why and where a text is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JsonError {
-    #[error("line {line}, column {column}: {reason}")]
+    #[error("it is not valid JSON: line {line}, column {column}: {reason}")]
     Syntax { line: usize, column: usize, reason: &'static str },
+    #[error("it is not an object, as the agent expects")]
+    NotAnObject,
     #[error("`{0}` is not {1}")]
     WrongKind(String, &'static str),
 }
@@ -163,7 +165,7 @@ fn splice(text: &str, span: Range<usize>, new: &str) -> String {
 fn root(text: &str) -> Result<Node, JsonError> {
     match document(text)? {
         Some(node @ Node { kind: Kind::Object(_), .. }) => Ok(node),
-        Some(_) => Err(JsonError::WrongKind("the file".into(), "an object")),
+        Some(_) => Err(JsonError::NotAnObject),
         None => Err(JsonError::Syntax { line: 1, column: 1, reason: "the file is empty" }),
     }
 }
@@ -173,7 +175,10 @@ fn descend<'a>(root: &'a Node, at: &[String]) -> Result<(&'a Node, usize), JsonE
     let mut node = root;
     for (depth, key) in at.iter().enumerate() {
         let Kind::Object(members) = &node.kind else {
-            return Err(JsonError::WrongKind(at[..depth].join("."), "an object"));
+            return Err(match depth {
+                0 => JsonError::NotAnObject,
+                _ => JsonError::WrongKind(at[..depth].join("."), "an object"),
+            });
         };
         match members.iter().find(|member| member.key == *key) {
             Some(member) => node = &member.value,

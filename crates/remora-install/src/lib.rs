@@ -13,6 +13,7 @@ mod entry;
 mod file;
 pub mod install;
 mod json;
+mod lock;
 mod receipt;
 mod recipe;
 pub mod state;
@@ -22,6 +23,7 @@ mod words;
 
 use std::path::PathBuf;
 
+pub use lock::Lock;
 pub use receipt::{FORMAT, is_stale, receipt_path};
 pub use recipe::{RECIPES, Recipe, recipe};
 
@@ -41,6 +43,21 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// Whether hosts have to be given the data directory, because it is not the default.
+    pub fn has_own_data_dir(&self) -> bool {
+        self.data_dir != self.home.join(".remora")
+    }
+
+    /// The arguments of a command that a host runs. A host may be started without `REMORA_DATA_DIR`, so they name a data
+    /// directory that is not the default.
+    fn arguments(&self, command: &[&str]) -> Vec<String> {
+        let mut arguments: Vec<String> = command.iter().map(ToString::to_string).collect();
+        if self.has_own_data_dir() {
+            arguments.extend(["--data-dir".to_owned(), self.data_dir.to_string_lossy().into_owned()]);
+        }
+        arguments
+    }
+
     /// The folder in an environment variable, if it is an absolute path.
     fn folder(&self, variable: &str) -> Option<PathBuf> {
         (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())

@@ -84,6 +84,13 @@ impl Receipt {
             }
             Err(error) => return Err(error),
         };
+        // A newer format may have other members, so its number is read first.
+        let format = serde_json::from_str::<Formats>(&text)?.newest();
+        if format > FORMAT {
+            let reason =
+                format!("a newer Remora wrote it, in format {format}; this one knows formats up to {FORMAT}");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+        }
         Ok(serde_json::from_str(&text)?)
     }
 
@@ -109,6 +116,26 @@ impl Receipt {
 
     pub(crate) fn remove(&mut self, host: Host, project: Option<&Path>) {
         self.installed.retain(|installed| !installed.is_of(host, project));
+    }
+}
+
+/// The formats in a receipt of any version.
+#[derive(Deserialize)]
+struct Formats {
+    format: u32,
+    #[serde(default)]
+    installed: Vec<PartFormat>,
+}
+
+#[derive(Deserialize)]
+struct PartFormat {
+    format: u32,
+}
+
+impl Formats {
+    /// The receipt itself has the oldest format of its parts.
+    fn newest(&self) -> u32 {
+        self.installed.iter().map(|part| part.format).chain([self.format]).max().unwrap_or(self.format)
     }
 }
 

@@ -9,19 +9,29 @@ use serde::Serialize;
 
 use crate::entry;
 use crate::file::Found;
-use crate::receipt::{FORMAT, Receipt};
+use crate::receipt::{FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
-use crate::{Surroundings, toml};
+use crate::{Surroundings, toml, words};
 
-/// A host on this machine.
+/// A host on this machine, for the user or in one project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostState {
     pub host: Host,
     pub name: &'static str,
+    /// The directory, if it is installed in that project only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
     pub hooks: Hooks,
-    /// Directories in which it is installed for that project only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub projects: Vec<PathBuf>,
+}
+
+impl HostState {
+    /// The host's name, with the project if there is one.
+    pub fn place(&self) -> String {
+        match &self.project {
+            None => self.name.to_owned(),
+            Some(project) => format!("{} in {}", self.name, project.display()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,8 +41,18 @@ pub enum Hooks {
     Installed,
     /// The user has to confirm them in the host first.
     Untrusted,
+    /// The directory of the project is not there.
+    Gone,
     /// Part of the installation is missing, was changed, or has an older version.
     Outdated {
+        reason: String,
+    },
+    /// They are set up by hand and cannot work.
+    Broken {
+        reason: String,
+    },
+    /// They are there, and the host does not run them.
+    Ignored {
         reason: String,
     },
     /// A file of the host cannot be read.
@@ -41,77 +61,114 @@ pub enum Hooks {
     },
 }
 
-/// Every host that is on this machine or has hooks of ours.
+/// Every host that is on this machine or has hooks of ours, and every project in the receipt.
 pub fn hosts(around: &Surroundings) -> Vec<HostState> {
     // An unreadable receipt is ignored; the files themselves are checked.
     let receipt = Receipt::read(&around.data_dir).ok();
-    RECIPES.iter().filter_map(|recipe| host(around, recipe, receipt.as_ref())).collect()
+    RECIPES.iter().flat_map(|recipe| places(around, recipe, receipt.as_ref())).collect()
 }
 
-fn host(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Option<HostState> {
-    let installed =
-        || receipt.into_iter().flat_map(|receipt| &receipt.installed).filter(|one| one.host == recipe.host);
-    let projects: Vec<PathBuf> = installed().filter_map(|one| one.project.clone()).collect();
-    let mut hooks = look(around, recipe, receipt);
-    if hooks == Hooks::Missing && !projects.is_empty() {
-        hooks = Hooks::Installed;
-    }
-    let is_known = hooks != Hooks::Missing || installed().next().is_some();
-    (is_known || recipe.is_here(around)).then_some(HostState {
+/// The states of one host: for the user, then in each project.
+fn places(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
+    let installed = receipt.into_iter().flat_map(|receipt| &receipt.installed);
+    let projects = installed.filter(|one| one.host == recipe.host).filter_map(|one| one.project.as_deref());
+    let state = |project: Option<&Path>| HostState {
         host: recipe.host,
         name: recipe.name,
-        hooks,
-        projects,
-    })
+        project: project.map(Path::to_owned),
+        hooks: look(around, recipe, project, receipt.and_then(|receipt| receipt.of(recipe.host, project))),
+    };
+    let mut states: Vec<HostState> = projects.map(|project| state(Some(project))).collect();
+    let user = state(None);
+    // A user who installs in a project may leave out all others on purpose.
+    if user.hooks != Hooks::Missing || states.is_empty() && recipe.is_here(around) {
+        states.insert(0, user);
+    }
+    states
 }
 
-fn look(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Hooks {
-    let known = receipt.and_then(|receipt| receipt.of(recipe.host, None));
+fn look(
+    around: &Surroundings,
+    recipe: &'static Recipe,
+    project: Option<&Path>,
+    known: Option<&Installed>,
+) -> Hooks {
+    if project.is_some_and(|project| !project.is_dir()) {
+        return Hooks::Gone;
+    }
     if let Some(known) = known
         && known.format < FORMAT
     {
         return Hooks::Outdated { reason: "it was installed by an older Remora".to_owned() };
     }
-    let ask = Ask { around, project: None, allow: known.is_none_or(|known| known.allow) };
-    let mut number = 0;
-    let mut changed = None;
+    let ask = Ask { around, project, allow: known.is_none_or(|known| known.allow) };
+    let mut programs = Vec::new();
+    let (mut changed, mut ignored) = (None, None);
     for wanted in recipe.wanted(&ask) {
-        let path = wanted.path.display().to_string();
-        let found = match Found::read(&wanted.path) {
+        let path = wanted.path.display();
+        let unreadable = |reason: String| Hooks::Unreadable { reason: format!("{path}: {reason}") };
+        let found = match Found::look(&wanted.path) {
             Ok(found) => found,
-            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
+            Err(reason) => return unreadable(reason.to_string()),
+        };
+        let Some(text) = &found.text else {
+            changed.get_or_insert_with(|| format!("{path} is missing"));
+            continue;
         };
         let is_whole = match &wanted.content {
-            Content::Whole(text) => {
-                number += usize::from(found.text.is_some());
-                Ok(found.text.as_ref() == Some(text))
+            Content::Whole(ours) => {
+                programs.extend(words::file_programs(text, recipe.host));
+                Ok(text == ours)
             }
-            Content::Entries(format, entries) if found.text.is_some() => {
-                number += entry::count_hooks(found.body(), *format, recipe.host, entries).unwrap_or_default();
+            Content::Entries(format, entries) => {
+                programs.extend(entry::hook_programs(found.body(), *format, recipe.host, entries));
+                let reason = recipe.ignores(*format, found.body());
+                ignored = ignored.or(reason.map(|reason| format!("{path}: {reason}")));
                 entry::has(found.body(), *format, recipe.host, entries)
             }
-            Content::Entries(..) => Ok(false),
         };
         match is_whole {
-            Err(reason) => return Hooks::Unreadable { reason: format!("{path}: {reason}") },
-            Ok(false) if changed.is_none() => changed = Some(path),
-            Ok(_) => {}
+            Err(reason) => return unreadable(reason.to_string()),
+            Ok(true) => {}
+            Ok(false) => {
+                let is_as_written = known
+                    .and_then(|known| known.file(&wanted.path))
+                    .is_some_and(|file| file.after == Hash::of(text));
+                let what =
+                    if is_as_written { "is not as this program would write it" } else { "was changed since" };
+                changed.get_or_insert_with(|| format!("{path} {what}"));
+            }
         }
     }
-    match changed {
-        None if is_untrusted(recipe, &ask) => Hooks::Untrusted,
-        None => Hooks::Installed,
-        Some(_) if known.is_none() && number == 0 => Hooks::Missing,
+    let is_untrusted = is_untrusted(recipe, &ask);
+    let gone =
+        programs.iter().find(|program| Path::new(program).is_absolute() && !Path::new(program).is_file());
+    let other = programs.iter().find(|program| Path::new(program) != around.program);
+    match (changed, known) {
+        (Some(_), None) if programs.is_empty() => Hooks::Missing,
         // Set up by hand, so it may differ from the recipe.
-        Some(_) if known.is_none() => Hooks::Installed,
-        Some(path) => Hooks::Outdated { reason: format!("{path} was changed since") },
+        (Some(_), None) if let Some(gone) = gone => {
+            Hooks::Broken { reason: format!("hooks call {gone}, which is gone") }
+        }
+        (Some(reason), Some(_)) => Hooks::Outdated {
+            reason: match (gone, other) {
+                (Some(gone), _) => format!("hooks call {gone}, which is gone"),
+                (None, Some(other)) => {
+                    format!("hooks call {other}, and this program is {}", around.program.display())
+                }
+                (None, None) => reason,
+            },
+        },
+        _ if let Some(reason) = ignored => Hooks::Ignored { reason },
+        (None, _) if is_untrusted => Hooks::Untrusted,
+        _ => Hooks::Installed,
     }
 }
 
 /// Whether Claude Code has our plugin enabled.
 pub fn has_plugin(around: &Surroundings) -> bool {
     let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
-    let Ok(found) = Found::read(&recipe.folder_of(around).join("settings.json")) else { return false };
+    let Ok(found) = Found::look(&recipe.folder_of(around).join("settings.json")) else { return false };
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| {
@@ -162,7 +219,7 @@ fn is_record(path: &Path) -> bool {
 /// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
     let is_recorded = |path: &Path, at: &[String]| {
-        Found::read(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
+        Found::look(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
     };
     (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use remora_core::host::Host;
 use serde::Serialize;
 
-use crate::Surroundings;
 use crate::diff;
 use crate::entry::{self, Format};
 use crate::file::Found;
@@ -15,6 +14,7 @@ use crate::install::{Problem, remove_folders};
 use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
 use crate::toml;
+use crate::{Lock, Surroundings, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -192,7 +192,9 @@ fn file(
         }
     }
     let (format, entries) = match &wanted.content {
-        Content::Whole(ours) if known.is_some() || text == *ours => return Ok((Back::Delete, found, None)),
+        Content::Whole(_) if known.is_some() || words::is_file(&text, host) => {
+            return Ok((Back::Delete, found, None));
+        }
         Content::Whole(_) => return Ok((Back::None, found, Some(text))),
         Content::Entries(format, entries) => (*format, entries),
     };
@@ -226,7 +228,7 @@ pub struct Undone {
 }
 
 /// Applies a plan. Returns the files that could not be restored; the receipt keeps their hosts.
-pub fn apply(around: &Surroundings, removal: &Removal) -> io::Result<Vec<Undone>> {
+pub fn apply(around: &Surroundings, removal: &Removal, _lock: &Lock) -> io::Result<Vec<Undone>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut undone = Vec::new();
     for host in &removal.hosts {

@@ -52,22 +52,57 @@ fn is_program(word: &str) -> bool {
     name.strip_suffix(".exe").unwrap_or(name) == "remora"
 }
 
-fn runs(value: &Value, arguments: &[&str]) -> bool {
+/// The program that runs with these arguments, if it is ours.
+fn program(value: &Value, arguments: &[&str]) -> Option<String> {
     let mut all = Vec::new();
     words(value, &mut all);
-    all.windows(arguments.len() + 1).any(|window| {
+    let is_call = |window: &&[String]| {
         is_program(&window[0]) && window[1..].iter().zip(arguments).all(|(word, wanted)| word == wanted)
-    })
+    };
+    all.windows(arguments.len() + 1).find(is_call).map(|window| window[0].clone())
 }
 
 /// Whether a handler runs `remora hook HOST`, regardless of version and path.
 pub(crate) fn is_hook(handler: &Value, host: Host) -> bool {
-    runs(handler, &["hook", host.name()])
+    hook_program(handler, host).is_some()
+}
+
+/// The program of a handler that runs `remora hook HOST`.
+pub(crate) fn hook_program(handler: &Value, host: Host) -> Option<String> {
+    program(handler, &["hook", host.name()])
 }
 
 /// Whether a server in a host's configuration is `remora mcp`.
 pub(crate) fn is_mcp_server(server: &Value) -> bool {
-    runs(server, &["mcp"])
+    program(server, &["mcp"]).is_some()
+}
+
+/// The first line of a file of ours in a format with comments.
+const HEADER: &str = "Written by `remora install`";
+
+/// Whether a whole file is ours, regardless of version and path: it says so, or it runs our hooks and nothing else.
+pub(crate) fn is_file(text: &str, host: Host) -> bool {
+    if text.lines().next().is_some_and(|line| line.trim_start_matches(['/', '#', ' ']).starts_with(HEADER)) {
+        return true;
+    }
+    let handlers = handlers(text);
+    !handlers.is_empty() && handlers.iter().all(|handler| is_hook(handler, host))
+}
+
+/// The programs that a whole file of ours runs.
+pub(crate) fn file_programs(text: &str, host: Host) -> Vec<String> {
+    let in_handlers = handlers(text).into_iter().filter_map(|handler| hook_program(&handler, host));
+    // The plugin of OpenCode names it in a constant.
+    let constants = text.lines().filter_map(|line| line.strip_prefix("const PROGRAM = "));
+    let in_plugin = constants.filter_map(|value| serde_json::from_str(value).ok());
+    in_handlers.chain(in_plugin).collect()
+}
+
+/// The handlers in a JSON file that lists them by event.
+fn handlers(text: &str) -> Vec<Value> {
+    let file: Value = serde_json::from_str(text).unwrap_or_default();
+    let events = file["hooks"].as_object().into_iter().flat_map(|events| events.values());
+    events.filter_map(Value::as_array).flatten().cloned().collect()
 }
 
 #[cfg(test)]
@@ -107,6 +142,11 @@ mod tests {
         ] {
             assert!(!is_hook(&handler, host), "{handler}");
         }
+        let hooks = |command: &str| json!({"hooks": {"agentStop": [{"bash": command}]}}).to_string();
+        assert!(is_file(&hooks("/old/remora hook copilot --event agentStop"), Host::Copilot));
+        assert!(is_file("// Written by `remora install`; since then changed by hand.\n", Host::Opencode));
+        assert!(!is_file(&hooks("say done"), Host::Copilot) && !is_file("{\"hooks\": {}}", Host::Copilot));
+        assert!(!is_file("// See `remora install`\n", Host::Opencode) && !is_file("", Host::Opencode));
         assert!(is_mcp_server(&json!({"command": "/x/remora", "args": ["mcp"]})));
         assert!(is_mcp_server(&json!({"type": "local", "command": ["remora", "mcp"]})));
         assert!(!is_mcp_server(&json!({"command": "npx", "args": ["remora-mcp"]})));

@@ -27,7 +27,8 @@ pub enum StoreError {
     File { path: PathBuf, source: io::Error },
     #[error("the database is busy: another process holds it")]
     Busy,
-    #[error("the database {} is damaged: {reason}", path.display())]
+    /// The path is empty if the error comes from SQLite alone; see [`StoreError::about`].
+    #[error("the database {}is damaged: {reason}", if path.as_os_str().is_empty() { String::new() } else { format!("{} ", path.display()) })]
     Damaged { path: PathBuf, reason: String },
     #[error("there is no database at {}", path.display())]
     NoDatabase { path: PathBuf },
@@ -85,7 +86,7 @@ impl StoreError {
 
     /// Names the damaged file.
     #[must_use]
-    pub(crate) fn about(self, path: impl Into<PathBuf>) -> Self {
+    pub fn about(self, path: impl Into<PathBuf>) -> Self {
         match self {
             Self::Damaged { reason, .. } => Self::Damaged { path: path.into(), reason },
             other => other,

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown,
+};
 use std::path::{Path, PathBuf};
 
 pub use crate::file_system::{allocate, doubtful_file_system, network_file_system, path_through};
@@ -53,11 +55,23 @@ pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Atomically replaces a file of another program; the new file gets `mode`.
-pub fn replace_keeping(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+/// Atomically replaces a file of another program. The new file gets the mode and the owner of the old one; if that is
+/// not allowed, nothing is replaced.
+pub fn replace_keeping(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let old = fs::metadata(path)?;
     through_new_file(path, |file| {
         file.write_all(contents)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        let new = file.metadata()?;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+            fchown(&*file, Some(old.uid()), Some(old.gid())).map_err(|error| {
+                let (user, group) = (old.uid(), old.gid());
+                let reason =
+                    format!("it belongs to user {user} and group {group}, which cannot be kept: {error}");
+                io::Error::new(error.kind(), reason)
+            })?;
+        }
+        // After the owner, because a change of owner clears some bits.
+        file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))?;
         file.sync_all()
     })
 }

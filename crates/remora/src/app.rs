@@ -1,5 +1,7 @@
 //! State that every command needs: the data directory, the settings, and the output format.
 
+use std::path::Path;
+
 use remora_app::context_files::{Followed, following};
 use remora_app::{AppError, Whose};
 use remora_client::{poke, presence};
@@ -24,9 +26,13 @@ impl App {
             CliError::internal("there is no home directory to keep the memory in")
                 .hint("give a directory: `REMORA_DATA_DIR=/path/to/dir remora status`")
         })?;
-        let dir = DataDir::new(path);
+        Ok(Self::at(&path, json))
+    }
+
+    pub(crate) fn at(data_dir: &Path, json: bool) -> Self {
+        let dir = DataDir::new(data_dir);
         let (_, settings_problems) = settings(&dir);
-        Ok(Self { dir, settings_problems, json })
+        Self { dir, settings_problems, json }
     }
 
     pub(crate) fn warn_of_settings(&self) {

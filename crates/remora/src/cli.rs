@@ -1,5 +1,6 @@
 //! The command line: parses the arguments and runs the command.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -93,6 +94,9 @@ enum Command {
         /// The event's name, for hosts that do not send one; overrides the name in the message.
         #[arg(long = "event", value_name = "NAME")]
         _event: Option<String>,
+        /// The data directory, instead of `REMORA_DATA_DIR` or `~/.remora`.
+        #[arg(long = "data-dir", value_name = "DIR")]
+        _data_dir: Option<PathBuf>,
     },
 }
 

@@ -228,8 +228,15 @@ impl From<InstallError> for CliError {
             InstallError::Program { .. } => {
                 Self::internal(message).hint("see whether there is room: `remora doctor`")
             }
+            InstallError::Busy => Self::internal(message).hint("wait for it, then repeat this command"),
+            InstallError::Lock { path, .. } => {
+                Self::internal(message).hint(format!("see its owner and mode: `ls -ld {}`", path.display()))
+            }
             InstallError::NoHost => {
                 Self::not_found(message).hint("name the one you use: `remora install --host claude-code`")
+            }
+            InstallError::NewerReceipt { .. } => {
+                Self::internal(message).hint("update this program: `remora update` says how")
             }
             InstallError::Receipt { path, .. } => Self::internal(message).hint(format!(
                 "move it away; hooks are recognised without it: `mv {0} {0}.old`",

@@ -43,10 +43,15 @@ pub(crate) fn prose_below(beginning: &str, text: &str) {
 
 pub(crate) fn talk(line: &str) {
     for line in line.lines() {
-        for line in hanging("", line, columns()) {
-            // A failure here cannot be reported anywhere.
-            let _ = writeln!(anstream::stderr(), "{}", visible(&line));
-        }
+        talk_below("", line);
+    }
+}
+
+/// Like [`talk`], after a prefix. Continuation lines align with the text after the prefix.
+pub(crate) fn talk_below(beginning: &str, text: &str) {
+    for line in hanging(beginning, text, columns()) {
+        // A failure here cannot be reported anywhere.
+        let _ = writeln!(anstream::stderr(), "{}", visible(&line));
     }
 }
 

@@ -125,7 +125,7 @@ fn database(opened: &Opened<'_>) -> Finding {
         // `remora verify` names the cheapest repair: a new index, a backup, a new database.
         Ok(problems) => Finding::wrong(name, format!("damaged: {}", problems[0]))
             .hint("see all of it, and how to restore: `remora verify`"),
-        Err(error) => Finding::failed(name, &error),
+        Err(error) => opened.failed(name, error),
     }
 }
 
@@ -147,7 +147,7 @@ fn backups(opened: &Opened<'_>) -> Finding {
     let store = opened.store.as_ref().ok();
     let standing = match backup::standing(about.dir, store, &about.settings.backup, about.now) {
         Ok(standing) => standing,
-        Err(error) => return Finding::failed(name, &error),
+        Err(error) => return opened.failed(name, error),
     };
     let newest = |backup: &Backup| format!("the newest sound one is from {}", local(backup.made_at));
     match standing {
@@ -156,6 +156,13 @@ fn backups(opened: &Opened<'_>) -> Finding {
         Standing::Off => Finding::note(name, "off, and none is recent")
             .hint("make one: `remora backup`")
             .fixed_by(Fix::MakeBackup),
+        Standing::Damaged { damaged, newest: sound } => {
+            let path = damaged.path.display();
+            let known = sound.map_or_else(|| "there is no sound one".to_owned(), |backup| newest(&backup));
+            Finding::wrong(name, format!("{path} is damaged: {known}"))
+                .hint(format!("make a new one: `remora backup`; see what is wrong: `remora verify {path}`"))
+                .fixed_by(Fix::MakeBackup)
+        }
         Standing::Stale(backup) => {
             let known = backup.map_or_else(|| "there is none".to_owned(), |backup| newest(&backup));
             Finding::wrong(name, format!("none is younger than three days: {known}"))

@@ -1,5 +1,7 @@
 //! The agents on this machine: whether their hooks are installed, and whether they fire.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
 use remora_core::host::Host;
@@ -37,15 +39,28 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
 /// The configuration of one host.
 fn hooks(host: &HostState, all: &[HostState]) -> Finding {
     let name = host.name;
+    let place = host.place();
     match &host.hooks {
-        Hooks::Installed => Finding::good(name, format!("hooks installed in {name}")),
+        Hooks::Installed => Finding::good(name, format!("hooks installed in {place}")),
         Hooks::Untrusted => {
-            Finding::note(name, format!("{name} runs the hooks only after you have reviewed them there"))
+            Finding::note(name, format!("{place} runs the hooks only after you have reviewed them there"))
                 .hint("start it and trust the hooks when it asks, or type `/hooks`")
+        }
+        Hooks::Gone => {
+            let project = host.project.as_deref().unwrap_or(Path::new("")).display();
+            let message = format!("hooks were installed in {project}, which is not there");
+            Finding::note(name, message).hint(format!(
+                "if it was moved, install there anew: `remora install --project`; forget the old place: `remora uninstall --project={project}`"
+            ))
         }
         Hooks::Outdated { reason } => Finding::wrong(name, reason.clone())
             .hint("bring it up to date: `remora doctor --fix`")
             .fixed_by(Fix::RefreshHooks),
+        Hooks::Broken { reason } => Finding::wrong(name, reason.clone())
+            .hint(format!("install them anew: `remora install --host {}`", host.host)),
+        Hooks::Ignored { reason } => {
+            Finding::wrong(name, reason.clone()).hint("change that, then look again: `remora doctor`")
+        }
         Hooks::Unreadable { reason } => {
             Finding::wrong(name, reason.clone()).hint("fix that file, then: `remora install`")
         }
@@ -53,7 +68,7 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
             // A user with hooks in one agent may leave out another on purpose.
             let is_elsewhere = all.iter().any(is_installed);
             let state = if is_elsewhere { State::Note } else { State::Wrong };
-            Finding::new(name, state, format!("hooks not installed in {name}"))
+            Finding::new(name, state, format!("hooks not installed in {place}"))
                 .hint(format!("install them: `remora install --host {}`", host.host))
         }
     }
@@ -71,7 +86,11 @@ fn receipt(machine: &Surroundings<'_>) -> Finding {
         Ok(_) => Finding::good(name, "`remora uninstall` takes everything back"),
         Err(error) => {
             let path = receipt_path(&machine.data_dir);
-            Finding::wrong(name, format!("{} cannot be used: {error}", path.display())).hint(format!(
+            let finding = Finding::wrong(name, format!("{} cannot be used: {error}", path.display()));
+            if error.kind() == ErrorKind::Unsupported {
+                return finding.hint("update this program: `remora update` says how");
+            }
+            finding.hint(format!(
                 "move it away; hooks are recognised without it: `mv {0} {0}.old`",
                 path.display()
             ))

@@ -1,7 +1,9 @@
 //! Checks of the search index, the embedder, notes, context files, and of unfinished erasure.
 
+use std::path::PathBuf;
+
 use remora_core::document::ProjectScope;
-use remora_core::settings::Embedder;
+use remora_core::settings::{Embedder, NotesSource};
 use remora_store::StoreError;
 
 use super::finding::grouped;
@@ -122,7 +124,14 @@ fn forgetting(opened: &Opened<'_>) -> Finding {
 /// Returns a finding only if notes have a source.
 fn notes(opened: &Opened<'_>) -> Option<Finding> {
     let name = "notes";
-    opened.about.settings.memory.notes_source()?;
+    let source = opened.about.settings.memory.notes_source()?;
+    if let NotesSource::Folder(folder) = source
+        && let Some(missing) = missing_folder(opened, folder)
+    {
+        let message = format!("{}, the folder of your notes, is not there", missing.display());
+        let hint = "name it: `remora config set memory.obsidian_vault PATH`; notes that are indexed stay";
+        return Some(Finding::note(name, message).hint(hint));
+    }
     Some(opened.with_store(name, |store| {
         Ok(match store.notes_state()?.problem {
             None => Finding::good(name, "fine"),
@@ -130,4 +139,13 @@ fn notes(opened: &Opened<'_>) -> Option<Finding> {
                 .hint("notes that are indexed stay; `remora notes sync` tries again"),
         })
     }))
+}
+
+/// The folder in the settings, if it does not exist. It may begin with `~`.
+fn missing_folder(opened: &Opened<'_>, folder: &str) -> Option<PathBuf> {
+    let folder = match (folder.strip_prefix('~'), opened.about.machine) {
+        (Some(rest), Some(machine)) => machine.home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(folder),
+    };
+    (!folder.is_dir()).then_some(folder)
 }

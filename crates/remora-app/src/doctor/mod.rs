@@ -88,9 +88,14 @@ impl Opened<'_> {
         check: impl FnOnce(&Store) -> Result<Finding, StoreError>,
     ) -> Finding {
         match &self.store {
-            Ok(store) => check(store).unwrap_or_else(|error| Finding::failed(name, &error)),
+            Ok(store) => check(store).unwrap_or_else(|error| self.failed(name, error)),
             Err(_) => Finding::note(name, "not known while the database cannot be opened"),
         }
+    }
+
+    /// A check that failed because of the open database.
+    fn failed(&self, name: &'static str, error: StoreError) -> Finding {
+        Finding::failed(name, &error.about(self.about.dir.database()))
     }
 }
 

@@ -36,7 +36,7 @@ fn program(about: &Examination<'_>) -> Finding {
         let message = format!("{} is gone, and hooks call it", own.display());
         return Finding::wrong(name, message).hint("install Remora again, then: `remora doctor --fix`");
     }
-    match on_path(about.variable).filter(|other| !is_same(other, own)) {
+    match on_path(about.variable).filter(|other| !is_same(other, own) && !is_starter(other, own)) {
         None => Finding::good(name, format!("{} {version}", own.display())),
         Some(other) => {
             let message =
@@ -56,6 +56,21 @@ fn is_same(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,
     }
+}
+
+/// Whether `other` is the script of the npm package `remora`, which starts the program of the platform's package:
+/// `remora/bin/remora.js` and, beside or below that package, `remora-linux-x64/bin/remora`.
+fn is_starter(other: &Path, own: &Path) -> bool {
+    let (Ok(script), Ok(own)) = (other.canonicalize(), own.canonicalize()) else { return false };
+    let package = |file: &Path| file.parent().and_then(Path::parent).map(Path::to_owned);
+    let (Some(starter), Some(platform)) = (package(&script), package(&own)) else { return false };
+    let is_named = |folder: &Path, start: &str| {
+        folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+    };
+    let modules = platform.parent();
+    script.ends_with("remora/bin/remora.js")
+        && is_named(&platform, "remora-")
+        && (modules == starter.parent() || modules == Some(&starter.join("node_modules")))
 }
 
 fn daemon(about: &Examination<'_>) -> Finding {
@@ -167,5 +182,30 @@ fn bugs(about: &Examination<'_>) -> Finding {
             Finding::wrong(name, format!("{number} in the log, the last one: {last}"))
                 .hint("please report the lines of `remora logs` that say `bug`; an update may have fixed it")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_of_the_npm_package_counts_as_its_program() {
+        let temp = tempfile::tempdir().unwrap();
+        let make = |path: &str| {
+            let path = temp.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            path
+        };
+        let script = make("lib/node_modules/remora/bin/remora.js");
+        let link = temp.path().join("remora");
+        std::os::unix::fs::symlink(&script, &link).unwrap();
+        let beside = make("lib/node_modules/remora-linux-x64/bin/remora");
+        let below = make("lib/node_modules/remora/node_modules/remora-linux-x64/bin/remora");
+        assert!(is_starter(&link, &beside) && is_starter(&link, &below));
+        let elsewhere = make("other/node_modules/remora-linux-x64/bin/remora");
+        let plain = make("usr/bin/remora");
+        assert!(!is_starter(&link, &elsewhere) && !is_starter(&link, &plain) && !is_starter(&plain, &beside));
     }
 }

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::json;
 
-use super::{Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, event, groups};
+use super::{
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, event, groups,
+    server_arguments,
+};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -16,6 +19,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: true,
+    switches: &[Switch { at: &["disableAllHooks"], off: true }],
     next_step: None,
     leftovers: |_| Vec::new(),
 };
@@ -46,9 +50,10 @@ fn state(around: &Surroundings) -> PathBuf {
 fn files(ask: &Ask) -> Vec<Wanted> {
     let program = ask.around.program.to_string_lossy();
     // With separate arguments, there is no shell and nothing to quote.
+    let arguments = ask.around.arguments(&["hook", Host::ClaudeCode.name()]);
     let mut entries = groups(
         EVENTS,
-        |event| json!({ "type": "command", "command": program, "args": ["hook", "claude-code"], "timeout": event.timeout }),
+        |event| json!({ "type": "command", "command": program, "args": arguments, "timeout": event.timeout }),
     );
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
@@ -58,7 +63,8 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         entries.extend(tools.chain(commands).map(allow));
     }
     // Loaded at once, because a model does not use a tool that it has to search for.
-    let server = json!({ "type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true });
+    let server =
+        json!({ "type": "stdio", "command": program, "args": server_arguments(ask), "alwaysLoad": true });
     // The path of this program is only valid here, so files that a project shares are not changed.
     let (settings, at) = match ask.project {
         None => (folder(ask.around).join("settings.json"), vec!["mcpServers".to_owned(), SERVER.to_owned()]),

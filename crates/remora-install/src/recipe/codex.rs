@@ -6,8 +6,8 @@ use remora_core::host::Host;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line,
-    event, groups,
+    Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted,
+    command_line, event, groups, server_arguments,
 };
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
@@ -22,6 +22,11 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: true,
+    switches: &[
+        Switch { at: &["features", "hooks"], off: false },
+        // Its name in older versions, which is still accepted.
+        Switch { at: &["features", "codex_hooks"], off: false },
+    ],
     next_step: Some(
         "Codex runs new hooks only after you have reviewed them: start `codex` and trust them when it asks, or type `/hooks`",
     ),
@@ -52,7 +57,8 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let command = command_line(ask, Host::Codex);
     let hooks =
         groups(EVENTS, |event| json!({ "type": "command", "command": command, "timeout": event.timeout }));
-    let mut server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let mut server =
+        json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
     if ask.allow {
         for tool in READING_TOOLS {
             server["tools"][tool] = json!({ "approval_mode": "approve" });
@@ -96,7 +102,7 @@ fn trust(ask: &Ask) -> Vec<Leftover> {
 
 /// Codex's names of our handlers in a file of hooks.
 fn keys(path: &Path) -> Vec<String> {
-    let Some(Value::Object(events)) = Found::read(path)
+    let Some(Value::Object(events)) = Found::look(path)
         .ok()
         .and_then(|found| json::value(found.body()).ok().flatten())
         .and_then(|value| value.get("hooks").cloned())

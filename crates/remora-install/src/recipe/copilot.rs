@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::{Map, Value, json};
 
-use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -17,6 +17,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: None,
     leftovers: |_| Vec::new(),
 };
@@ -41,7 +42,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     };
     let events: Map<String, Value> = EVENTS.iter().map(handler).collect();
     let text = format!("{:#}\n", json!({ "version": 1, "hooks": events }));
-    let server = json!({ "type": "local", "command": ask.around.program.to_string_lossy(), "args": ["mcp"], "tools": ["*"] });
+    let server = json!({ "type": "local", "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask), "tools": ["*"] });
     let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
     vec![
         Wanted { path: hooks, content: Content::Whole(text) },

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::json;
 
-use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -17,6 +17,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: Some(
         "Cursor reads memory from a rule file, in each project: `remora context-files enable --cursor`",
     ),
@@ -39,7 +40,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     hooks.extend(EVENTS.iter().map(|event| {
         Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "timeout": TIMEOUT })))
     }));
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
     let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
     vec![
         Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },

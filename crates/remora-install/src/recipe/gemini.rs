@@ -6,7 +6,8 @@ use remora_core::host::Host;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Wanted, command_line, event, groups,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
+    event, groups, server_arguments,
 };
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
@@ -18,6 +19,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[Switch { at: &["hooksConfig", "enabled"], off: false }],
     next_step: None,
     leftovers: |_| Vec::new(),
 };
@@ -40,7 +42,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let command = command_line(ask, Host::Gemini);
     let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
     let mut entries = groups(EVENTS, handler);
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
     entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
     let mut files =
         vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];

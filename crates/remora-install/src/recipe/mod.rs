@@ -18,7 +18,7 @@ use remora_sys::process::quoted;
 use serde_json::{Value, json};
 
 use crate::Surroundings;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{self, Entry, Format, What};
 
 /// How Remora is installed in one host.
 #[expect(missing_debug_implementations, reason = "functions have none that says anything")]
@@ -33,6 +33,8 @@ pub struct Recipe {
     files: fn(&Ask) -> Vec<Wanted>,
     /// Whether it ignores a JSON file with comments or a trailing comma.
     pub(crate) strict: bool,
+    /// Members of its files that switch all hooks off.
+    pub(crate) switches: &'static [Switch],
     /// The remaining step for the user.
     pub(crate) next_step: Option<&'static str>,
     /// Tables in the host's files about our hooks, which are removed with them.
@@ -63,6 +65,13 @@ pub(crate) struct Ask<'a> {
     pub(crate) project: Option<&'a Path>,
     /// Whether the agent may read memory without approval.
     pub(crate) allow: bool,
+}
+
+/// A member of a host's file that switches all hooks off.
+pub(crate) struct Switch {
+    pub(crate) at: &'static [&'static str],
+    /// The value that switches them off.
+    pub(crate) off: bool,
 }
 
 /// A table in a file of the host.
@@ -100,6 +109,22 @@ impl Recipe {
     pub(crate) fn wanted(&self, ask: &Ask) -> Vec<Wanted> {
         (self.files)(ask)
     }
+
+    /// Why the host ignores hooks in a file with this text, if it does.
+    pub(crate) fn ignores(&self, format: Format, body: &str) -> Option<String> {
+        if self.strict && format == Format::Json && serde_json::from_str::<Value>(body).is_err() {
+            return Some(
+                "this agent ignores a file with comments or a trailing comma, hooks included; remove them"
+                    .to_owned(),
+            );
+        }
+        let is_off = |switch: &&Switch| {
+            let at: Vec<String> = switch.at.iter().map(ToString::to_string).collect();
+            entry::find(body, format, &at).is_ok_and(|value| value == Some(Value::Bool(switch.off)))
+        };
+        let switch = self.switches.iter().find(is_off)?;
+        Some(format!("`{}` is {}, so this agent runs no hooks", switch.at.join("."), switch.off))
+    }
 }
 
 /// An event that a host reports.
@@ -129,7 +154,14 @@ fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
 
 /// The command of a hook, for hosts that run it in a shell.
 fn command_line(ask: &Ask, host: Host) -> String {
-    format!("{} hook {host}", quoted(&ask.around.program.to_string_lossy()))
+    let arguments = ask.around.arguments(&["hook", host.name()]);
+    let words = [ask.around.program.to_string_lossy().into_owned()].into_iter().chain(arguments);
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The arguments of our MCP server.
+fn server_arguments(ask: &Ask) -> Vec<String> {
+    ask.around.arguments(&["mcp"])
 }
 
 /// MCP tools that only read.
@@ -167,6 +199,31 @@ mod tests {
                 shown.extend([path.to_str().unwrap(), "\n", &text, "\n"]);
             }
             insta::assert_snapshot!(recipe.host.name(), shown);
+        }
+    }
+
+    #[test]
+    fn every_command_of_a_host_names_another_data_directory() {
+        let around = Surroundings {
+            home: "/home/me".into(),
+            data_dir: "/data/my memory".into(),
+            program: "/bin/remora".into(),
+            command: "remora".into(),
+            variable: &|_| None,
+            version: "0.1.0",
+        };
+        for recipe in RECIPES {
+            let files = recipe.wanted(&Ask { around: &around, project: None, allow: false });
+            let texts = files.into_iter().map(|wanted| match wanted.content {
+                Content::Whole(text) => text,
+                Content::Entries(format, entries) => merge("", format, &entries).unwrap().text,
+            });
+            for text in texts {
+                let calls = text.matches("/bin/remora").count();
+                let named = text.matches("--data-dir").count();
+                assert!(calls > 0 && calls == named, "{}: {text}", recipe.name);
+                assert_eq!(text.matches("/data/my memory").count(), named, "{}: {text}", recipe.name);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::{Value, json};
 
-use super::{Ask, Content, Recipe, SERVER, Wanted};
+use super::{Ask, Content, Recipe, SERVER, Wanted, server_arguments};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -16,6 +16,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: None,
     leftovers: |_| Vec::new(),
 };
@@ -33,8 +34,12 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         Some(project) => (project.join(".opencode"), project.join("opencode.json")),
     };
     let program = ask.around.program.to_string_lossy();
-    let plugin = PLUGIN.replace("\"REMORA\"", &Value::from(&*program).to_string());
-    let server = json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
+    let mut plugin = PLUGIN.replace("\"REMORA\"", &Value::from(&*program).to_string());
+    for argument in ask.around.arguments(&[]) {
+        plugin = plugin.replacen("], { input", &format!(", {}], {{ input", Value::from(argument)), 1);
+    }
+    let command: Vec<String> = [program.into_owned()].into_iter().chain(server_arguments(ask)).collect();
+    let server = json!({ "type": "local", "command": command, "enabled": true });
     let server = Entry::new(&["mcp", SERVER], What::Server(server));
     vec![
         Wanted { path: place.join("plugin/remora.js"), content: Content::Whole(plugin) },

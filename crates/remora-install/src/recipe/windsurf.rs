@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use remora_core::host::Host;
 use serde_json::json;
 
-use super::{Ask, Content, Recipe, SERVER, Wanted, command_line};
+use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::Surroundings;
 use crate::entry::{Entry, Format, What};
 
@@ -16,6 +16,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     folder,
     files,
     strict: false,
+    switches: &[],
     next_step: None,
     leftovers: |_| Vec::new(),
 };
@@ -36,7 +37,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let hook = |event: &&str| {
         Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "show_output": false })))
     };
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": ["mcp"] });
+    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
     let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
     vec![
         Wanted { path: hooks, content: Content::Entries(Format::Json, EVENTS.iter().map(hook).collect()) },

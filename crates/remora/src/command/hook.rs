@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -32,6 +33,8 @@ use crate::{app, bugs, env, stdin};
 pub(crate) struct Arguments {
     host: String,
     event: Option<String>,
+    /// Overrides `REMORA_DATA_DIR`.
+    data_dir: Option<PathBuf>,
 }
 
 /// The arguments, if this is a hook call. `remora hook --help` is not.
@@ -43,13 +46,14 @@ pub(crate) fn arguments() -> Option<Arguments> {
     parse(words)
 }
 
-fn parse(words: impl Iterator<Item = OsString>) -> Option<Arguments> {
-    let mut arguments = Arguments { host: String::new(), event: None };
-    let mut words = words.map(|word| word.to_string_lossy().into_owned());
-    while let Some(word) = words.next() {
+fn parse(mut words: impl Iterator<Item = OsString>) -> Option<Arguments> {
+    let mut arguments = Arguments { host: String::new(), event: None, data_dir: None };
+    let text = |word: OsString| word.to_string_lossy().into_owned();
+    while let Some(word) = words.next().map(text) {
         match word.as_str() {
             "-h" | "--help" => return None,
-            "--event" => arguments.event = words.next(),
+            "--event" => arguments.event = words.next().map(text),
+            "--data-dir" => arguments.data_dir = words.next().map(PathBuf::from),
             _ => match word.strip_prefix("--event=") {
                 Some(event) => arguments.event = Some(event.to_owned()),
                 None if arguments.host.is_empty() => arguments.host = word,
@@ -66,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) {
     }
     remora_sys::memory::share_one_heap();
     log::set_origin("hook");
-    let dir = env::data_dir().map(DataDir::new);
+    let dir = arguments.data_dir.clone().or_else(env::data_dir).map(DataDir::new);
     bugs::log_panics(dir.clone(), |_| ());
     let outcome = panic::catch_unwind(|| match &dir {
         Some(dir) => capture(dir, arguments),

@@ -6,11 +6,11 @@ use remora_app::install;
 use remora_core::host::Host;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
-use remora_install::install::{Change, HostPlan, Plan};
+use remora_install::install::{Change, FilePlan, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
 use serde_json::json;
 
-use super::questions;
+use super::questions::{self, OnEnter};
 use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
@@ -86,19 +86,33 @@ pub(super) fn host(name: &str) -> std::result::Result<Host, String> {
 pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let around = surroundings(app)?;
     let project = if arguments.project { Some(this_project()?) } else { None };
-    let plan = install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow)?;
+    let make_plan = || install::plan(&around, &arguments.hosts, project.as_deref(), !arguments.no_allow);
+    let mut plan = make_plan()?;
     if arguments.dry_run || plan.is_empty() || plan.hosts.iter().all(HostPlan::is_refused) {
-        let code = report(app, &plan, arguments.dry_run)?;
+        let code = report(app, &plan, arguments)?;
         let hosts: Vec<Host> = plan.hosts.iter().map(|host| host.host).collect();
         if !arguments.dry_run {
             apply_options(app, arguments, &hosts)?;
         }
         return Ok(code);
     }
+    let mut lock = None;
+    if arguments.yes {
+        // Others may have installed since.
+        lock = Some(install::lock(&app.dir)?);
+        plan = make_plan()?;
+    }
     if !app.json {
         plan.hosts.iter().for_each(print);
     }
-    if !arguments.yes && !confirmed(app, "Make these changes?", "remora install --yes")? {
+    if !arguments.yes
+        && !confirmed(
+            app,
+            "Make these changes?",
+            OnEnter::Yes,
+            &format!("{} --yes", arguments.command(&arguments.hosts)),
+        )?
+    {
         say("Nothing was changed.");
         return Ok(ExitCode::SUCCESS);
     }
@@ -108,7 +122,9 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     if let Some(backup) = install::back_up(&app.dir, None, Time::now())? {
         talk(&format!("A backup of the memory is in {}", backup.display()));
     }
-    let done = install::apply(&around, &app.dir, plan)?;
+    let lock = lock.map_or_else(|| install::lock(&app.dir), Ok)?;
+    let done = install::apply(&around, &app.dir, plan, &lock)?;
+    drop(lock);
     if app.json {
         output::json(&json!({ "dry_run": false, "plan": shown, "done": done }))?;
     } else {
@@ -131,11 +147,45 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
         ask(app, arguments, &hosts)?;
     }
     if !app.json {
-        talk(
-            "\nWork with your agent as usual; `remora status` shows what it learns. Undo it: `remora uninstall`",
-        );
+        let refused: Vec<Host> =
+            done.iter().filter(|done| done.refused.is_some()).map(|done| done.host).collect();
+        if !refused.is_empty() {
+            talk(&put_right(&arguments.command(&refused)));
+        }
+        if !hosts.is_empty() && around.has_own_data_dir() {
+            talk(&format!(
+                "\nHooks use the memory in {}. Commands that you or an agent type use it while REMORA_DATA_DIR is set.",
+                around.data_dir.display()
+            ));
+        }
+        if !hosts.is_empty() {
+            talk(
+                "\nWork with your agent as usual; `remora status` shows what it learns. Undo it: `remora uninstall`",
+            );
+        }
     }
     Ok(if done.iter().any(|done| done.refused.is_some()) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The next step after a refusal.
+fn put_right(command: &str) -> String {
+    format!(
+        "\nRefused files were not touched, nor were the other files of these agents. Fix them and repeat: `{command}`"
+    )
+}
+
+impl Install {
+    /// This command for some hosts, with the options that decide what is installed.
+    fn command(&self, hosts: &[Host]) -> String {
+        let mut command = "remora install".to_owned();
+        for host in hosts {
+            command.extend([" --host ", host.name()]);
+        }
+        for (option, is_given) in [(" --project", self.project), (" --no-allow", self.no_allow)] {
+            command.push_str(if is_given { option } else { "" });
+        }
+        command
+    }
 }
 
 /// Applies the choices made by options.
@@ -165,7 +215,8 @@ fn ask(app: &App, arguments: &Install, hosts: &[Host]) -> Result<()> {
 }
 
 /// Prints the plan if nothing is to be changed.
-fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
+fn report(app: &App, plan: &Plan, arguments: &Install) -> Result<ExitCode> {
+    let dry_run = arguments.dry_run;
     if app.json {
         output::json(&json!({ "dry_run": dry_run, "plan": plan, "done": [] }))?;
     } else {
@@ -176,7 +227,7 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
             talk("\nNothing was changed. The same command without `--dry-run` installs it.");
         }
         if plan.is_refused() {
-            talk("\nRefused files were not touched. Fix them and repeat: `remora install`");
+            talk(&put_right(&arguments.command(&arguments.hosts)));
         }
     }
     Ok(if plan.is_refused() { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -184,7 +235,9 @@ fn report(app: &App, plan: &Plan, dry_run: bool) -> Result<ExitCode> {
 
 fn print(host: &HostPlan) {
     say(&paint(BOLD, host.name));
-    for file in &host.files {
+    // Of a refused host, no other file is written.
+    let is_shown = |file: &&FilePlan| !host.is_refused() || matches!(file.change, Change::Refused { .. });
+    for file in host.files.iter().filter(is_shown) {
         let path = file.path.display();
         match &file.change {
             Change::None => say(&format!("  {}  {path}", paint(DIM, "unchanged"))),
@@ -200,7 +253,7 @@ fn print(host: &HostPlan) {
                 prose_below(&format!("  {}    ", paint(RED, "refused")), &format!("{path}: {reason}"));
             }
         }
-        if let Some(warning) = file.warning {
+        if let Some(warning) = &file.warning {
             prose_below(&format!("  {}    ", paint(YELLOW, "warning")), warning);
         }
     }
@@ -219,14 +272,14 @@ pub(super) fn print_diff(diff: &str) {
 
 /// Asks the user at the terminal. Without a terminal this is an error, so that nothing changes without
 /// consent.
-pub(super) fn confirmed(app: &App, question: &str, command: &str) -> Result<bool> {
+pub(super) fn confirmed(app: &App, question: &str, on_enter: OnEnter, command: &str) -> Result<bool> {
     if !questions::can_ask(app) {
         return Err(CliError::usage(
             "this needs an answer, and there is no terminal to ask at; nothing was changed",
         )
         .hint(format!("answer in advance: `{command}`")));
     }
-    questions::agrees(question, true)
+    questions::agrees(question, on_enter)
 }
 
 /// The environment that recipes work in.

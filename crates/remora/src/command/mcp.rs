@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,9 +37,16 @@ pub(crate) struct Mcp {
     /// server is started in.
     #[arg(long, short)]
     project: Option<String>,
+    /// The data directory, instead of `REMORA_DATA_DIR` or `~/.remora`.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
 }
 
 pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
+    let app = match &arguments.data_dir {
+        Some(dir) => App::at(dir, app.json),
+        None => app,
+    };
     let home = match (&arguments.project, env::project_dir()) {
         (None, Some(directory)) => Whose::Directory(directory),
         (named, _) => app::whose(named.as_deref(), false)?.absolute(),

@@ -17,7 +17,7 @@ use super::import::Import;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
-use crate::output::{self, BOLD, DIM, count, paint, talk};
+use crate::output::{BOLD, DIM, count, paint, talk, talk_below};
 
 /// Whether a user can answer questions: stdin and stderr are terminals.
 pub(super) fn can_ask(app: &App) -> bool {
@@ -34,12 +34,22 @@ fn ask(question: &str) -> Result<Option<String>> {
     Ok((!answer.is_empty()).then(|| answer.trim().to_lowercase()))
 }
 
-/// Asks a yes-or-no question. Enter alone takes `default`; the end of input means no.
-pub(super) fn agrees(question: &str, default: bool) -> Result<bool> {
-    let choice = if default { "[Y/n]" } else { "[y/N]" };
+/// The answer that Enter alone gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnEnter {
+    Yes,
+    No,
+}
+
+/// Asks a yes-or-no question. The end of input means no.
+pub(super) fn agrees(question: &str, on_enter: OnEnter) -> Result<bool> {
+    let choice = match on_enter {
+        OnEnter::Yes => "[Y/n]",
+        OnEnter::No => "[y/N]",
+    };
     Ok(match ask(&format!("\n{question} {choice}"))?.as_deref() {
         None => false,
-        Some("") => default,
+        Some("") => on_enter == OnEnter::Yes,
         Some(answer) => matches!(answer, "y" | "yes"),
     })
 }
@@ -60,11 +70,7 @@ pub(super) fn observer(app: &App) -> Result<Option<Provider>> {
     talk(&format!("\n{}", paint(BOLD, "Who writes the memory?")));
     for (number, (provider, cost)) in (1..).zip(OBSERVERS) {
         let mark = if *provider == now { "*" } else { " " };
-        for line in
-            output::hanging(&format!("{mark} {number}  {:<11} ", provider.as_str()), cost, output::columns())
-        {
-            talk(&line);
-        }
+        talk_below(&format!("{mark} {number}  {:<11} ", provider.as_str()), cost);
     }
     let budget = app::settings(&app.dir).0.budget.daily_tokens;
     talk(&paint(
@@ -137,7 +143,7 @@ fn offer(app: &App, source: &str, what: &str, seconds: u64) -> Result<()> {
         _ => format!("about {} min", seconds.div_ceil(60)),
     };
     talk(&format!("\nFound: {what}. Reading it takes {time} and costs nothing."));
-    if agrees("Fill the memory from it?", true)? {
+    if agrees("Fill the memory from it?", OnEnter::Yes)? {
         return super::import::run(app, &Import::from(source));
     }
     talk(&format!("Later: `remora import {source}`"));
@@ -151,15 +157,18 @@ pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
         return Ok(());
     }
     let has_cursor = hosts.contains(&Host::Cursor);
-    let (file, default) =
-        if has_cursor { (".cursor/rules/remora-context.mdc", true) } else { ("CLAUDE.md", false) };
+    let (file, on_enter) = if has_cursor {
+        (".cursor/rules/remora-context.mdc", OnEnter::Yes)
+    } else {
+        ("CLAUDE.md", OnEnter::No)
+    };
     let why = if has_cursor {
         "Cursor takes no memory from hooks; it reads it from a rule file."
     } else {
         "Hooks inject memory by themselves. A section in a file is for programs that read nothing else."
     };
     talk(&format!("\n{why}"));
-    if agrees(&format!("Keep memory in {file} of this project?"), default)? {
+    if agrees(&format!("Keep memory in {file} of this project?"), on_enter)? {
         enable_context_files(app, &here, has_cursor)?;
     }
     Ok(())

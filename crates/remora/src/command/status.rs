@@ -164,12 +164,13 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts:
 /// The hosts that have hooks, and the next command if they are missing.
 fn hooks_text(hosts: &[HostState]) -> String {
     let names = |wanted: &dyn Fn(&Hooks) -> bool| {
-        let names: Vec<&str> =
-            hosts.iter().filter(|host| wanted(&host.hooks)).map(|host| host.name).collect();
+        let names: Vec<String> =
+            hosts.iter().filter(|host| wanted(&host.hooks)).map(HostState::place).collect();
         names.join(", ")
     };
     let missing = names(&|hooks| *hooks == Hooks::Missing);
-    let troubled = names(&|hooks| matches!(hooks, Hooks::Outdated { .. } | Hooks::Unreadable { .. }));
+    let is_fine = |hooks: &Hooks| matches!(hooks, Hooks::Missing | Hooks::Untrusted | Hooks::Installed);
+    let troubled = names(&|hooks| !is_fine(hooks));
     let untrusted = names(&|hooks| *hooks == Hooks::Untrusted);
     let installed = names(&|hooks| *hooks == Hooks::Installed);
     let mut parts = Vec::new();

@@ -3,22 +3,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use remora_app::install;
+use remora_app::{context_files, install};
 use remora_client::presence;
 use remora_core::host::Host;
 use remora_core::time::Time;
 use remora_install::uninstall::{Back, HostRemoval, Removal};
+use remora_store::Store;
+use remora_sys::process::quoted;
 use serde_json::json;
 
 use super::install::{confirmed, host, print_diff, surroundings, this_project};
+use super::questions::OnEnter;
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
 /// Remove Remora from the agents on this machine.
 ///
 /// A file that has not changed since `remora install` is restored byte for byte. From a file that has changed, exactly
-/// Remora's entries are removed. The memory stays, unless you give `--purge`.
+/// Remora's entries are removed. Context files in repositories lose their section. The memory stays, unless you give
+/// `--purge`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -35,9 +39,9 @@ pub(crate) struct Uninstall {
     /// The agent to remove it from; may be given several times. Without it, all agents.
     #[arg(long = "host", value_name = "HOST", value_parser = host)]
     hosts: Vec<Host>,
-    /// Only what was installed for the project you are in.
-    #[arg(long)]
-    project: bool,
+    /// Only what was installed for the project you are in, or in another directory: `--project=DIR`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    project: Option<PathBuf>,
     /// Also delete the memory: the data directory with everything in it.
     #[arg(long, conflicts_with_all = ["hosts", "project"])]
     purge: bool,
@@ -54,11 +58,17 @@ pub(crate) struct Uninstall {
 
 pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     let around = surroundings(app)?;
-    let project = if arguments.project { Some(this_project()?) } else { None };
+    let project = arguments.project()?;
+    // The lock is not held while a user is asked. Files that others change meanwhile are refused.
+    let lock =
+        if arguments.yes && !arguments.dry_run { Some(install::lock_to_remove(&app.dir)?) } else { None };
     let removal = install::plan_removal(&around, &arguments.hosts, project.as_deref())?;
-    let is_something = !removal.is_empty() || arguments.purge;
+    let files = context_files(app);
+    let with_files = if arguments.is_everywhere() { &files[..] } else { &[] };
+    let is_something = !removal.is_empty() || !with_files.is_empty() || arguments.purge;
     if !app.json {
         removal.hosts.iter().for_each(print);
+        print_files(with_files);
         if arguments.purge {
             say(&format!(
                 "{}  {}, with everything Remora knows",
@@ -69,7 +79,9 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     }
     if arguments.dry_run {
         if app.json {
-            output::json(&json!({ "dry_run": true, "plan": removal, "refused": [], "purged": false }))?;
+            output::json(
+                &json!({ "dry_run": true, "plan": removal, "context_files": with_files, "refused": [], "purged": false }),
+            )?;
         } else if is_something {
             talk("\nNothing was changed. The same command without `--dry-run` removes it.");
         } else {
@@ -77,37 +89,50 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let command = if arguments.purge { "remora uninstall --purge --yes" } else { "remora uninstall --yes" };
-    if is_something && !arguments.yes && !confirmed(app, "Make these changes?", command)? {
+    if is_something && !arguments.yes && !arguments.is_confirmed(app)? {
         say("Nothing was changed.");
         return Ok(ExitCode::SUCCESS);
     }
-    let refused = install::remove(&around, &app.dir, &removal)?;
+    let lock = lock.map_or_else(|| install::lock_to_remove(&app.dir), Ok)?;
+    let refused = install::remove(&around, &app.dir, &removal, &lock)?;
     // Without hooks, the daemon has nothing to do.
-    if arguments.hosts.is_empty()
-        && !arguments.project
-        && presence::find(&app.dir).unwrap_or_default().is_some()
-    {
+    if arguments.is_everywhere() && presence::find(&app.dir).unwrap_or_default().is_some() {
         super::daemon::ask_to_stop(app)?;
     }
-    let purged = arguments.purge && refused.is_empty() && app.dir.path().exists();
-    let backup = if purged && !arguments.no_backup { last_backup(app) } else { None };
+    let left = if with_files.is_empty() { Vec::new() } else { remove_files(app)? };
+    let is_out = refused.is_empty() && left.is_empty();
+    // The list of context files is in the database, so a purge would make those that are left unknown.
+    let purged = arguments.purge && is_out && app.dir.path().exists();
+    let backup = if purged && !arguments.no_backup { last_backup(app)? } else { None };
     if purged {
         fs::remove_dir_all(app.dir.path())?;
     }
     if app.json {
-        output::json(
-            &json!({ "dry_run": false, "plan": removal, "refused": refused, "purged": purged, "backup": backup }),
-        )?;
+        output::json(&json!({
+            "dry_run": false, "plan": removal, "context_files": with_files, "refused": refused,
+            "context_files_left": left, "purged": purged, "backup": backup,
+        }))?;
     } else {
         for undone in &refused {
             let reason = format!("{}: {}", undone.path.display(), undone.refused);
             prose_below(&format!("{}  ", paint(RED, "refused")), &reason);
         }
-        if refused.is_empty() {
+        for path in &left {
+            let reason = format!("{}: it still has a section of Remora", path.display());
+            prose_below(&format!("{}  ", paint(RED, "refused")), &reason);
+        }
+        if is_out {
             say(&out_of(arguments, is_something.then_some(&removal)));
         } else {
-            talk("\nRefused files were not touched. Fix them and repeat: `remora uninstall`");
+            talk(&format!(
+                "\nRefused files were not touched. Fix them and repeat: `{}`",
+                arguments.command()
+            ));
+        }
+        if with_files.len() < files.len() {
+            talk(
+                "Context files stay; see them: `remora context-files`; remove them: `remora context-files disable`",
+            );
         }
         if let Some(backup) = &backup {
             let path = backup.display();
@@ -123,18 +148,62 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
             ));
         }
     }
-    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if is_out { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+impl Uninstall {
+    /// Whether Remora is taken out of every agent, and not just of some or of one project.
+    fn is_everywhere(&self) -> bool {
+        self.hosts.is_empty() && self.project.is_none()
+    }
+
+    /// The directory of the project, which may be gone.
+    fn project(&self) -> Result<Option<PathBuf>> {
+        match &self.project {
+            None => Ok(None),
+            Some(here) if here == Path::new(".") => Ok(Some(this_project()?)),
+            Some(named) => Ok(Some(std::path::absolute(named)?)),
+        }
+    }
+
+    fn is_confirmed(&self, app: &App) -> Result<bool> {
+        let command = format!("{} --yes", self.command());
+        if self.purge {
+            return confirmed(app, "Make these changes, and delete the memory?", OnEnter::No, &command);
+        }
+        confirmed(app, "Make these changes?", OnEnter::Yes, &command)
+    }
+
+    /// This command, with the options that decide what is removed.
+    fn command(&self) -> String {
+        let mut command = "remora uninstall".to_owned();
+        for host in &self.hosts {
+            command.extend([" --host ", host.name()]);
+        }
+        match &self.project {
+            None => {}
+            Some(here) if here == Path::new(".") => command.push_str(" --project"),
+            Some(named) => command.extend([" --project=", &quoted(&named.to_string_lossy())]),
+        }
+        for (option, is_given) in [(" --purge", self.purge), (" --no-backup", self.no_backup)] {
+            command.push_str(if is_given { option } else { "" });
+        }
+        command
+    }
 }
 
 /// Says where Remora was removed, naming only the agents concerned.
 fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
-    let is_all = arguments.hosts.is_empty() && !arguments.project;
+    let is_all = arguments.is_everywhere();
     match removal {
+        Some(removal) if is_all && removal.hosts.iter().any(is_gone) => {
+            "Remora is out of your agents, except in projects that were moved.".to_owned()
+        }
         Some(_) if is_all => "Remora is out of your agents.".to_owned(),
         Some(removal) => {
             let mut names: Vec<&str> = removal.hosts.iter().map(|host| host.name).collect();
             names.dedup();
-            let place = if arguments.project { " for this project" } else { "" };
+            let place = if arguments.project.is_some() { " for this project" } else { "" };
             format!("Remora is out of {}{place}.", names.join(", "))
         }
         None if is_all => "Remora is not installed in any agent.".to_owned(),
@@ -142,28 +211,74 @@ fn out_of(arguments: &Uninstall, removal: Option<&Removal>) -> String {
     }
 }
 
-/// Makes a backup beside the data directory before it is deleted. A memory that cannot be read is deleted
-/// anyway.
-fn last_backup(app: &App) -> Option<PathBuf> {
+/// The context files in all repositories. Their list is in the database; if that cannot be read, hooks can still be
+/// removed.
+fn context_files(app: &App) -> Vec<PathBuf> {
+    if !app.dir.database().exists() {
+        return Vec::new();
+    }
+    match Store::open(&app.dir).and_then(|store| context_files::everywhere(&store)) {
+        Ok(files) => files,
+        Err(error) => {
+            talk(&format!("warning: context files in repositories are not known, and stay: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+/// Removes the sections from all context files. Returns the files that still have one.
+fn remove_files(app: &App) -> Result<Vec<PathBuf>> {
+    let left = context_files::disable_everywhere(&mut Store::open(&app.dir)?)?;
+    let (left, gone): (Vec<PathBuf>, Vec<PathBuf>) = left.into_iter().partition(|path| path.exists());
+    for path in gone {
+        talk(&format!(
+            "warning: {} is not there; if it was moved, its context files still have their section",
+            path.display()
+        ));
+    }
+    Ok(left)
+}
+
+/// Makes a backup beside the data directory before it is deleted.
+fn last_backup(app: &App) -> Result<Option<PathBuf>> {
     let now = Time::now();
     let mut path = app.dir.path().as_os_str().to_owned();
     path.push(format!("-{}.db", now.format_utc("%Y%m%dT%H%M%SZ")));
-    match install::back_up(&app.dir, Some(Path::new(&path)), now) {
-        Ok(backup) => backup,
-        Err(error) => {
-            talk(&format!("warning: no backup was made: {error}"));
-            None
-        }
+    install::back_up(&app.dir, Some(Path::new(&path)), now).map_err(|error| {
+        CliError::internal(format!("the memory was not deleted, because it cannot be backed up: {error}"))
+            .hint("see what is wrong: `remora doctor`; delete it without a backup: `remora uninstall --purge --no-backup`")
+    })
+}
+
+fn print_files(files: &[PathBuf]) {
+    if files.is_empty() {
+        return;
     }
+    say(&paint(BOLD, "Context files"));
+    for path in files {
+        say(&format!("  {}      {}: the section of Remora goes", paint(YELLOW, "clean"), path.display()));
+    }
+}
+
+/// Whether the directory of the project is not there.
+fn is_gone(host: &HostRemoval) -> bool {
+    host.project.as_ref().is_some_and(|project| !project.is_dir())
 }
 
 fn print(host: &HostRemoval) {
     let place =
         host.project.as_ref().map_or_else(String::new, |project| format!(" in {}", project.display()));
     say(&paint(BOLD, &format!("{}{place}", host.name)));
+    if is_gone(host) {
+        prose_below(
+            &format!("  {}    ", paint(YELLOW, "missing")),
+            "the directory is not there; if it was moved, its hooks are in its new place, and `remora uninstall --project` removes them there",
+        );
+    }
     for file in &host.files {
         let path = file.path.display();
         match &file.change {
+            Back::None if is_gone(host) => {}
             Back::None => say(&format!("  {}  {path}", paint(DIM, "unchanged"))),
             Back::Delete => say(&format!("  {}     {path}", paint(GREEN, "delete"))),
             Back::Restore { diff } => {

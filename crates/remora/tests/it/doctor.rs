@@ -161,6 +161,13 @@ const FAULTS: &[Fault] = &[
     ("backups", "wrong", |at| {
         at.database().execute_batch("UPDATE sessions SET started_at = started_at - 30 * 86400000").unwrap();
     }),
+    ("backups", "wrong", |at| {
+        at.world.text(&["backup"]);
+        for backup in fs::read_dir(at.world.data().join("backups")).unwrap() {
+            File::options().write(true).open(backup.unwrap().path()).unwrap().set_len(1000).unwrap();
+        }
+    }),
+    ("notes", "note", |at| at.set("memory.obsidian_vault", "/nowhere/notes")),
     ("spool", "note", |at| {
         at.database().execute_batch("PRAGMA user_version = 99").unwrap();
         at.world.hook(&at.world.tool("t9"));
@@ -189,6 +196,7 @@ fn every_planted_fault_is_found_by_name_with_a_hint() {
         let finding = (name.to_string(), state.to_string());
         let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == *name);
         let hint = check.and_then(|check| check["hint"].as_str()).unwrap_or_default();
+        assert!(!report.to_string().contains("database  "), "the path of the database is named: {report}");
         if !found(&report).contains(&finding) || hint.is_empty() {
             wrong.push(format!("{name}: {:?}, hint {hint:?}", found(&report)));
         }
@@ -228,6 +236,68 @@ fn what_is_safe_to_fix_is_fixed() {
         assert_eq!(found(&report), [], "{name}: {report:#}");
         assert_eq!(report["fixed"][0]["is_done"], true, "{name}: {report:#}");
     }
+}
+
+#[test]
+fn hooks_that_an_agent_does_not_run_are_found() {
+    let installation = Installation::new();
+    let world = &installation.world;
+    let settings = world.path("home/.claude/settings.json");
+    let installed = fs::read_to_string(&settings).unwrap();
+    let message = |report: &Value, name: &str| {
+        let checks = report["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == name && check["state"] == "wrong");
+        check.map_or_else(String::new, |check| check["message"].as_str().unwrap().to_owned())
+    };
+    for (added, reason) in [
+        ("// mine\n", "ignores a file with comments"),
+        ("\"disableAllHooks\": true,", "`disableAllHooks` is true, so this agent runs no hooks"),
+    ] {
+        fs::write(&settings, installed.replacen('{', &format!("{{ {added}"), 1)).unwrap();
+        let found = message(&installation.report(&[]), "Claude Code");
+        assert!(found.contains(reason), "{found}");
+        assert!(world.text(&["install", "--host", "claude-code", "--yes"]).contains(reason));
+    }
+    fs::write(&settings, &installed).unwrap();
+
+    let gemini = world.path("home/.gemini/settings.json");
+    fs::create_dir_all(gemini.parent().unwrap()).unwrap();
+    fs::write(&gemini, "{\"hooksConfig\": {\"enabled\": false}}").unwrap();
+    world.text(&["install", "--host", "gemini", "--yes"]);
+    let found = message(&installation.report(&[]), "Gemini CLI");
+    assert!(found.contains("`hooksConfig.enabled` is false"), "{found}");
+}
+
+#[test]
+fn hooks_of_a_program_that_is_gone_are_found() {
+    let installation = Installation::new();
+    let world = &installation.world;
+    let settings = world.path("home/.claude/settings.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, text.replace(env!("CARGO_BIN_EXE_remora"), "/gone/remora")).unwrap();
+    let shown = || String::from_utf8(installation.run(&[]).stdout).unwrap();
+    assert!(shown().contains("hooks call /gone/remora, which is gone"), "{}", shown());
+    fs::write(&settings, text.replace(env!("CARGO_BIN_EXE_remora"), "/bin/sh/../remora")).unwrap();
+    // Without a receipt, they count as set up by hand.
+    fs::remove_file(world.data().join("installed.json")).unwrap();
+    let shown = shown();
+    assert!(
+        shown.contains("which is gone") && shown.contains("remora install --host claude-code"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn files_that_are_in_order_need_not_be_writable() {
+    let installation = Installation::new();
+    let settings = installation.world.path("home/.claude/settings.json");
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
+    let report = installation.report(&[]);
+    assert_eq!(found(&report), [], "{report:#}");
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::hard_link(&settings, installation.world.path("second-name")).unwrap();
+    let report = installation.report(&[]);
+    assert_eq!(found(&report), [], "{report:#}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `remora install` and `remora uninstall` in a temporary home, with the real binary.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -187,7 +188,27 @@ fn an_invalid_file_is_refused_with_the_line() {
         };
         file.write(world, wrong);
         file.is_refused(world, "is not");
+        if file.is_json() {
+            file.write(world, "[1, 2]");
+            file.is_refused(world, "it is not an object");
+        }
     });
+}
+
+#[test]
+fn only_the_refused_files_of_a_refused_agent_are_listed() {
+    let world = World::new();
+    let file = &HOST_FILES[1];
+    file.write(&world, "[1, 2]");
+    let output = world.remora(&["install", "--host", file.host, "--host", "codex", "--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = world.neutral(&output.stdout);
+    assert!(
+        !said.contains("settings.json") && said.contains("create     [TEMP]/home/.codex/hooks.json"),
+        "{said}"
+    );
+    assert!(contains(&output.stderr, "repeat: `remora install --host claude-code`"), "{output:?}");
+    assert!(contains(&output.stderr, "as usual"), "Codex is installed: {output:?}");
 }
 
 #[test]
@@ -238,6 +259,33 @@ fn a_link_stays_and_the_file_behind_it_is_changed() {
         fs::remove_file(&real).unwrap();
         file.is_refused(world, "a link to a file that is not there");
     });
+}
+
+#[test]
+fn a_file_keeps_its_owner() {
+    let world = World::new();
+    let file = &HOST_FILES[0];
+    file.write(&world, file.theirs);
+    if chown(file.at(&world), Some(1234), Some(1234)).is_err() {
+        // Only root can give a file away.
+        return;
+    }
+    let owner = || fs::metadata(file.at(&world)).map(|file| (file.uid(), file.gid())).unwrap();
+    file.install(&world);
+    assert_eq!(owner(), (1234, 1234));
+    file.uninstall(&world);
+    assert_eq!(owner(), (1234, 1234));
+    // Another user may write to the folder, but cannot keep the owner.
+    for folder in [world.path(""), world.path("home"), world.path("home/.claude"), world.project()] {
+        fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    }
+    fs::set_permissions(file.at(&world), Permissions::from_mode(0o666)).unwrap();
+    let other = world.path("other");
+    let mut command = world.command(&["install", "--host", file.host, "--yes"]);
+    let output = command.env("REMORA_DATA_DIR", &other).uid(4321).gid(4321).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(contains(&output.stdout, "it belongs to user 1234 and group 1234"), "{output:?}");
+    assert_eq!((owner(), file.read(&world)), ((1234, 1234), file.theirs.to_owned()));
 }
 
 #[test]
@@ -353,6 +401,8 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
         terminal.say("y\n\u{4}");
         let said = terminal.end();
         assert!(said.contains("another program has changed it meanwhile"), "{said}");
+        let again = format!("repeat: `remora install --host {}`", file.host);
+        assert!(said.contains(&again) && !said.contains("as usual"), "{said}");
         assert_eq!(file.read(world), changed);
         let others = tree(&world.path("home")).into_iter().filter(|(_, text)| text.contains("remora"));
         assert_eq!(others.collect::<Vec<_>>(), [], "a host is changed completely or not at all");
@@ -369,6 +419,10 @@ struct Terminal {
 
 impl Terminal {
     fn start(world: &World, arguments: &[&str]) -> Self {
+        Self::run(&mut world.command(arguments))
+    }
+
+    fn run(command: &mut std::process::Command) -> Self {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&control).unwrap();
@@ -376,7 +430,7 @@ impl Terminal {
         let name = ptsname(&control, Vec::new()).unwrap();
         let line = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let copy = || line.try_clone().unwrap();
-        let child = world.command(arguments).stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
+        let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
         Self { child, control: control.into(), seen: String::new() }
     }
 
@@ -422,6 +476,16 @@ fn nothing_is_changed_without_consent() {
     let asked = world.remora(&["install"]);
     assert_eq!(asked.status.code(), Some(2));
     assert!(contains(&asked.stderr, "`remora install --yes`"), "{asked:?}");
+    let asked = world.remora(&["install", "--host", "codex", "--no-allow"]);
+    assert!(contains(&asked.stderr, "`remora install --host codex --no-allow --yes`"), "{asked:?}");
+    fs::write(
+        world.path("home/.claude.json"),
+        r#"{"mcpServers": {"remora": {"command": "/x/remora", "args": ["mcp"]}}}"#,
+    )
+    .unwrap();
+    let asked = world.remora(&["uninstall", "--host", "claude-code"]);
+    assert!(contains(&asked.stderr, "`remora uninstall --host claude-code --yes`"), "{asked:?}");
+    fs::remove_file(world.path("home/.claude.json")).unwrap();
     assert_eq!(tree(&world.path("home")), before);
     fs::remove_dir(world.path("home/.claude")).unwrap();
     let nobody = world.remora(&["install", "--yes"]);
@@ -477,6 +541,50 @@ fn an_installation_for_a_project_has_its_own_files() {
 }
 
 #[test]
+fn doctor_examines_and_repairs_installations_for_a_project() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".git")).unwrap();
+    world.text(&["install", "--host", "claude-code", "--host", "codex", "--project", "--yes"]);
+    let doctor = world.text(&["doctor"]);
+    assert!(doctor.contains("hooks installed in Claude Code in [TEMP]/project"), "{doctor}");
+    assert!(doctor.contains("Codex in [TEMP]/project runs the hooks only after"), "{doctor}");
+    for folder in [".claude", ".codex"] {
+        fs::remove_dir_all(world.project().join(folder)).unwrap();
+    }
+    let doctor = world.remora(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
+    assert!(contains(&doctor.stdout, "project/.claude/settings.local.json is missing"), "{doctor:?}");
+    assert!(world.text(&["status"]).contains("not in order in Claude Code in [TEMP]/project, Codex in"));
+    assert!(world.remora(&["doctor", "--fix"]).status.success());
+    assert!(world.project().join(".codex/hooks.json").exists());
+}
+
+#[test]
+fn a_project_that_was_moved_is_reported_and_can_be_cleaned() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".git")).unwrap();
+    world.text(&["install", "--host", "claude-code", "--project", "--yes"]);
+    let moved = world.path("moved");
+    fs::rename(world.project(), &moved).unwrap();
+    let remora = |arguments: &[&str]| {
+        let output = world.command(arguments).current_dir(&moved).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        world.neutral(&output.stdout)
+    };
+    let doctor = remora(&["doctor"]);
+    let hint = "`remora uninstall --project=[TEMP]/project`";
+    assert!(doctor.contains("[TEMP]/project, which is not there") && doctor.contains(hint), "{doctor}");
+    let said = remora(&["uninstall", "--dry-run"]);
+    assert!(said.contains("the directory is not there"), "{said}");
+    remora(&["uninstall", &format!("--project={}", world.project().display()), "--yes"]);
+    assert!(!world.data().join("installed.json").exists());
+    // What moved with it is recognised without a receipt.
+    remora(&["uninstall", "--project", "--yes"]);
+    let left = tree(&moved);
+    assert!(left.iter().all(|(_, text)| !text.contains("\"hooks\"")), "{left:?}");
+}
+
+#[test]
 fn uninstall_covers_the_project_and_the_user() {
     for before in [None, Some("{\n  \"numStartups\": 3\n}\n")] {
         let world = World::new();
@@ -505,6 +613,73 @@ fn uninstalling_from_one_agent_does_not_mention_the_others() {
 }
 
 #[test]
+fn installations_at_the_same_time_do_not_harm_each_other() {
+    let world = World::new();
+    let before = tree(&world.path("home"));
+    let mut hosts: Vec<&str> = HOST_FILES.iter().map(|file| file.host).collect();
+    hosts.dedup();
+    for verb in ["install", "uninstall"] {
+        // Each twice, so that some also meet at the same files.
+        let run = |host: &&str| {
+            let mut command = world.command(&[verb, "--host", *host, "--yes"]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let running: Vec<_> = hosts.iter().chain(&hosts).map(run).collect();
+        for child in running {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+        if verb == "install" {
+            let receipt: Value =
+                serde_json::from_slice(&fs::read(world.data().join("installed.json")).unwrap()).unwrap();
+            assert_eq!(receipt["installed"].as_array().unwrap().len(), hosts.len(), "{receipt}");
+            assert!(world.text(&["install", "--yes"]).contains("Everything is installed."));
+        }
+    }
+    assert_eq!(tree(&world.path("home")), before);
+}
+
+#[test]
+fn hooks_use_the_data_directory_they_were_installed_with() {
+    let world = World::new();
+    let before = tree(&world.path("home"));
+    let data = world.path("my memory");
+    let remora = |arguments: &[&str]| {
+        let output = world.command(arguments).env("REMORA_DATA_DIR", &data).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    };
+    let hosts = ["--host", "claude-code", "--host", "gemini"];
+    let installed = remora(&[&["install", "--yes"][..], &hosts].concat());
+    assert!(contains(&installed.stderr, "Hooks use the memory in"), "{installed:?}");
+    let read =
+        |path: &str| -> Value { serde_json::from_slice(&fs::read(world.path(path)).unwrap()).unwrap() };
+    // The hosts are started without the variable.
+    let hook = &read("home/.claude/settings.json")["hooks"]["PostToolUse"][0]["hooks"][0];
+    let arguments: Vec<&str> =
+        hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let mut claude = world.command(&arguments);
+    crate::support::assert_harmless(&crate::support::run_hook(
+        &mut claude,
+        world.tool("t1").to_string().as_bytes(),
+    ));
+    let command = &read("home/.gemini/settings.json")["hooks"]["SessionStart"][0]["hooks"][0]["command"];
+    let mut gemini = std::process::Command::new("sh");
+    gemini.args(["-c", command.as_str().unwrap()]).env_clear().current_dir(world.project());
+    gemini.envs(claude.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let message = json!({"session_id": "g1", "hook_event_name": "SessionStart", "source": "startup", "cwd": world.project()});
+    crate::support::assert_harmless(&crate::support::run_hook(&mut gemini, message.to_string().as_bytes()));
+    assert!(!world.data().exists());
+    let status: Value = serde_json::from_slice(&remora(&["status", "--json"]).stdout).unwrap();
+    assert_eq!(status["counts"]["sessions"], 2, "{status}");
+    let server = &read("home/.claude.json")["mcpServers"]["remora"];
+    assert_eq!(server["args"], json!(["mcp", "--data-dir", data]));
+    assert!(contains(&remora(&["doctor"]).stdout, "hooks installed in Claude Code"));
+    remora(&["uninstall", "--yes"]);
+    assert_eq!(tree(&world.path("home")), before);
+}
+
+#[test]
 fn our_entries_are_recognised_without_a_receipt() {
     let world = World::new();
     for file in HOST_FILES {
@@ -516,6 +691,44 @@ fn our_entries_are_recognised_without_a_receipt() {
     for file in HOST_FILES {
         let left = file.read(&world).replace("mcp__remora__", "").replace("Bash(remora", "");
         assert!(!left.contains("remora"), "{left}");
+    }
+}
+
+#[test]
+fn whole_files_of_ours_are_recognised_without_a_receipt() {
+    const WHOLE: &[(&str, &str)] = &[
+        ("copilot", ".copilot/hooks/remora.json"),
+        ("opencode", ".config/opencode/plugin/remora.js"),
+        ("codex", ".codex/rules/remora.rules"),
+        ("gemini", ".gemini/policies/remora.toml"),
+    ];
+    for (host, path) in WHOLE {
+        let world = World::new();
+        let path = world.path("home").join(path);
+        let install = || world.remora(&["install", "--host", host, "--yes"]);
+        install();
+        let ours = fs::read_to_string(&path).unwrap();
+        // Another version of Remora in another place installed it, and its receipt is gone.
+        let program = env!("CARGO_BIN_EXE_remora");
+        let other = ours.replace(program, "/opt/remora").replace("timeline", "timelines");
+        for text in [&other, ""] {
+            fs::remove_dir_all(world.data()).unwrap();
+            fs::write(&path, text).unwrap();
+            let output = install();
+            assert!(output.status.success(), "{host}: {output:?}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), ours);
+        }
+        fs::remove_dir_all(world.data()).unwrap();
+        fs::write(&path, &other).unwrap();
+        world.text(&["uninstall", "--yes"]);
+        assert!(!path.exists(), "{host}");
+
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{\"theirs\": true}").unwrap();
+        let refused = install();
+        assert!(contains(&refused.stdout, "there is a file of another program"), "{refused:?}");
+        world.text(&["uninstall", "--yes"]);
+        assert!(path.exists());
     }
 }
 
@@ -537,6 +750,83 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     fs::remove_file(backup).unwrap();
     world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
     assert_eq!(tree(&world.path("home")), []);
+}
+
+#[test]
+fn uninstall_takes_memory_out_of_context_files() {
+    for purge in [&[][..], &["--purge", "--no-backup"]] {
+        let world = newcomer();
+        let claude_md = world.project().join("CLAUDE.md");
+        fs::write(&claude_md, "# Mine\n").unwrap();
+        let before = tree(&world.project());
+        world.text(&["save", "Deploys happen on Tuesdays"]);
+        world.text(&["install", "--yes"]);
+        world.text(&["context-files", "enable", "--claude-md", "--cursor"]);
+        assert!(fs::read_to_string(&claude_md).unwrap().contains("Tuesdays"));
+
+        let one = world.remora(&["uninstall", "--host", "claude-code", "--yes"]);
+        assert!(contains(&one.stderr, "Context files stay"), "{one:?}");
+        assert!(fs::read_to_string(&claude_md).unwrap().contains("Tuesdays"));
+
+        let dry = world.text(&[&["uninstall", "--dry-run"], purge].concat());
+        assert!(dry.contains("project/CLAUDE.md") && dry.contains("remora-context.mdc"), "{dry}");
+        let rules = world.project().join(".cursor/rules/remora-context.mdc");
+        assert!(rules.exists());
+        world.text(&[&["uninstall", "--yes"], purge].concat());
+        let left = tree(&world.project());
+        let is_exclude = |(path, _): &(PathBuf, String)| path.starts_with(world.project().join(".git/info"));
+        assert_eq!(left.iter().filter(|file| !is_exclude(file)).cloned().collect::<Vec<_>>(), before);
+        assert!(
+            left.iter().filter(|file| is_exclude(file)).all(|(_, text)| !text.contains("remora")),
+            "{left:?}"
+        );
+        assert_eq!(world.data().exists(), purge.is_empty());
+    }
+}
+
+#[test]
+fn a_context_file_that_cannot_be_changed_stops_the_purge() {
+    let world = newcomer();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    world.text(&["context-files", "enable", "--claude-md"]);
+    let claude_md = world.project().join("CLAUDE.md");
+    let text = fs::read_to_string(&claude_md).unwrap();
+    // Without the end mark, nobody knows what is the user's.
+    fs::write(&claude_md, text.replace("<!-- remora:end -->", "")).unwrap();
+    let stopped = world.remora(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+    assert!(contains(&stopped.stdout, "CLAUDE.md: it still has a section"), "{stopped:?}");
+    assert!(world.data().join("remora.db").exists());
+    // A directory that is gone does not stop it.
+    fs::remove_dir_all(world.project()).unwrap();
+    fs::create_dir(world.project()).unwrap();
+    world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert!(!world.data().exists());
+}
+
+#[test]
+fn purge_needs_a_typed_yes() {
+    let world = World::new();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    let mut terminal = Terminal::start(&world, &["uninstall", "--purge"]);
+    terminal.wait_for("delete the memory? [y/N]");
+    terminal.say("\n");
+    assert!(terminal.end().contains("Nothing was changed."));
+    assert!(world.data().join("remora.db").exists());
+}
+
+#[test]
+fn a_memory_that_cannot_be_backed_up_is_not_purged() {
+    let world = World::new();
+    world.text(&["save", "Deploys happen on Tuesdays"]);
+    fs::write(world.data().join("remora.db"), "not a database, but perhaps still of use to somebody")
+        .unwrap();
+    let stopped = world.remora(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
+    assert!(contains(&stopped.stderr, "`remora uninstall --purge --no-backup`"), "{stopped:?}");
+    assert!(world.data().join("remora.db").exists());
+    world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);
+    assert!(!world.data().exists());
 }
 
 /// A project in git, one agent, and a past session of that agent.
@@ -592,6 +882,45 @@ fn a_person_is_asked_who_writes_the_memory_and_whether_to_fill_it() {
     assert_eq!(world.text(&["config", "get", "observer.provider"]), "anthropic\n");
     assert!(world.text(&["show", "t1"]).contains("built without a cache"), "{said}");
     assert!(!world.project().join("CLAUDE.md").exists(), "context files need consent");
+}
+
+#[test]
+fn the_observers_line_up_at_a_narrow_terminal() {
+    let world = newcomer();
+    let mut terminal = Terminal::run(world.command(&["install"]).env("COLUMNS", "80"));
+    terminal.wait_for("Make these changes?");
+    terminal.say("y\n");
+    terminal.wait_for("Enter for builtin:");
+    terminal.say("\u{4}\u{4}\u{4}");
+    let said = terminal.end();
+    let list = said.split("Who writes the memory?").nth(1).unwrap().split("A model is asked").next().unwrap();
+    let lines: Vec<&str> = list.trim_matches(['\r', '\n']).lines().collect();
+    assert!(lines.len() > 6, "some wrap: {list}");
+    for line in lines {
+        let is_first = line.as_bytes().get(2).is_some_and(u8::is_ascii_digit);
+        let is_next =
+            line.starts_with(&" ".repeat(17)) && line.as_bytes().get(17).is_some_and(|byte| *byte != b' ');
+        assert!((is_first || is_next) && line.chars().count() <= 80, "{line:?} in {list}");
+    }
+}
+
+#[test]
+fn the_receipt_of_a_newer_version_is_not_used() {
+    let world = World::new();
+    world.text(&["install", "--host", "codex", "--yes"]);
+    let receipt = world.data().join("installed.json");
+    let text = fs::read_to_string(&receipt).unwrap().replace("\"format\": 1", "\"format\": 99");
+    fs::write(&receipt, &text).unwrap();
+    for arguments in [["install", "--yes"], ["uninstall", "--yes"]] {
+        let output = world.remora(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(
+            contains(&output.stderr, "newer Remora") && contains(&output.stderr, "remora update"),
+            "{output:?}"
+        );
+    }
+    assert!(contains(&world.remora(&["doctor"]).stdout, "a newer Remora wrote it"));
+    assert_eq!(fs::read_to_string(&receipt).unwrap(), text);
 }
 
 #[test]
@@ -685,6 +1014,16 @@ fn hooks_that_codex_does_not_trust_are_reported() {
     assert!(world.text(&["doctor"]).contains("installed in Codex"));
     world.text(&["uninstall", "--yes"]);
     assert_eq!(tree(&world.path("home")), [], "the trust entries are removed with the hooks");
+}
+
+#[test]
+fn the_diff_of_a_file_on_one_line_shows_every_entry() {
+    let world = World::new();
+    HOST_FILES[0].write(&world, "{\"model\":\"opus\"}");
+    let shown = world.text(&["install", "--dry-run"]);
+    for entry in ["SessionEnd", "mcp__remora__search", "Bash(remora timeline:*)"] {
+        assert!(shown.contains(entry), "{entry}: {shown}");
+    }
 }
 
 #[test]

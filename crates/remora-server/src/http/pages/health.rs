@@ -195,6 +195,10 @@ fn standing_of(standing: &Standing) -> Part {
         Standing::NotYet => part(false, "none yet; the first comes within a day".to_owned(), "remora backup"),
         Standing::Off => part(false, "switched off".to_owned(), "remora config set backup.enabled true"),
         Standing::Fresh(backup) => part(false, made(backup), ""),
+        Standing::Damaged { newest, .. } => {
+            let sound = newest.as_ref().map_or_else(|| "none is sound".to_owned(), made);
+            part(true, format!("the newest is damaged; {sound}"), "remora backup")
+        }
         Standing::Stale(Some(backup)) => {
             part(true, format!("none lately; {}", made(backup)), "remora backup")
         }

@@ -278,7 +278,10 @@ fn agent(report: HostReport) -> Agent {
         Some(Hooks::Untrusted) => {
             ("needs your confirmation", true, "confirm the hooks in the agent itself".to_owned())
         }
+        Some(Hooks::Gone) => ("in a project that is not there", true, "remora doctor".to_owned()),
         Some(Hooks::Outdated { reason }) => ("outdated", true, line(&reason, 200)),
+        Some(Hooks::Broken { reason }) => ("broken", true, line(&reason, 200)),
+        Some(Hooks::Ignored { reason }) => ("ignored by the agent", true, line(&reason, 200)),
         Some(Hooks::Unreadable { reason }) => ("cannot be read", true, line(&reason, 200)),
     };
     Agent {
