@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::judge::{JudgeError, JudgeRequest, Judged, judge as judge_observation, judge_fact};
+use remora_app::judge::{
+    JudgeError, JudgeRequest, Judged, JudgedRetelling, is_retelling, judge as judge_observation, judge_fact,
+    judge_retelling,
+};
 use remora_app::records::record_id;
 use remora_core::document::RecordKind;
 use remora_core::feedback::Verdict;
@@ -37,6 +40,7 @@ struct Said {
 enum Answer {
     Observation(Box<Judged>),
     Fact(Box<FactRow>),
+    Retelling(JudgedRetelling),
 }
 
 impl Body for Said {
@@ -52,11 +56,14 @@ async fn judge(
     let Said { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, only };
-    let is_fact = record_id(&request.id).is_some_and(|record| record.kind == RecordKind::Fact);
+    let record = record_id(&request.id);
+    let is_fact = record.is_some_and(|record| record.kind == RecordKind::Fact);
     let judged = http.shared.writer.call(move |store| {
         let now = Time::now();
         Ok(if is_fact {
             judge_fact(store, &request, now).map(|row| Answer::Fact(Box::new(row)))
+        } else if record.is_some_and(is_retelling) {
+            judge_retelling(store, &request, now).map(Answer::Retelling)
         } else {
             judge_observation(store, &request, now).map(|judged| Answer::Observation(Box::new(judged)))
         })
@@ -66,6 +73,9 @@ async fn judge(
         // Memory of other projects does not exist for the caller.
         JudgeError::OtherProject(row) => {
             ApiError::NotFound(format!("no observation has the id {}; `GET /api/search` finds ids", row.id))
+        }
+        JudgeError::RetellingOfOtherProject { id, .. } => {
+            ApiError::NotFound(format!("nothing has the id {id}; `GET /api/search` finds ids"))
         }
         JudgeError::FactOfOtherProject(row) => {
             ApiError::NotFound(format!("no fact has the id f{}; `GET /api/search` finds ids", row.id))
