@@ -20,7 +20,9 @@ pub fn room(host: Host) -> Option<u64> {
         // The limit is 2,500 tokens by its own count.
         Host::Codex => Some(2_200),
         Host::Gemini | Host::Qwen | Host::Copilot | Host::Opencode => Some(4_000),
-        Host::Cursor | Host::Windsurf | Host::Generic | Host::Channel(_) => None,
+        // The same as over HTTP, where a program may ask for less.
+        Host::Generic | Host::Channel(_) => Some(4_000),
+        Host::Cursor | Host::Windsurf => None,
     }
 }
 
@@ -49,6 +51,10 @@ fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
         // Copilot reads a single member, and OpenCode's plugin is our own. Neither accepts context before a tool.
         (Host::Copilot | Host::Opencode, Moment::SessionStart | Moment::Prompt) => {
             return Some(json!({ "additionalContext": context }));
+        }
+        // For any program: the member that HTTP responses have.
+        (Host::Generic | Host::Channel(_), Moment::SessionStart | Moment::Prompt) => {
+            return Some(json!({ "context": context }));
         }
         (Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen, Moment::SessionStart) => "SessionStart",
         (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Prompt) => "UserPromptSubmit",
@@ -80,6 +86,9 @@ mod tests {
             assert_eq!(answer(host, Moment::SessionStart), expected);
             assert_eq!(answer(host, Moment::Prompt), expected);
             assert_eq!(with_context(host, Moment::Tool, "x"), None);
+        }
+        for host in [Host::Generic, Host::named("whatsapp").unwrap()] {
+            assert_eq!(answer(host, Moment::Prompt), "{\"context\":\"a \\\"note\\\"\\n\"}");
         }
         for host in [Host::ClaudeCode, Host::Codex, Host::Qwen] {
             assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));
