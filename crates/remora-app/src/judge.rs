@@ -1,4 +1,4 @@
-//! Verdicts on an observation (useful, wrong, pinned) or on a fact (wrong).
+//! Verdicts on an observation (useful, wrong, pinned), or on a fact, a turn or a summary (wrong).
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
@@ -8,7 +8,7 @@ use remora_store::{FactRow, Judged, ObservationRow, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::records::record_id;
+use crate::records::{Record, record, record_id};
 use crate::{AppError, Whose, project};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,7 @@ pub struct JudgeRequest {
 pub enum JudgedRecord {
     Observation(Box<JudgedObservation>),
     Fact(Box<FactRow>),
+    Retelling(JudgedRetelling),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -40,11 +41,16 @@ pub struct JudgedObservation {
 }
 
 /// Applies a verdict. An observation takes every verdict. A fact can only be wrong: it then ends, and holds again if the
-/// verdict is undone.
+/// verdict is undone. So can a turn or a summary: it is then not injected.
 pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<JudgedRecord, AppError> {
     match record_id(&request.id) {
         Some(RecordId { kind: RecordKind::Fact, number }) if request.verdict == Verdict::Wrong => {
             judge_fact(store, request, FactId(number), now).map(|row| JudgedRecord::Fact(Box::new(row)))
+        }
+        Some(id @ RecordId { kind: RecordKind::Turn | RecordKind::Summary, .. })
+            if request.verdict == Verdict::Wrong =>
+        {
+            judge_retelling(store, request, id, now).map(JudgedRecord::Retelling)
         }
         _ => judge_observation(store, request, now).map(|judged| JudgedRecord::Observation(Box::new(judged))),
     }
@@ -70,6 +76,40 @@ fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) 
     let judged = if request.undo { store.reopen_fact(id, now)? } else { store.end_fact(id, now)? };
     // A fact that has already ended stays as it is.
     Ok(judged.unwrap_or(row))
+}
+
+/// A turn or a summary after a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JudgedRetelling {
+    #[schemars(with = "String")]
+    pub id: RecordId,
+    pub wrong: bool,
+    pub project_id: ProjectId,
+    /// Observations of its turn that are not wrong. They have verdicts of their own.
+    pub observations: Vec<ObservationId>,
+}
+
+/// Marks a turn or a summary wrong, or takes it back with `undo`. The verdict is about what no observation says.
+fn judge_retelling(
+    store: &mut Store,
+    request: &JudgeRequest,
+    id: RecordId,
+    now: Time,
+) -> Result<JudgedRetelling, AppError> {
+    let unknown = || AppError::UnknownRecord(request.id.clone());
+    let (session, prompt_number) = match record(store, &request.id)? {
+        Record::Turn(row) => (row.session_id, row.prompt_number),
+        Record::Summary(row) => (row.session_id, row.prompt_number),
+        _ => return Err(unknown()),
+    };
+    let project_id = store.project_of(id)?.ok_or_else(unknown)?;
+    let name = store.session_project(session)?;
+    check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
+    store.judge_retelling(id, request.undo, now)?.ok_or_else(unknown)?;
+    let rows = store.session_observations(session)?;
+    let of_turn = rows.iter().filter(|row| row.prompt_number == prompt_number && !row.feedback.is_wrong());
+    let observations = of_turn.map(|row| row.id).collect();
+    Ok(JudgedRetelling { id, wrong: !request.undo, project_id, observations })
 }
 
 /// Fails for a record of another project than the request allows.

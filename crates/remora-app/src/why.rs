@@ -2,7 +2,9 @@
 
 use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
+use remora_core::prose::{fingerprint, sentences};
 use remora_core::text::one_line;
+use remora_core::wrong::CalledWrong;
 use remora_store::Store;
 use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
 use serde::Serialize;
@@ -38,8 +40,8 @@ pub struct Line {
     pub item: Item,
     /// Its text as stored now; `None` if it was removed.
     pub says: Option<String>,
-    /// The record that a verdict applies to: the record itself or, for a turn or a summary, an observation of the same
-    /// turn. `None` for notes: they are changed in the vault.
+    /// The record that a verdict applies to: the record itself or, if the injected passages of a turn or a summary are
+    /// from an observation, that observation. `None` for notes: they are changed in the vault.
     pub judged_by: Option<RecordId>,
 }
 
@@ -67,25 +69,53 @@ fn line(store: &Store, item: &Item) -> Result<Line, AppError> {
         Err(error) => return Err(error),
     };
     let judged_by = match &found {
-        Some(found) => judged_by(store, found, records::record_id(&item.id))?,
+        Some(found) => judged_by(store, found, item)?,
         None => None,
     };
     Ok(Line { item: item.clone(), says: found.as_ref().map(says), judged_by })
 }
 
-fn judged_by(store: &Store, found: &Record, own: Option<RecordId>) -> Result<Option<RecordId>, AppError> {
+fn judged_by(store: &Store, found: &Record, item: &Item) -> Result<Option<RecordId>, AppError> {
+    let own = records::record_id(&item.id);
     Ok(match found {
         Record::Observation(_) | Record::Fact(_) => own,
-        Record::Turn(row) => of_turn(store, row.session_id, row.prompt_number)?,
-        Record::Summary(row) => of_turn(store, row.session_id, row.prompt_number)?,
+        Record::Turn(row) => {
+            let said = [row.closing_message.as_deref().unwrap_or_default(), &row.text];
+            of_passages(store, row.session_id, item, &said)?.or(own)
+        }
+        Record::Summary(row) => {
+            let said = [&row.summary.learned, &row.summary.completed, &row.summary.next_steps];
+            of_passages(store, row.session_id, item, &said.map(String::as_str))?.or(own)
+        }
         Record::Note(_) | Record::Event(_) | Record::Session(_) => None,
     })
 }
 
-fn of_turn(store: &Store, session: SessionId, prompt_number: i64) -> Result<Option<RecordId>, AppError> {
-    let rows = store.session_observations(session)?;
-    let of_turn = rows.iter().find(|row| row.prompt_number == prompt_number);
-    Ok(of_turn.and_then(|row| records::record_id(&row.id.to_string())))
+/// The observation of the session that says one of the injected passages, which are sentences of these texts.
+fn of_passages(
+    store: &Store,
+    session: SessionId,
+    item: &Item,
+    said: &[&str],
+) -> Result<Option<RecordId>, AppError> {
+    if item.passages.is_empty() {
+        return Ok(None);
+    }
+    let passages: Vec<String> = said
+        .iter()
+        .flat_map(|text| sentences(text))
+        .map(|sentence| sentence.text)
+        .filter(|text| item.passages.contains(&fingerprint(text)))
+        .collect();
+    for row in store.session_observations(session)? {
+        let observation = &row.observation;
+        let mut stated = CalledWrong::default();
+        stated.add_observation(&observation.title, &observation.narrative, &observation.facts);
+        if passages.iter().any(|passage| stated.is_said_by(passage)) {
+            return Ok(records::record_id(&row.id.to_string()));
+        }
+    }
+    Ok(None)
 }
 
 fn says(record: &Record) -> String {

@@ -71,7 +71,9 @@ impl Host {
             // The limit is 2,500 tokens by its own count.
             Self::Codex => Some(2_200),
             Self::Gemini | Self::Qwen | Self::Copilot | Self::Opencode => Some(4_000),
-            Self::Cursor | Self::Windsurf | Self::Generic | Self::Channel(_) => None,
+            // The same as over HTTP, where a program may ask for less.
+            Self::Generic | Self::Channel(_) => Some(4_000),
+            Self::Cursor | Self::Windsurf => None,
         }
     }
 

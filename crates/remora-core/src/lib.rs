@@ -24,3 +24,4 @@ pub mod settings;
 pub mod text;
 pub mod time;
 pub mod vault;
+pub mod wrong;

@@ -38,6 +38,10 @@ fn answer(host: Host, moment: Moment, context: &str) -> Option<Value> {
         (Host::Copilot | Host::Opencode, Moment::SessionStart | Moment::Prompt) => {
             return Some(json!({ "additionalContext": context }));
         }
+        // For any program: the member that HTTP responses have.
+        (Host::Generic | Host::Channel(_), Moment::SessionStart | Moment::Prompt) => {
+            return Some(json!({ "context": context }));
+        }
         (Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen, Moment::SessionStart) => "SessionStart",
         (Host::ClaudeCode | Host::Codex | Host::Qwen, Moment::Prompt) => "UserPromptSubmit",
         (Host::Gemini, Moment::Prompt) => "BeforeAgent",
@@ -68,6 +72,9 @@ mod tests {
             assert_eq!(answer(host, Moment::SessionStart), expected);
             assert_eq!(answer(host, Moment::Prompt), expected);
             assert_eq!(with_context(host, Moment::Tool, "x"), None);
+        }
+        for host in [Host::Generic, Host::named("whatsapp").unwrap()] {
+            assert_eq!(answer(host, Moment::Prompt), "{\"context\":\"a \\\"note\\\"\\n\"}");
         }
         for host in [Host::ClaudeCode, Host::Codex, Host::Qwen] {
             assert_eq!(answer(host, Moment::Prompt), expected("UserPromptSubmit"));

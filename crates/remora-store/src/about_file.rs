@@ -82,6 +82,7 @@ impl Store {
         let mut rows =
             statement.query(params![end.trim_end_matches('/'), session.project.0, session.id.0])?;
         let mut names = Names { store: self, project: session.project, file, trees: HashMap::new() };
+        let wrong = self.called_wrong(session.project)?;
         let mut about = Vec::new();
         while let Some(row) = rows.next()? {
             let named: Vec<String> = serde_json::from_str(&row.get::<_, String>("names")?)?;
@@ -89,11 +90,12 @@ impl Store {
                 continue;
             }
             let known = read_known(row)?;
-            if known.feedback.is_wrong() {
+            if !known.may_be_told(&wrong) {
                 continue;
             }
             let narrative: String = row.get("narrative")?;
-            let passages = substance(&narrative, LONGEST_NOTE);
+            let mut passages = substance(&narrative, LONGEST_NOTE);
+            passages.retain(|passage| known.is_upheld() || !wrong.is_said_by(passage));
             about.push(AboutFile { known, passages, host: row.get("host")?, since: None });
             if about.len() >= ENOUGH {
                 break;

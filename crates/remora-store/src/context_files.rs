@@ -154,7 +154,10 @@ impl Store {
             let files: String = row.get("files")?;
             Ok(Touched { known: read_known(row)?, files: serde_json::from_str(&files).unwrap_or_default() })
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let mut touched: Vec<Touched> = rows.collect::<Result<_, _>>()?;
+        let wrong = self.called_wrong(project)?;
+        touched.retain(|touched| touched.known.may_be_told(&wrong));
+        Ok(touched)
     }
 }
 

@@ -183,13 +183,36 @@ fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Opt
     Ok(found.optional()?)
 }
 
-/// `None` if the statement was forgotten.
+/// The same statement, if a person ended it and nothing replaced it since. Learning it again does not bring it back; a
+/// person who states it again does.
+fn ended_by_hand(db: &Connection, new: &NewFact) -> Result<Option<FactId>, StoreError> {
+    if new.fact.source == FactSource::User {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.value = ?3 AND f.deleted_at IS NULL
+         AND f.valid_to IS NOT NULL AND NOT {} AND NOT EXISTS (
+             SELECT 1 FROM facts AS next WHERE next.key = f.key AND ifnull(next.project_id, 0) = {OF_PROJECT}
+             AND next.id <> f.id AND next.valid_from >= f.valid_to)
+         ORDER BY f.id DESC LIMIT 1",
+        by_hand::CONTENDER
+    );
+    let values = params![new.project.map_or(0, |project| project.0), new.fact.key, new.fact.value];
+    Ok(db.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()?.map(FactId))
+}
+
+/// `None` if the statement was forgotten. A statement that a person ended stays ended.
 pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
         return Ok(None);
     }
     let current = current(db, *project, &fact.key)?;
+    if current.is_none()
+        && let Some(ended) = ended_by_hand(db, new)?
+    {
+        return Ok(Some(ended));
+    }
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
     match current {
         // A value of a higher rank only ends by one of at least the same rank. An imported value that is older than

@@ -1,7 +1,5 @@
 //! How observations were used: counters of injections, fetches, citations and verdicts.
 
-use std::collections::BTreeSet;
-
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::Body;
 use remora_core::feedback::{self, Feedback, Verdict};
@@ -14,7 +12,7 @@ use serde::Serialize;
 use crate::context_files::changed_in_place;
 use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
-use crate::{Batch, Store, StoreError, log, retention};
+use crate::{Batch, Store, StoreError, log, retention, wrong};
 
 /// Columns for [`read`], of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {
@@ -164,6 +162,7 @@ impl Store {
             (Verdict::Wrong, false) => {
                 pin(&transaction, observation, None, at)?;
                 count(&transaction, observation, "wrong = wrong + 1, useful = 0", at)?;
+                wrong::revoke(&transaction, observation, at)?;
             }
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
@@ -176,72 +175,15 @@ impl Store {
         transaction.commit()?;
         Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
     }
-
-    /// Whether a turn or a summary repeats something that was marked wrong, by a verdict or in a later turn of the
-    /// session. A summary written after the correction does not.
-    pub fn repeats_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        let (retelling, same_turn) = match record.kind {
-            RecordKind::Turn => {
-                ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
-            }
-            RecordKind::Summary => ("session_summaries", "o.session_id = r.session_id"),
-            _ => return Ok(false),
-        };
-        // Starts with wrong and superseded observations, because they are few. An observation superseded by one of
-        // its own turn was only refined, not corrected.
-        let sql = format!(
-            "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
-                 CROSS JOIN observations AS o ON o.id = f.observation_id
-                 CROSS JOIN {retelling} AS r ON r.id = ?1 AND {same_turn}
-             WHERE f.wrong > f.useful
-             UNION ALL
-             SELECT 1 FROM {retelling} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
-                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number
-             WHERE r.id = ?1 AND o.superseded_by IS NOT NULL AND NOT EXISTS (
-                 SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
-                 AND next.prompt_number = o.prompt_number)"
-        );
-        Ok(self.db.prepare_cached(&sql)?.exists([record.number])?)
-    }
-}
-
-/// Marks a new observation wrong if it repeats one of its project that was marked wrong before. Then neither it nor
-/// the words of its turn are injected. `remora feedback` can undo it like any other verdict.
-pub(crate) fn inherit_wrong(db: &Connection, project: i64, new: i64) -> Result<(), StoreError> {
-    let text = "o.title || ' ' || o.narrative";
-    let said: String =
-        db.query_row(&format!("SELECT {text} FROM observations AS o WHERE o.id = ?1"), [new], |row| {
-            row.get(0)
-        })?;
-    let words = words(&said);
-    // Starts with wrong observations, because they are few.
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT {text} FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
-             CROSS JOIN observations AS o ON o.id = f.observation_id
-         WHERE f.wrong > f.useful AND o.project_id = ?1 AND o.id <> ?2"
-    ))?;
-    let mut known = statement.query_map([project, new], |row| row.get::<_, String>(0))?;
-    let is_known = known.any(|known| known.is_ok_and(|known| says_the_same(&self::words(&known), &words)));
-    if is_known {
-        count(db, ObservationId(new), "wrong = 1", Time(0))?;
-    }
-    Ok(())
-}
-
-fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
-}
-
-/// Whether two texts share at least 90 % of their words, or all of them if they have fewer than ten.
-fn says_the_same(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
-    let shared = a.intersection(b).count();
-    let all = a.len() + b.len() - shared;
-    if all < 10 { shared == all } else { shared * 10 >= all * 9 }
 }
 
 /// Pins or unpins. An observation that is pinned already keeps its time.
-fn pin(db: &Connection, observation: ObservationId, since: Option<Time>, at: Time) -> rusqlite::Result<()> {
+pub(crate) fn pin(
+    db: &Connection,
+    observation: ObservationId,
+    since: Option<Time>,
+    at: Time,
+) -> rusqlite::Result<()> {
     db.execute(
         "UPDATE observations SET pinned_at = ?2, updated_at = ?3 WHERE id = ?1 AND (pinned_at IS NULL) = (?2 IS NOT NULL)",
         params![observation.0, since.map(|since| since.0), at.0],
@@ -249,7 +191,12 @@ fn pin(db: &Connection, observation: ObservationId, since: Option<Time>, at: Tim
     Ok(())
 }
 
-fn count(db: &Connection, observation: ObservationId, change: &str, at: Time) -> rusqlite::Result<()> {
+pub(crate) fn count(
+    db: &Connection,
+    observation: ObservationId,
+    change: &str,
+    at: Time,
+) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO observation_feedback (observation_id) VALUES (?1) ON CONFLICT DO NOTHING",
         [observation.0],

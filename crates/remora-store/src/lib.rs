@@ -52,6 +52,7 @@ mod timeline;
 mod transcripts;
 mod usage;
 mod writing;
+mod wrong;
 
 pub use about_file::ProjectFile;
 pub use asking::Backlog;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use remora_core::context::{Known, LaidDown, Material, PastSession};
+use remora_core::context::{Known, LaidDown, Material, PastSession, StandingFact};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::FactSource;
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::time::Time;
+use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
@@ -87,7 +88,9 @@ impl Store {
         recall: Recall,
         sessions: u32,
     ) -> Result<Material, StoreError> {
-        let observations = self.known(project, recall)?;
+        let wrong = self.called_wrong(project)?;
+        let mut observations = self.known(project, recall)?;
+        observations.retain(|known| known.may_be_told(&wrong));
         let uncommitted = self.changed_files(project)?;
         let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
@@ -99,16 +102,17 @@ impl Store {
         Ok(Material {
             notices: Vec::new(),
             project: self.db.query_row(name, [project.0], |row| row.get(0))?,
-            laid_down: self.laid_down(project, recall)?,
+            laid_down: self.laid_down(project, recall, &wrong)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
-            facts: self.standing_facts(project, recall)?,
+            facts: self.standing_facts(project, recall, &wrong)?,
             // The caller adds them if the settings allow it.
             notes: Vec::new(),
-            summaries: self.past_sessions(project, recall, sessions)?,
+            summaries: self.past_sessions(project, recall, sessions, &wrong)?,
             observations,
             hot_files,
             uncommitted,
+            wrong,
         })
     }
 
@@ -160,6 +164,7 @@ impl Store {
         project: ProjectId,
         recall: Recall,
         most: u32,
+        wrong: &CalledWrong,
     ) -> Result<Vec<PastSession>, StoreError> {
         let only = match recall {
             Recall::Everything => None,
@@ -167,12 +172,13 @@ impl Store {
             Recall::Since { .. } => return Ok(Vec::new()),
         };
         let mut statement = self.db.prepare_cached(
-            "SELECT session_id, created_at, request, learned, completed, next_steps, notes FROM session_summaries
+            "SELECT session_id, created_at, request, learned, completed, next_steps, notes, id FROM session_summaries
              WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
              ORDER BY created_at DESC, id DESC LIMIT ?3",
         )?;
         let rows = statement.query_map(params![project.0, only, most * SUMMARIES_EACH], |row| {
             let session = PastSession {
+                id: row.get(7)?,
                 at: Time(row.get(1)?),
                 request: row.get(2)?,
                 learned: row.get(3)?,
@@ -184,7 +190,21 @@ impl Store {
         })?;
         let mut sessions: Vec<(i64, PastSession)> = Vec::new();
         for row in rows {
-            let (id, session) = row?;
+            let (id, mut session) = row?;
+            let is_unread = match sessions.iter().find(|(other, _)| *other == id) {
+                Some((_, known)) => known.is_substantial(),
+                None => sessions.len() >= most as usize,
+            };
+            if is_unread {
+                continue;
+            }
+            let record = RecordId { kind: RecordKind::Summary, number: session.id };
+            if session.is_substantial() && self.tells_wrong(record, wrong)? {
+                session = session.only_request();
+            }
+            if wrong.is_said_in(&session.request) {
+                session.request.clear();
+            }
             match sessions.iter().position(|(other, _)| *other == id) {
                 None if sessions.len() < most as usize => sessions.push((id, session)),
                 // The last summary of a session includes the earlier ones, unless it has nothing but a request.
@@ -199,12 +219,17 @@ impl Store {
 
     /// The user's own rules: texts they saved at a terminal, then rules and corrections they typed. Statements of
     /// agents, programs and imports are only reference data. A resumed session gets those stated elsewhere since.
-    fn laid_down(&self, project: ProjectId, recall: Recall) -> Result<Vec<LaidDown>, StoreError> {
+    fn laid_down(
+        &self,
+        project: ProjectId,
+        recall: Recall,
+        wrong: &CalledWrong,
+    ) -> Result<Vec<LaidDown>, StoreError> {
         let (own, since) = match recall {
             Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
             Recall::Since { session, at } => (Some(session), at),
         };
-        let mut laid_down = self.saved_by_person(project, since)?;
+        let mut laid_down = self.saved_by_person(project, since, wrong)?;
         let typed = self.standing(project)?.into_iter().filter(|row| {
             let is_known = own.is_some_and(|own| row.session_id == Some(own));
             row.fact.source == FactSource::User && row.valid_from > since && !is_known
@@ -218,9 +243,14 @@ impl Store {
 
     /// Texts saved by the user. Found through the session that holds saved texts, so that no other observation is
     /// read.
-    fn saved_by_person(&self, project: ProjectId, since: Time) -> Result<Vec<LaidDown>, StoreError> {
+    fn saved_by_person(
+        &self,
+        project: ProjectId,
+        since: Time,
+        wrong: &CalledWrong,
+    ) -> Result<Vec<LaidDown>, StoreError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT o.id, o.narrative FROM sessions AS s JOIN observations AS o ON o.session_id = s.id
+            "SELECT o.id, o.narrative, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM sessions AS s JOIN observations AS o ON o.session_id = s.id
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
              WHERE s.host = ?2 AND s.content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)
              AND o.provider = ?4 AND o.updated_at > ?5 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
@@ -231,25 +261,47 @@ impl Store {
         let values = params![project.0, Host::Generic.name(), saving::SESSION, person, since.0, MOST_SAVED];
         let rows = statement.query_map(values, |row| {
             let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
-            Ok(LaidDown { id, text: row.get(1)? })
+            Ok((LaidDown { id, text: row.get(1)? }, row.get::<_, bool>(2)?))
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let mut saved = Vec::new();
+        for row in rows {
+            let (text, is_upheld) = row?;
+            if is_upheld || !wrong.is_said_in(&text.text) {
+                saved.push(text);
+            }
+        }
+        Ok(saved)
     }
 
     /// Standing facts. The user's answers need no key: they contain the question.
-    fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
+    fn standing_facts(
+        &self,
+        project: ProjectId,
+        recall: Recall,
+        wrong: &CalledWrong,
+    ) -> Result<Vec<StandingFact>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
         }
         let mut statement = self.db.prepare_cached(
-            "SELECT iif(source = 'user', value, key || ': ' || value) FROM facts
+            "SELECT iif(source = 'user', value, key || ': ' || value), source = 'user', id FROM facts
              WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
              AND (kind = 'fact' OR source <> 'user') AND trust >= ?3
              ORDER BY trust DESC, updated_at DESC LIMIT ?2",
         )?;
         let values = params![project.0, i64::from(MOST_FACTS), LEAST_TRUST];
-        let facts = statement.query_map(values, |row| row.get(0))?;
-        Ok(facts.collect::<Result<_, _>>()?)
+        let rows = statement.query_map(values, |row| {
+            Ok((StandingFact { id: row.get(2)?, text: row.get(0)? }, row.get::<_, bool>(1)?))
+        })?;
+        let mut facts = Vec::new();
+        for row in rows {
+            let (fact, is_own_word) = row?;
+            // What the user states holds until the user ends it.
+            if is_own_word || !wrong.is_said_in(&fact.text) {
+                facts.push(fact);
+            }
+        }
+        Ok(facts)
     }
 }
 

@@ -84,6 +84,11 @@ impl Item {
         Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
     }
 
+    /// A fact or a summary at a session's start.
+    pub fn of_state(record: RecordId) -> Self {
+        Self::new(record.to_string(), if record.kind == RecordKind::Fact { "fact" } else { "summary" })
+    }
+
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
         Self::new(observation.to_string(), "file")

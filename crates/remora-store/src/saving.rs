@@ -12,7 +12,7 @@ use crate::context_files::changed_in_place;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::writing::{self, Origin};
-use crate::{Place, Store, StoreError, forget, project, schema};
+use crate::{Place, Store, StoreError, forget, project, schema, wrong};
 
 /// Who saved a text. Only a person's texts are injected as rules into every session. Others are reference data,
 /// because an agent may save what a web page says.
@@ -113,6 +113,9 @@ impl Store {
             let is_confirmed = by == SavedBy::Person && confirm(&transaction, session, id, at)?;
             if is_confirmed { Saved::Confirmed(id) } else { Saved::Known(id) }
         };
+        if by == SavedBy::Person {
+            wrong::uphold(&transaction, project, saved.id(), at)?;
+        }
         transaction.commit()?;
         Ok(saved)
     }

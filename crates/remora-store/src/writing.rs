@@ -18,7 +18,7 @@ use crate::context_files::changed_in_place;
 use crate::hex::hex;
 use crate::record::new_uuid;
 use crate::search::documents;
-use crate::{Batch, NewFact, SavedBy, StoreError, about_file, facts, feedback, forget, transcripts};
+use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, forget, transcripts};
 
 mod revise;
 
@@ -272,10 +272,6 @@ pub(crate) fn insert_observation_as(
     }
     let number = db.last_insert_rowid();
     insert_parts(db, number, observation)?;
-    // A person's statement overrides earlier verdicts.
-    if origin.provider != SavedBy::Person.provider() {
-        feedback::inherit_wrong(db, origin.project, number)?;
-    }
     Ok(Some(ObservationId(number)))
 }
 

@@ -76,8 +76,11 @@ impl From<AppError> for CliError {
         match error {
             AppError::Store(error) => error.into(),
             AppError::Config(error) => error.into(),
-            AppError::UnknownProject(_) | AppError::UnknownSession(_) => {
-                Self::not_found(message).hint("see what there is: `remora sessions`")
+            AppError::UnknownProject(_) => {
+                Self::not_found(message).hint("see which projects there are: `remora project list`")
+            }
+            AppError::UnknownSession(_) => {
+                Self::not_found(message).hint("see which there are: `remora sessions`")
             }
             AppError::AmbiguousProject { projects, .. } => {
                 let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
@@ -207,6 +210,8 @@ impl From<ImportError> for CliError {
         match error {
             ImportError::App(error) => error.into(),
             ImportError::Running => Self::usage(message).hint("wait for it, then look: `remora status`"),
+            ImportError::NotLines { .. } => Self::usage(message)
+                .hint("write such a file: `remora export --out FILE`; docs/import.md describes its lines"),
             ImportError::Unreadable { path, .. } => Self::usage(message)
                 .hint(format!("see whether it exists, and who owns it: `ls -ld {}`", path.display())),
         }

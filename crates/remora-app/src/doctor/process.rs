@@ -6,11 +6,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use remora_core::settings::Source;
 use remora_store::log::{Level, Reader};
 use remora_store::problems;
 
 use super::finding::grouped;
 use super::{Examination, Finding, Group, Opened, count};
+use crate::settings;
 
 /// Timeout for a connection to the daemon. On the same machine it answers at once.
 const ANSWER: Duration = Duration::from_millis(500);
@@ -80,9 +82,15 @@ fn daemon(about: &Examination<'_>) -> Finding {
         return if about.settings.daemon.autostart {
             Finding::good(name, "not running; the next hook starts it")
         } else {
-            Finding::note(name, "not running, and no hook starts it: daemon.autostart is false").hint(
-                "start it: `remora daemon start`; or let hooks do it: `remora config unset daemon.autostart`",
-            )
+            let (_, listed) = settings::list(about.dir, about.variable);
+            let source = listed.iter().find(|listed| listed.setting.name == "daemon.autostart");
+            // The environment overrides the file, so only there it can be changed.
+            let let_hooks = match source.map(|listed| listed.source) {
+                Some(Source::Variable(variable)) => format!("unset {variable}"),
+                _ => "remora config unset daemon.autostart".to_owned(),
+            };
+            Finding::note(name, "not running, and no hook starts it: daemon.autostart is false")
+                .hint(format!("start it: `remora daemon start`; or let hooks do it: `{let_hooks}`"))
         };
     }
     let version = daemon.version.as_deref().unwrap_or_default();

@@ -16,6 +16,8 @@ const LONGEST_LINE: u64 = 16 << 20;
 const STEP: u64 = 100;
 /// Name of unreadable lines in the report.
 const UNREADABLE: &str = "lines";
+/// If this many lines at the beginning are unreadable, it is another kind of file, such as the Markdown export.
+const FIRST_LINES: u64 = 20;
 
 /// Imports a file of lines; `-` is standard input.
 pub fn import(
@@ -40,6 +42,9 @@ pub fn import(
             |error| match error {
                 Failed::Reading(source) => unreadable(source),
                 Failed::Storing(error) => error.into(),
+                Failed::NotLines { line, problem } => {
+                    ImportError::NotLines { path: path.to_owned(), line, problem }
+                }
             },
         )?;
         Ok(pipeline.finish()?)
@@ -52,6 +57,7 @@ pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<
     read(lines.as_bytes(), &mut pipeline, |_| {}).map_err(|error| match error {
         Failed::Reading(source) => ImportError::Unreadable { path: PathBuf::new(), source },
         Failed::Storing(error) => error.into(),
+        Failed::NotLines { line, problem } => ImportError::NotLines { path: PathBuf::new(), line, problem },
     })?;
     Ok(pipeline.finish()?)
 }
@@ -59,6 +65,11 @@ pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<
 enum Failed {
     Reading(io::Error),
     Storing(crate::AppError),
+    /// No line could be read. The first problem.
+    NotLines {
+        line: u64,
+        problem: String,
+    },
 }
 
 fn read(
@@ -67,6 +78,7 @@ fn read(
     mut progress: impl FnMut(u64),
 ) -> Result<(), Failed> {
     let (mut bytes, mut done) = (Vec::new(), 0);
+    let mut unread = Unread::default();
     for number in 1_u64.. {
         bytes.clear();
         let length =
@@ -77,31 +89,63 @@ fn read(
         done += length as u64;
         if length as u64 == LONGEST_LINE && !bytes.ends_with(b"\n") {
             done += reader.skip_until(b'\n').map_err(Failed::Reading)? as u64;
-            damaged(pipeline.report(), number, "it is too long");
+            unread.add(pipeline.report(), number, "it is too long")?;
             continue;
         }
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() {
-            continue;
-        }
-        match Line::parse(text) {
+        // Stored with other characters in their place, the text could not be told from the original.
+        let line = match std::str::from_utf8(&bytes) {
+            Ok(text) => {
+                let text = text.trim_start_matches('\u{feff}').trim();
+                if text.is_empty() {
+                    continue;
+                }
+                Line::parse(text)
+            }
+            Err(_) => Err("it is not UTF-8".to_owned()),
+        };
+        match line {
             Ok(line) => {
+                unread.is_of_lines = true;
                 let kind = plural(&line);
                 pipeline.take(kind, &format!("line {number}"), line).map_err(Failed::Storing)?;
             }
-            Err(problem) => damaged(pipeline.report(), number, &problem),
+            Err(problem) => unread.add(pipeline.report(), number, &problem)?,
         }
         if number % STEP == 0 {
             progress(done);
         }
     }
     progress(done);
-    Ok(())
+    unread.end()
 }
 
-fn damaged(report: &mut Report, number: u64, problem: &str) {
-    report.damaged(UNREADABLE, format!("line {number}: {problem}"));
+/// Lines that could not be read.
+#[derive(Default)]
+struct Unread {
+    /// Whether another line could be.
+    is_of_lines: bool,
+    count: u64,
+    first: Option<(u64, String)>,
+}
+
+impl Unread {
+    fn add(&mut self, report: &mut Report, number: u64, problem: &str) -> Result<(), Failed> {
+        report.damaged(UNREADABLE, format!("line {number}: {problem}"));
+        self.count += 1;
+        self.first.get_or_insert_with(|| (number, problem.to_owned()));
+        if self.count < FIRST_LINES { Ok(()) } else { self.end() }
+    }
+
+    /// Fails if the file has no line of the format.
+    fn end(&mut self) -> Result<(), Failed> {
+        match self.first.take() {
+            Some((line, problem)) if !self.is_of_lines => Err(Failed::NotLines { line, problem }),
+            first => {
+                self.first = first;
+                Ok(())
+            }
+        }
+    }
 }
 
 fn plural(line: &Line) -> &'static str {

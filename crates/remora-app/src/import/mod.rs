@@ -35,6 +35,8 @@ pub use transcripts::import as transcripts;
 pub enum ImportError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not a file of memory: line {line}: {problem}", path.display())]
+    NotLines { path: PathBuf, line: u64, problem: String },
     #[error("another import is running")]
     Running,
     #[error(transparent)]

@@ -142,6 +142,11 @@ impl Report {
 
     pub(super) fn damaged(&mut self, kind: &'static str, problem: String) {
         self.skip(kind, Skipped::Damaged, 1);
+        self.problem(problem);
+    }
+
+    /// Names a record that was skipped.
+    pub(super) fn problem(&mut self, problem: String) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(problem);
         }

@@ -6,6 +6,7 @@ use remora_core::ids::NoteId;
 use remora_core::settings::Memory;
 use remora_core::time::Time;
 use remora_core::vault;
+use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
 use remora_store::retrievals::{InjectedBefore, Item};
 use remora_store::{Ledger, Store, StoreError};
@@ -30,7 +31,7 @@ pub enum Fate {
     /// An event that was not observed yet.
     Waiting,
     Superseded,
-    /// A user marked it wrong, or the record it was made from.
+    /// A user marked it wrong, or the record it was made from, or what it says.
     Wrong,
     NotesOff,
     /// The beginning of a note that is injected into every session.
@@ -106,14 +107,14 @@ impl<'a> Judge<'a> {
     pub(super) fn judge(
         &self,
         hits: Vec<Hit>,
-        repeats_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
+        tells_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
     ) -> Result<Vec<Candidate>, StoreError> {
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
             let fate = match self.of_itself(&hit) {
                 Some(fate) => fate,
-                // A wrong observation must not return in the text of its turn.
-                None if repeats_wrong(hit.id)? => Fate::Wrong,
+                // What was called wrong must not return in the text of another record.
+                None if tells_wrong(hit.id)? => Fate::Wrong,
                 None => Fate::Injected,
             };
             judged.push(Candidate { fate, hit });
@@ -127,6 +128,7 @@ impl<'a> Judge<'a> {
         store: &Store,
         candidates: &mut [Candidate],
         terms: &Terms,
+        wrong: &CalledWrong,
     ) -> Result<(Vec<Passage>, Evidence), StoreError> {
         let eligible = || {
             let of_memory = |candidate: &Candidate| candidate.hit.kind != RecordKind::Note;
@@ -134,7 +136,7 @@ impl<'a> Judge<'a> {
             candidates.iter().enumerate().filter(move |(_, c)| may(c)).map(|(place, c)| (place, &c.hit))
         };
         let most = usize::from(self.memory.auto_retrieve_max_results);
-        let choice = passages::choose(store, eligible(), terms, most, &self.ledger.passages)?;
+        let choice = passages::choose(store, eligible(), terms, most, (&self.ledger.passages, wrong))?;
         let hits: Vec<&Hit> = eligible().map(|(_, hit)| hit).collect();
         let evidence = Evidence::of(&hits, &choice.passages, terms);
         let is_open = evidence.gate(self.memory.auto_retrieve_min_score).is_open();

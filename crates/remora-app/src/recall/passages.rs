@@ -11,6 +11,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
 use remora_core::prose::{Role, fingerprint, plan_heading, sentences};
 use remora_core::text::is_unspaced;
+use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
 
@@ -104,17 +105,25 @@ pub(super) struct Choice {
     pub(super) duplicates: HashSet<usize>,
 }
 
-/// Chooses the best passages of these hits, at most `most`, without duplicates and without those in `injected`.
+/// Chooses the best passages of these hits, at most `most`, without duplicates, without those in `injected`, and
+/// without what was called wrong.
 pub(super) fn choose<'a>(
     store: &Store,
     hits: impl Iterator<Item = (usize, &'a Hit)>,
     terms: &Terms,
     most: usize,
-    injected: &HashSet<u64>,
+    (injected, wrong): (&HashSet<u64>, &CalledWrong),
 ) -> Result<Choice, StoreError> {
     let mut pool = Vec::new();
     for (rank, (place, hit)) in hits.take(RECORDS).enumerate() {
-        pool.extend(of_record(store, hit, place, rank, terms)?);
+        let passages = of_record(store, hit, place, rank, terms)?;
+        let is_right = |passage: &Passage| !wrong.is_said_by(&passage.text);
+        // A fact of the user holds until the user ends it.
+        let RecordId { kind, number } = hit.id;
+        let is_upheld = wrong.is_empty()
+            || kind == RecordKind::Fact
+            || (kind == RecordKind::Observation && store.is_upheld(ObservationId(number))?);
+        pool.extend(passages.into_iter().filter(|passage| is_upheld || is_right(passage)));
     }
     let mut choice = Choice::default();
     while let Some(next) = choice.best(&pool) {

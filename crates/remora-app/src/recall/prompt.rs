@@ -233,8 +233,10 @@ pub fn recall(
         let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
-        explanation.candidates = judge.judge(found.hits, |id| store.repeats_wrong(id))?;
-        (chosen, explanation.evidence) = judge.choose(store, &mut explanation.candidates, &found.terms)?;
+        let wrong = store.called_wrong(request.project)?;
+        explanation.candidates = judge.judge(found.hits, |id| store.tells_wrong(id, &wrong))?;
+        (chosen, explanation.evidence) =
+            judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }
     let more = more(store, request.session, settings);
     let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, now))?;

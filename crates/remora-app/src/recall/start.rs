@@ -137,6 +137,8 @@ fn context(
         if sentences.len() < context::MOST_SENTENCES {
             sentences.extend(facts.iter().flat_map(|fact| substance(fact, MOST_READ)));
         }
+        let is_upheld = material.observations.iter().any(|known| known.id == id.0 && known.is_upheld());
+        sentences.retain(|sentence| is_upheld || !material.wrong.is_said_by(sentence));
         material.substance.insert(id.0, sentences);
     }
     let rendered = context::render(&material, reader.more, reader.limit, now);
@@ -148,6 +150,7 @@ fn injection(rendered: context::Context, material: &Material) -> Injection {
     let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
     let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
     let timeline = rendered.observations.iter().map(|id| Item::of_timeline(*id));
-    let items = laid_down.chain(notes).chain(timeline).collect();
+    let state = rendered.state.iter().map(|id| Item::of_state(*id));
+    let items = laid_down.chain(notes).chain(state).chain(timeline).collect();
     Injection::new(rendered.text, items)
 }

@@ -20,6 +20,7 @@ use crate::document::{RecordId, RecordKind};
 use crate::feedback::Feedback;
 use crate::memory::ObservationType;
 use crate::time::Time;
+use crate::wrong::CalledWrong;
 
 pub use about_file::{AboutFile, LONGEST_NOTE, about_file};
 pub use files::{folder_section, project_section};
@@ -48,7 +49,7 @@ pub struct Material {
     /// Observations in `substance` whose file has changed or is gone.
     pub files_since: BTreeMap<i64, FileSince>,
     /// Facts, most important first.
-    pub facts: Vec<String>,
+    pub facts: Vec<StandingFact>,
     /// The user's own notes, the most important first.
     pub notes: Vec<Noted>,
     /// Newest first.
@@ -58,6 +59,9 @@ pub struct Material {
     pub hot_files: Vec<String>,
     /// Files that git reported as changed at the last check.
     pub uncommitted: Vec<String>,
+    /// Statements that must not be in the text. The records above are free of them; sentences that are read later are
+    /// checked against it.
+    pub wrong: CalledWrong,
 }
 
 /// A preference, convention or correction in the user's own words.
@@ -68,9 +72,18 @@ pub struct LaidDown {
     pub text: String,
 }
 
+/// A fact that holds, as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingFact {
+    pub id: i64,
+    pub text: String,
+}
+
 /// The summary of an earlier session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastSession {
+    /// The id of its summary.
+    pub id: i64,
     pub at: Time,
     pub request: String,
     pub learned: String,
@@ -84,6 +97,13 @@ impl PastSession {
     /// Whether the summary holds more than the request.
     pub fn is_substantial(&self) -> bool {
         [&self.completed, &self.learned, &self.next_steps].iter().any(|part| !part.trim().is_empty())
+    }
+
+    /// The summary without what the session found out or did.
+    #[must_use]
+    pub fn only_request(self) -> Self {
+        let nothing = String::new;
+        Self { learned: nothing(), completed: nothing(), next_steps: nothing(), notes: nothing(), ..self }
     }
 }
 
@@ -105,6 +125,19 @@ pub struct Known {
     pub feedback: Feedback,
 }
 
+impl Known {
+    /// Whether a person pinned it or called it useful. That is a later word than any verdict on what it says, because
+    /// such a verdict takes it away.
+    pub fn is_upheld(&self) -> bool {
+        self.pinned || self.feedback.useful > 0
+    }
+
+    /// Whether neither it nor what its title says was called wrong.
+    pub fn may_be_told(&self, wrong: &CalledWrong) -> bool {
+        !self.feedback.is_wrong() && (self.is_upheld() || !wrong.is_said_by(&self.title))
+    }
+}
+
 /// Text to inject, and the records it is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
@@ -115,6 +148,8 @@ pub struct Context {
     pub notes: Vec<usize>,
     /// Ids of the user's own words in it.
     pub laid_down: Vec<RecordId>,
+    /// Ids of the facts and summaries in it.
+    pub state: Vec<RecordId>,
 }
 
 /// Estimated tokens of a text.
@@ -198,12 +233,14 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
         *left = left.saturating_sub(tokens(&part));
         body.push_str(&part);
     };
-    add(facts(&material.facts, left * 15 / 100), &mut left);
+    let (holding, facts) = facts(&material.facts, left * 15 / 100);
+    add(holding, &mut left);
     let (noted, notes) = noted::render(&material.notes, left * 30 / 100);
     add(noted, &mut left);
     // A sentence shown in one part is left out of the later parts.
     let mut said = HashSet::new();
-    add(standing::render(material, left * 40 / 100, &mut said), &mut left);
+    let (standing, summaries) = standing::render(material, left * 40 / 100, &mut said);
+    add(standing, &mut left);
     // Observations shown in the block of the user's own words are not repeated here.
     let own: Vec<i64> =
         laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
@@ -218,7 +255,11 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     body.push_str(&more);
     observations.extend(titles);
     let is_more = !is_empty || !notes.is_empty() || !material.notices.is_empty();
-    is_more.then(|| Context { text: format!("{own_words}{}", framed(&body)), observations, notes, laid_down })
+    let of_kind = |kind| move |number| RecordId { kind, number };
+    let facts = facts.into_iter().map(of_kind(RecordKind::Fact));
+    let state = facts.chain(summaries.into_iter().map(of_kind(RecordKind::Summary))).collect();
+    let text = format!("{own_words}{}", framed(&body));
+    is_more.then_some(Context { text, observations, notes, laid_down, state })
 }
 
 /// Renders the user's own words apart from the rest, because an agent should follow them.
@@ -236,8 +277,8 @@ fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
-fn facts(facts: &[String], budget: u64) -> String {
-    let lines = facts.iter().map(|fact| format!("- {}\n", safe(fact, LONGEST_FACT)));
+fn facts(facts: &[StandingFact], budget: u64) -> (String, Vec<i64>) {
+    let lines = facts.iter().map(|fact| (fact.id, format!("- {}\n", safe(&fact.text, LONGEST_FACT))));
     part("\n## Standing facts\n", lines, budget)
 }
 
@@ -258,18 +299,18 @@ fn how_to_ask(more: More<'_>) -> String {
     }
 }
 
-/// A heading with as many lines as fit; empty if no line does.
-fn part(heading: &str, lines: impl Iterator<Item = String>, budget: u64) -> String {
+/// A heading with as many lines as fit, and the ids of their records; empty if no line does.
+fn part(heading: &str, lines: impl Iterator<Item = (i64, String)>, budget: u64) -> (String, Vec<i64>) {
     let mut text = heading.to_owned();
-    let mut any = false;
-    for line in lines {
+    let mut shown = Vec::new();
+    for (id, line) in lines {
         if tokens(&text) + tokens(&line) > budget {
             break;
         }
         text.push_str(&line);
-        any = true;
+        shown.push(id);
     }
-    if any { text } else { String::new() }
+    if shown.is_empty() { (String::new(), shown) } else { (text, shown) }
 }
 
 /// `Dec 14, 2025`, in local time.

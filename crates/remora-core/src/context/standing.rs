@@ -19,9 +19,9 @@ const LONGEST_OUTCOME: usize = 160;
 const FILES: usize = 8;
 const LONGEST_PATH: usize = 120;
 
-/// Renders the sessions and the uncommitted files within `limit` tokens. The fingerprints of their sentences are
-/// added to `said`.
-pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> String {
+/// Renders the sessions and the uncommitted files within `limit` tokens, and returns the ids of the summaries. The
+/// fingerprints of their sentences are added to `said`.
+pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
     let mut sessions: Vec<&PastSession> =
         material.summaries.iter().filter(|session| session.is_substantial()).collect();
     if sessions.is_empty() {
@@ -30,6 +30,7 @@ pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -
     }
     let (last, earlier) = sessions.split_at(sessions.len().min(IN_FULL));
     let mut text = HEADING.to_owned();
+    let mut shown = Vec::new();
     let add = |line: &str, text: &mut String| {
         let fits = tokens(text) + tokens(line) <= limit;
         if fits {
@@ -47,6 +48,7 @@ pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -
         if !add(&format!("Session of {}:\n{first}", day(session.at)), &mut text) {
             break;
         }
+        shown.push(session.id);
         said.extend(fingerprints(&first));
         for line in lines {
             if add(&line, &mut text) {
@@ -58,8 +60,11 @@ pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -
         text.clear();
     }
     let left = limit.saturating_sub(tokens(&text));
-    text.push_str(&part(EARLIER, earlier.iter().map(|session| in_short(session)), left));
-    text
+    let earlier = earlier.iter().map(|session| (session.id, in_short(session)));
+    let (earlier, more) = part(EARLIER, earlier, left);
+    text.push_str(&earlier);
+    shown.extend(more);
+    (text, shown)
 }
 
 fn lines(session: &PastSession) -> impl Iterator<Item = String> {
@@ -113,6 +118,7 @@ mod tests {
 
     fn session(at: i64, request: &str, completed: &str) -> PastSession {
         PastSession {
+            id: 0,
             at: Time(1_773_144_000_000 - at * 86_400_000),
             request: request.to_owned(),
             learned: String::new(),
@@ -135,7 +141,7 @@ mod tests {
         material.summaries.extend((2..6).map(|n| session(n, &format!("Task {n}"), "Came to an end.")));
         let mut said = HashSet::new();
         assert_eq!(
-            render(&material, 500, &mut said),
+            render(&material, 500, &mut said).0,
             "\n## Where things stand\n\
              Uncommitted at the last look: src/0.rs, src/1.rs, src/2.rs, src/3.rs, src/4.rs, src/5.rs, src/6.rs, src/7.rs and \
              2 more\n\
@@ -157,10 +163,10 @@ mod tests {
         assert!(said.contains(&fingerprint("totals are rounded after adding")));
         material.summaries.truncate(1);
         material.uncommitted.clear();
-        let only = render(&material, 500, &mut said);
+        let only = render(&material, 500, &mut said).0;
         assert!(only.ends_with("- Wanted: thanks\n"), "a session that was cut off: {only}");
-        assert_eq!(render(&Material::default(), 500, &mut said), "");
-        assert_eq!(render(&material, 5, &mut said), "");
+        assert_eq!(render(&Material::default(), 500, &mut said).0, "");
+        assert_eq!(render(&material, 5, &mut said).0, "");
     }
 
     #[test]

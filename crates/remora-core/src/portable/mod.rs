@@ -15,6 +15,7 @@ pub use lines::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::host::Host;
@@ -43,11 +44,7 @@ pub struct Belongs {
 impl Line {
     /// Reads one line. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| {
-            let error = error.to_string();
-            // The column within a line says little, and the line number would always be 1.
-            error.split(" at line ").next().unwrap_or(&error).to_owned()
-        })
+        serde_json::from_str(text).map_err(|error| mistake(text, &error))
     }
 
     pub fn kind(&self) -> &'static str {
@@ -100,6 +97,30 @@ impl Line {
     }
 }
 
+/// Says what is wrong with a line, in words of the format and not of the parser.
+fn mistake(text: &str, error: &serde_json::Error) -> String {
+    const KINDS: &str = "project, session, message, observation, summary or fact";
+    let value = match serde_json::from_str::<Value>(text) {
+        Ok(value) => value,
+        Err(error) if error.is_eof() => return "the JSON ends in the middle".to_owned(),
+        Err(_) => return "it is not JSON".to_owned(),
+    };
+    let Value::Object(members) = value else { return "it is JSON, but not an object in braces".to_owned() };
+    match members.get("kind") {
+        None => return format!("it has no `kind`: {KINDS}"),
+        Some(Value::String(_)) => {}
+        Some(_) => return format!("its `kind` is not a text: {KINDS}"),
+    }
+    if let Some(channel) = members.get("channel").filter(|_| error.to_string().starts_with("unknown host")) {
+        return format!(
+            "{channel} is not a channel, which is a name of up to 32 small letters, digits, `.`, `-`, `_`"
+        );
+    }
+    let error = error.to_string();
+    // The column within a line says little, and the line number would always be 1.
+    error.split(" at line ").next().unwrap_or(&error).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,9 +143,14 @@ mod tests {
         for (line, says) in [
             (r#"{"kind":"fact","kee":"deploys"}"#, "unknown field `kee`"),
             (r#"{"kind":"poem"}"#, "unknown variant `poem`"),
-            (r#"{"text":"hi"}"#, "missing field `kind`"),
+            (r#"{"text":"hi"}"#, "it has no `kind`: project, "),
+            (r#"{"kind":5}"#, "its `kind` is not a text"),
             (r#"{"kind":"message","date":"soon"}"#, "a date is written as"),
-            ("hello", "expected value"),
+            (r#"{"kind":"message","channel":"Two Words","text":"hi"}"#, "\"Two Words\" is not a channel"),
+            (r#"{"kind":"fact","key":"#, "ends in the middle"),
+            ("[1]", "not an object"),
+            ("hello", "it is not JSON"),
+            ("nothing", "it is not JSON"),
         ] {
             let error = Line::parse(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");

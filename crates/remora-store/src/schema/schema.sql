@@ -12,7 +12,7 @@
 ------------------------------------------------------------------------------------------------------------------------
 
 -- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, vectors_at, turns_left_out, notes_always,
--- notes_state, changed_files_PROJECT, memory_changed.
+-- notes_state, changed_files_PROJECT, memory_changed, called_wrong.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL

@@ -53,7 +53,7 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     assert_eq!(indexed(&store), ["ninety"]);
     assert_eq!(store.counts().unwrap().facts, 1);
     let start = store.material(app, Recall::Everything, 5).unwrap();
-    assert_eq!(start.facts, ["port: ninety"]);
+    assert_eq!(start.facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["port: ninety"]);
     // A rebuilt index contains current values only.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
@@ -257,6 +257,7 @@ fn only_statements_of_a_person_are_rules() {
     store.record_fact(&new(once, Some(app), 15)).unwrap();
     assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: we use tabs"]);
     let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
+    let facts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
     assert_eq!(
         facts,
         ["tags: sign tags", "Asked “A?”, chose “B”."],
@@ -338,4 +339,31 @@ fn undoing_a_change_restores_the_old_statement() {
     assert_eq!(store.restore_fact(old.id, Time(700)).unwrap(), None, "it holds already");
     let contender = store.fact_conflicts(app, "indent").unwrap()[0].id;
     assert_eq!(store.restore_fact(contender, Time(700)).unwrap(), None, "it never held");
+}
+
+#[test]
+fn a_wrong_fact_that_is_learned_again_stays_ended_until_the_user_states_it() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    let port = |value: &str, at: i64| new(fact(FactKind::Fact, "port", value, 0.9), Some(app), at);
+    let facts = |store: &Store| -> Vec<String> {
+        let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
+        facts.into_iter().map(|fact| fact.text).collect()
+    };
+    let wrong = store.record_fact(&port("eighty", 1)).unwrap().id;
+    store.end_fact(wrong, Time(5)).unwrap();
+    assert_eq!(store.record_fact(&port("eighty", 6)).unwrap().id, wrong);
+    assert_eq!(facts(&store), [""; 0]);
+    let mut stated = port("eighty", 7);
+    stated.fact.source = FactSource::User;
+    store.record_fact(&stated).unwrap();
+    assert_eq!(facts(&store), ["eighty"]);
+    // Another value was never called wrong.
+    store.record_fact(&port("ninety", 8)).unwrap();
+    let other = new(fact(FactKind::Fact, "host", "oslo", 0.9), Some(app), 9);
+    let first = store.record_fact(&other).unwrap().id;
+    store.end_fact(first, Time(10)).unwrap();
+    store.record_fact(&new(fact(FactKind::Fact, "host", "bergen", 0.9), Some(app), 11)).unwrap();
+    assert_eq!(facts(&store), ["host: bergen", "eighty"]);
 }

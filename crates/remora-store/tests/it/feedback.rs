@@ -4,10 +4,10 @@ use std::time::Duration;
 use remora_core::feedback::{Feedback, Verdict};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::{Memory, Observation, ObservationType};
-use remora_core::privacy::clean;
+use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment, Retrieval};
-use remora_store::{EventRecord, Recall, Store};
+use remora_store::{EventRecord, Recall, SaveFor, SavedBy, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -170,4 +170,35 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
     let now = candidates(&store);
     assert_eq!(now[..200], usual[..], "the latest still come first");
     assert_eq!(now[200..], [1], "and nothing of another project");
+}
+
+#[test]
+fn a_text_that_a_person_saves_again_is_told_although_it_was_called_wrong() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
+    let text = |more: &str| {
+        let draft = Draft {
+            text: format!("Deploys of the shop happen on Tuesdays only.{more}"),
+            title: None,
+            kind: ObservationType::Decision,
+            facts: Vec::new(),
+            files: Vec::new(),
+        };
+        SavedText::new(&draft).unwrap()
+    };
+    let target = SaveFor::Project(app);
+    let first = store.save(&target, &text(""), SavedBy::Program, Time(2)).unwrap().id();
+    store.judge(first, Verdict::Wrong, false, Time(3)).unwrap();
+    let told = |store: &Store| -> Vec<i64> {
+        let material = store.material(app, Recall::Everything, 0).unwrap();
+        material.observations.iter().map(|known| known.id).collect()
+    };
+    let again = store.save(&target, &text(" An agent says so."), SavedBy::Program, Time(4)).unwrap().id();
+    assert_eq!(told(&store), [0_i64; 0]);
+    let own = store.save(&target, &text(" The user says so."), SavedBy::Person, Time(5)).unwrap().id();
+    assert_eq!(told(&store), [own.0]);
+    // The next verdict on the same words is the last one.
+    store.judge(again, Verdict::Wrong, false, Time(6)).unwrap();
+    assert_eq!(told(&store), [0_i64; 0]);
 }

@@ -105,7 +105,13 @@ fn edit(app: &App) -> Result<()> {
         return Ok(());
     }
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Err(CliError::usage(problems.join("; ")).hint("edit it again: `remora config edit`"))
+    let message = format!(
+        "{} is saved, but {} of it cannot be used: {}",
+        path.display(),
+        if problems.len() == 1 { "a part" } else { "parts" },
+        problems.join("; ")
+    );
+    Err(CliError::usage(message).hint("edit it again: `remora config edit`"))
 }
 
 fn resolved(app: &App) -> (Settings, Vec<Listed>) {

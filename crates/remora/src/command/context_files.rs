@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::app::{self, App};
 use crate::error::Result;
-use crate::output::{self, DIM, GREEN, YELLOW, paint, say, talk};
+use crate::output::{self, DIM, GREEN, YELLOW, paint, prose, prose_below, say, talk};
 
 /// Keep memory in files of the repository, for hosts that only read files.
 ///
@@ -87,7 +87,7 @@ fn enable(app: &App, which: &Which) -> Result<()> {
     }
     print(&report);
     if !report.files.iter().any(|file| matches!(file.what, What::Written | What::Unchanged)) {
-        say("Nothing is written yet. It will be when something is learned here.");
+        prose("Nothing is written yet. It will be when something is learned here.");
     }
     talk("\nThey are kept up to date from now on. Remove them: `remora context-files disable`");
     Ok(())
@@ -108,7 +108,7 @@ fn disable(app: &App, which: &Which) -> Result<()> {
     } else if others_stay {
         talk("\nThe other forms stay: `remora context-files status`");
     } else {
-        say("No context files are left here.");
+        prose("No context files are left here.");
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
         return output::json(&json!({ "root": root, "context_files": all }));
     }
     if all.is_empty() {
-        say("Context files are off here: hooks inject memory, and the repository stays clean.");
+        prose("Context files are off here: hooks inject memory, and the repository stays clean.");
         talk(
             "For hosts that only read files: `remora context-files enable [--claude-md] [--folders] [--cursor]`",
         );
@@ -131,10 +131,11 @@ fn status(app: &App, place: &Where) -> Result<()> {
             say(&format!("  {file}"));
         }
         for problem in &at.problems {
-            say(&format!("  {}  {}: {}", paint(YELLOW, "refused"), problem.path, problem.reason));
+            let refused = format!("  {}  ", paint(YELLOW, "refused"));
+            prose_below(&refused, &format!("{}: {}", problem.path, problem.reason));
         }
         if at.files.is_empty() && at.problems.is_empty() {
-            say("  nothing is written yet; it will be when something is learned here");
+            prose("  nothing is written yet; it will be when something is learned here");
         }
         if !at.problems.is_empty() {
             talk("  fix that, then: `remora context-files refresh`");
@@ -181,6 +182,7 @@ fn print(report: &Report) {
             What::Refused(reason) => (paint(YELLOW, "refused  "), reason.as_str()),
         };
         let path = output::brief(path, 200);
-        say(&if reason.is_empty() { format!("{mark}  {path}") } else { format!("{mark}  {path}: {reason}") });
+        let text = if reason.is_empty() { path } else { format!("{path}: {reason}") };
+        prose_below(&format!("{mark}  "), &text);
     }
 }

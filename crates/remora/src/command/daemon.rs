@@ -143,10 +143,19 @@ fn status(app: &App) -> Result<ExitCode> {
     } else {
         say(&match &found {
             Some(daemon) => describe(daemon),
-            None => "No daemon runs; the next hook starts one.".to_owned(),
+            None => absent(app::settings(&app.dir).0.daemon.autostart).to_owned(),
         });
     }
     Ok(if found.is_some() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The state without a daemon, and how it comes to run.
+pub(crate) fn absent(autostart: bool) -> &'static str {
+    if autostart {
+        "not running; the next hook starts it"
+    } else {
+        "not running, and no hook starts it: daemon.autostart is false; start it: `remora daemon start`"
+    }
 }
 
 pub(crate) fn describe(daemon: &presence::Presence) -> String {

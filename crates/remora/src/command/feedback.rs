@@ -1,6 +1,6 @@
 use clap::Args;
 use remora_app::AppError;
-use remora_app::judge::{self, JudgeRequest, JudgedRecord};
+use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedRetelling};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
 use remora_store::{FactRow, ObservationRow};
@@ -11,16 +11,20 @@ use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, brief, prose_below, say, talk};
 
-/// Mark an observation as useful or wrong, pin it, or show how it was used.
+/// Mark an observation as useful or wrong, pin it, or show how it was used; or mark a fact, turn or summary wrong.
 ///
 /// A `useful` observation ranks a little higher. A `wrong` one ranks lower and is never injected, but search still finds
 /// it. The last verdict counts. `pin` injects an observation first at the start of every session, until `unpin`. Without
 /// a verdict, the command shows how often it was injected with a prompt, fetched by its id, and cited in an answer.
 ///
 /// A fact (`f5`), such as a rule of yours that was misread, can be `wrong`, too. It is then neither injected nor found.
+/// So can a turn (`t3`) or a summary (`s4`), for what no observation says.
+///
+/// `wrong` is about what a record says: no other record that says it again is injected either, until the verdict is
+/// undone.
 #[derive(Args)]
 pub(crate) struct Given {
-    /// The observation or fact, as `remora search` and `remora why` print it.
+    /// The observation, fact, turn or summary, as `remora search` and `remora why` print it.
     #[arg(value_name = "ID")]
     id: String,
     /// The verdict: useful, wrong, pin or unpin.
@@ -45,6 +49,7 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     match judged.map_err(|error| refused(error, &request))? {
         JudgedRecord::Observation(judged) => show_observation(app, &judged.row),
         JudgedRecord::Fact(row) => show_fact(app, &row, given.undo),
+        JudgedRecord::Retelling(judged) => show_retelling(app, &judged),
     }
 }
 
@@ -95,6 +100,22 @@ fn show_fact(app: &App, row: &FactRow, undo: bool) -> Result<()> {
         }
         (Some(_), true) => talk("It stays ended, because its key has a newer value."),
         (None, _) => talk("It holds."),
+    }
+    Ok(())
+}
+
+fn show_retelling(app: &App, judged: &JudgedRetelling) -> Result<()> {
+    if app.json {
+        return output::json(judged);
+    }
+    let id = judged.id;
+    if !judged.wrong {
+        talk(&format!("{id} may be injected again."));
+        return Ok(());
+    }
+    talk(&format!("{id} is never injected from now on. To undo: `remora feedback {id} wrong --undo`"));
+    for observation in &judged.observations {
+        talk(&format!("What an observation says has its own verdict: `remora feedback {observation} wrong`"));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::context_files;
 use crate::app::{self, App};
 use crate::env;
 use crate::error::{CliError, Result};
-use crate::output::{self, DIM, Table, count, paint, say, talk};
+use crate::output::{self, DIM, Table, count, paint, prose, say, talk};
 
 /// Fill the memory from other sources: claude-mem, past sessions, or a file.
 ///
@@ -157,7 +157,7 @@ fn show(imported: &Imported) {
     table.print();
     show_projects(&report.projects);
     for problem in &report.problems {
-        talk(&format!("damaged: {problem}"));
+        talk(&format!("skipped: {problem}"));
     }
     if let Some(observed) = report.observed.filter(|observed| observed.turns > 0) {
         say(&format!(
@@ -227,7 +227,7 @@ fn show_available(app: &App, home: Option<&Path>) -> Result<()> {
         return output::json(&available);
     }
     if available.is_empty() {
-        say("Nothing to import was found: no claude-mem database, no transcripts.");
+        prose("Nothing to import was found: no claude-mem database, no transcripts.");
         talk("From a file of lines: `remora import FILE`; its form is in docs/import.md");
         return Ok(());
     }

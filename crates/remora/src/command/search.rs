@@ -155,6 +155,7 @@ fn request(arguments: &Search) -> Result<SearchRequest> {
         },
         limit: usize::from(arguments.limit),
         offset: usize::from(arguments.offset),
+        narrows: false,
     })
 }
 

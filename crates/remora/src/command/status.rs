@@ -132,7 +132,10 @@ fn print(status: &Status, daemon: Option<&Presence>, settings: &Settings, hosts:
     }
     line(
         "daemon",
-        daemon.map_or_else(|| "not running; the next hook starts it".to_owned(), super::daemon::describe),
+        daemon.map_or_else(
+            || super::daemon::absent(settings.daemon.autostart).to_owned(),
+            super::daemon::describe,
+        ),
     );
     line("data", format!("{} ({})", status.data_dir, bytes_text(&status.bytes)));
     if let Some(time) = status.last_activity_at_epoch {

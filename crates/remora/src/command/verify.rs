@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::Result;
-use crate::output::{self, BOLD, GREEN, RED, paint, say, talk};
+use crate::output::{self, BOLD, GREEN, RED, paint, prose, prose_below, talk};
 
 /// Check that the database, or a backup, is sound.
 ///
@@ -54,12 +54,16 @@ fn print(verified: &Verified, hint: &str) {
         let contents = verified.contents.as_ref().map(|contents| format!("; {}", contents_text(contents)));
         let size = output::bytes(verified.bytes);
         let state = paint(GREEN, "sound");
-        say(&format!("{path}: {state}, schema {}, {size}{}", verified.schema, contents.unwrap_or_default()));
+        prose(&format!(
+            "{path}: {state}, schema {}, {size}{}",
+            verified.schema,
+            contents.unwrap_or_default()
+        ));
         return;
     }
-    say(&format!("{path}: {}", paint(RED, "damaged")));
+    prose(&format!("{path}: {}", paint(RED, "damaged")));
     for problem in &verified.problems {
-        say(&format!("  {problem}"));
+        prose_below("  ", &problem.to_string());
     }
     talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
 }

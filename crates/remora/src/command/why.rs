@@ -53,6 +53,8 @@ fn print(line: &Line) {
     let reason = match line.item.why.as_str() {
         "timeline" => "shown at the start".to_owned(),
         "laid down" => "your own words".to_owned(),
+        "fact" => "a standing fact".to_owned(),
+        "summary" => "where things stood".to_owned(),
         "file" => "about this file".to_owned(),
         "note" => "a note for every session".to_owned(),
         // The part that matches the prompt, and the words they share.

@@ -42,7 +42,7 @@ pub(crate) fn injected_with(world: &World, session: &str, prompt: &str) -> Optio
 }
 
 /// Runs a hook and returns the text that it injects.
-fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
+pub(crate) fn hear(world: &World, session: &str, mut message: Value) -> Option<String> {
     message["session_id"] = json!(session);
     let ran = run_hook(&mut world.hook_command(), message.to_string().as_bytes());
     assert_harmless(&ran);

@@ -100,6 +100,7 @@ fn a_setting_can_be_removed_and_the_file_edited() {
     assert_eq!(world.text(&["config", "get", "daemon.port"]), "4001\n");
     let wrong = edit("printf '[daemon]\\nport = \"no\"\\n' > \"$1\"");
     assert_eq!(wrong.status.code(), Some(2));
+    assert!(contains(&wrong.stderr, "config.toml is saved, but a part of it cannot be used"), "{wrong:?}");
     assert!(
         contains(&wrong.stderr, "daemon.port") && contains(&wrong.stderr, "remora config edit"),
         "{wrong:?}"
@@ -300,6 +301,41 @@ fn answers_fit_a_narrow_terminal() {
             }
         }
     }
+}
+
+#[test]
+fn whether_a_hook_starts_the_daemon_is_said_the_same_everywhere() {
+    let world = World::new();
+    let said = |command: &str, autostart: &str| {
+        let output = world.command(&[command]).env("REMORA_DAEMON_AUTOSTART", autostart).output().unwrap();
+        world.neutral(&output.stdout)
+    };
+    for command in ["status", "daemon", "doctor"] {
+        let (off, on) = (said(command, "false"), said(command, "true"));
+        assert!(off.contains("not running, and no hook starts it: daemon.autostart is false"), "{off}");
+        assert!(on.contains("not running; the next hook starts it"), "{on}");
+    }
+    // Only where a setting comes from can it be changed.
+    assert!(said("doctor", "false").contains("`unset REMORA_DAEMON_AUTOSTART`"));
+    world.text(&["config", "set", "daemon.autostart", "false"]);
+    let output = world.command(&["doctor"]).env_remove("REMORA_DAEMON_AUTOSTART").output().unwrap();
+    assert!(contains(&output.stdout, "`remora config unset daemon.autostart`"), "{output:?}");
+}
+
+#[test]
+fn short_answers_are_wrapped_and_an_unknown_project_names_the_list() {
+    let world = World::new();
+    learn(&world, "one", SAID);
+    for arguments in [&["verify"][..], &["update", "--check"], &["update"], &["context-files"], &["import"]] {
+        let output = world.command(arguments).env("COLUMNS", "60").output().unwrap();
+        let text = world.neutral(&[output.stdout, output.stderr].concat());
+        // Neither a path nor a command is broken.
+        for line in text.lines().filter(|line| !line.contains('/') && !line.contains('`')) {
+            assert!(line.chars().count() <= 60, "{arguments:?}: {line}");
+        }
+    }
+    let unknown = world.remora(&["search", "tariff", "--project", "nowhere"]);
+    assert!(contains(&unknown.stderr, "`remora project list`"), "{unknown:?}");
 }
 
 #[test]

@@ -69,6 +69,31 @@ fn a_prompt_that_qwen_repeats_is_one_prompt_until_its_turn_has_ended() {
 }
 
 #[test]
+fn a_program_that_only_runs_commands_gets_memory_back() {
+    let world = World::new();
+    let ended = json!({"session_id": "g1", "last_assistant_message":
+        "The dentist of the family is Doctor Larch, because her practice is open on Saturdays."});
+    let asked = json!({"session_id": "g1", "prompt": "Who is the dentist of the family?"});
+    assert_eq!(world.hook_of("generic", "init", &asked), "");
+    assert_eq!(world.hook_of("generic", "summarize", &ended), "");
+    world.text(&["queue", "drain", "--all"]);
+    for host in ["generic", "whatsapp"] {
+        let mut message = json!({"host": host, "session_id": format!("{host}-2"), "cwd": world.project()});
+        let start: Value = serde_json::from_str(&world.hook_of("generic", "init", &message)).unwrap();
+        let text = start["context"].as_str().unwrap();
+        assert!(text.starts_with("<remora-context>\n") && text.contains("Doctor Larch"), "{start}");
+        assert_eq!(start.as_object().unwrap().len(), 1, "{start}");
+        message["session_id"] = format!("{host}-3").into();
+        message["prompt"] = "When is the dentist of the family open?".into();
+        let answer: Value = serde_json::from_str(&world.hook_of("generic", "init", &message)).unwrap();
+        assert!(answer["context"].as_str().unwrap().contains("Doctor Larch"), "{answer}");
+        message["session_id"] = format!("{host}-4").into();
+        message["prompt"] = "thanks".into();
+        assert_eq!(world.hook_of("generic", "init", &message), "", "there is nothing to inject");
+    }
+}
+
+#[test]
 fn a_chat_is_a_separate_channel_in_one_personal_project() {
     let world = World::new();
     for (channel, id, text) in

@@ -50,3 +50,4 @@ mod search;
 mod support;
 mod transcripts;
 mod user;
+mod wrong;

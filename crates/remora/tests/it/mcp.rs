@@ -24,7 +24,7 @@ pub(crate) const TOOLS: [&str; 7] = [
 ];
 
 /// A host that starts the server, and ends it by closing its input.
-struct Host {
+pub(crate) struct Host {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -43,7 +43,7 @@ impl Host {
         Self { child, input, output, last: 0, meta: None }
     }
 
-    fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         Self::of("2025-06-18", &mut world.command(&["mcp"]))
     }
 
@@ -89,7 +89,7 @@ impl Host {
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "it reads better where it is called")]
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         answer["result"].clone()
     }

@@ -116,6 +116,10 @@ impl<'a> Pipeline<'a> {
             Ok(()) => Ok(()),
             Err(Stop::Skip(reason)) => {
                 self.report.skip(kind, reason, 1);
+                // Only the author of a file can add what is missing.
+                if reason == Skipped::Empty && self.rules.decides == Decides::Line {
+                    self.report.problem(format!("{place}: it has no text"));
+                }
                 Ok(())
             }
             Err(Stop::Damaged(problem)) => {

@@ -37,7 +37,7 @@ pub(super) struct Judge {
     verdict: Option<Verdict>,
     pinned: bool,
     /// Facts can only be judged right or wrong here; they are edited on the page of facts.
-    is_fact: bool,
+    can_only_be_wrong: bool,
 }
 
 impl Judge {
@@ -51,7 +51,7 @@ impl Judge {
         } else {
             (feedback.useful > 0).then_some(Verdict::Useful)
         };
-        Self { id, verdict, pinned, is_fact: false }
+        Self { id, verdict, pinned, can_only_be_wrong: false }
     }
 
     fn is(&self, verdict: &str) -> bool {
@@ -62,8 +62,8 @@ impl Judge {
     pub(super) fn by(record: RecordId, row: Option<&ObservationRow>) -> Option<Self> {
         match (record.kind, row) {
             (RecordKind::Observation, Some(row)) => Some(Self::of(row)),
-            (RecordKind::Fact, _) => {
-                Some(Self { id: record.to_string(), verdict: None, pinned: false, is_fact: true })
+            (RecordKind::Fact | RecordKind::Turn | RecordKind::Summary, _) => {
+                Some(Self { id: record.to_string(), verdict: None, pinned: false, can_only_be_wrong: true })
             }
             _ => None,
         }
@@ -240,6 +240,8 @@ pub(super) fn reason(moment: Moment, item: &Item) -> String {
     match (moment, item.why.as_str()) {
         (_, "timeline") => "Among the latest of its project".to_owned(),
         (_, "laid down") => "Set or pinned by you".to_owned(),
+        (_, "fact") => "A fact that holds".to_owned(),
+        (_, "summary") => "The summary of an earlier session".to_owned(),
         (_, "note") => "One of your notes for every session".to_owned(),
         (Moment::File, _) => "About this file".to_owned(),
         (_, "") => String::new(),

@@ -53,7 +53,8 @@ fn a_wrong_line_is_reported_and_the_others_are_imported() {
         problems[0].starts_with("line 3: ") && problems[1].contains("unknown field `kee`"),
         "{problems:?}"
     );
-    assert!(problems[2].contains("no earlier line has its project"), "{problems:?}");
+    assert_eq!(problems[2], "line 5: it has no text");
+    assert!(problems[3].contains("no earlier line has its project"), "{problems:?}");
     let missing = world.remora(&["import", "nowhere.jsonl"]);
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     assert!(contains(&missing.stderr, "hint:"));
@@ -213,4 +214,47 @@ fn a_failed_export_is_reported() {
     let output = world.command(&["export"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(contains(&output.stderr, "cannot write the export"));
+}
+
+#[test]
+fn a_file_of_another_kind_is_refused_and_stores_nothing() {
+    let world = World::new();
+    world.text(&["save", "Totals are cents."]);
+    world.text(&["export", "--format", "markdown", "--out", world.path("memory.md").to_str().unwrap()]);
+    fs::write(world.path("latin.txt"), b"{\"kind\":\"fact\",\"key\":\"caf\xe9\",\"value\":\"x\"}\n").unwrap();
+    for (name, says) in [("memory.md", "line 1: it is not JSON"), ("latin.txt", "line 1: it is not UTF-8")] {
+        let path = world.path(name);
+        let refused = world.remora(&["import", path.to_str().unwrap()]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let said = world.neutral(&refused.stderr);
+        assert!(said.contains("is not a file of memory") && said.contains(says), "{said}");
+        assert!(said.contains("`remora export --out FILE`"), "{said}");
+    }
+    assert_eq!(world.count("observations"), 1);
+}
+
+#[test]
+fn every_line_that_is_skipped_is_named_with_its_mistake() {
+    let world = World::new();
+    let lines = [
+        r#"{"kind":"fact","key":"deploys","value":"on Tuesdays"}"#,
+        r#"{"kind":"fact","key":"empty"}"#,
+        r#"{"kind":"message","channel":"Two Words","text":"hi"}"#,
+        "nothing",
+    ];
+    let mut bytes = lines.join("\n").into_bytes();
+    bytes.extend(b"\n{\"kind\":\"fact\",\"key\":\"caf\xe9\",\"value\":\"x\"}\n");
+    fs::write(world.path("lines.jsonl"), bytes).unwrap();
+    let output = world.remora(&["import", world.path("lines.jsonl").to_str().unwrap()]);
+    let said = world.neutral(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    for problem in [
+        "skipped: line 2: it has no text",
+        "skipped: line 3: \"Two Words\" is not a channel",
+        "skipped: line 4: it is not JSON",
+        "skipped: line 5: it is not UTF-8",
+    ] {
+        assert!(said.contains(problem), "{problem} in {said}");
+    }
+    assert_eq!(world.json(&["facts"]).to_string().matches("\u{fffd}").count(), 0);
 }
