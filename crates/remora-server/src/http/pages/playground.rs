@@ -232,7 +232,7 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
             is_passed: gate.has_own,
             what: "The prompt asks about something in memory",
             figures: format!(
-                "rare words {:.1} of {:.1} needed, or closeness {:.2} of {:.2}",
+                "rare words {:.1}, needs {:.1}; or closeness {:.2}, needs {:.2}",
                 evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
             ),
         },
@@ -241,11 +241,11 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
             what: "The best record matches",
             figures: if gate.least_score < memory.auto_retrieve_min_score {
                 format!(
-                    "score {:.2} of {:.2} needed: below the min score, because one record has all words",
+                    "score {:.2}, needs {:.2}: less than the min score, because a record has all words",
                     evidence.score, gate.least_score
                 )
             } else {
-                format!("score {:.2} of {:.2} needed", evidence.score, gate.least_score)
+                format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score)
             },
         },
         Step {
