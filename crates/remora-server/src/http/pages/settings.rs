@@ -272,7 +272,7 @@ fn plain(value: &Value) -> String {
 
 fn agent(report: HostReport) -> Agent {
     let (state, is_bad, detail) = match report.hooks {
-        None => ("none on this machine", false, String::new()),
+        None => ("no hooks on this machine", false, String::new()),
         Some(Hooks::Installed) => ("installed", false, String::new()),
         Some(Hooks::Missing) => ("not installed", true, "remora install".to_owned()),
         Some(Hooks::Untrusted) => {
