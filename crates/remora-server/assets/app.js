@@ -26,8 +26,7 @@ const themes = ["system", "light", "dark"];
 const theme = $("#theme");
 function showTheme() {
   const now = localStorage.getItem("theme") ?? "system";
-  theme.textContent = `${now[0].toUpperCase()}${now.slice(1)} theme`;
-  theme.setAttribute("aria-label", `Theme: ${now}`);
+  theme.textContent = `Theme: ${now}`;
 }
 theme?.addEventListener("click", () => {
   const now = localStorage.getItem("theme") ?? "system";

@@ -136,7 +136,7 @@ export async function plan(holder, request, done) {
   const { plan: found } = await send("/api/v1/forget", request);
   const counts = [
     [found.records.length, "record"], [found.events, "queued event"], [found.traces, "trace"], [found.log_entries, "entry of the log"],
-  ].filter(([number]) => number > 0).map(([number, thing]) => (thing.startsWith("entry") ? `${number} of the log of injections` : many(number, thing)));
+  ].filter(([number]) => number > 0).map(([number, thing]) => (thing.startsWith("entry") ? `${many(number, "injection")} in the log` : many(number, thing)));
   const files = (found.files ?? []).map((file) => file.split("/").at(-1));
   const close = make("button", { type: "button", "data-close": "" }, "Cancel");
   if (counts.length === 0 && files.length === 0) {
@@ -162,7 +162,7 @@ export async function plan(holder, request, done) {
   });
   holder.replaceChildren(
     make("p", {}, make("strong", {}, "This will be forgotten: "), `${counts.join(", ")}${files.length > 0 ? `; also in the files ${files.join(", ")}` : ""}.`),
-    make("ul", { class: "doomed" }, ...shown),
+    make("ul", { class: "doomed", tabindex: "0", "aria-label": "Records to forget" }, ...shown),
     make("p", { class: "actions" }, act, close, said),
   );
 }

@@ -111,6 +111,7 @@ facts.addEventListener("input", (event) => {
     }
     group.hidden = shown === 0;
   }
+  $("#no-facts").hidden = [...facts.querySelectorAll(".fact-group")].some((group) => !group.hidden);
 });
 
 // Search by meaning or by keywords.

@@ -56,6 +56,13 @@ async function insert(id) {
   $(".empty", feed)?.remove();
   put(entry);
   tell(entry);
+  // The event has no project, but its entry has.
+  const meta = $(`[data-turn^="${entry.dataset.session}-"] .meta`);
+  if (meta?.children.length === 1) {
+    const name = document.createElement("span");
+    name.textContent = entry.dataset.project;
+    meta.prepend(name);
+  }
   update();
 }
 
@@ -97,6 +104,22 @@ function turnOf(row) {
   return document.querySelector(`[data-turn="${row.session_id}-${row.prompt_number}"]`);
 }
 
+// Text between backticks as code, like titles that the server writes.
+function coded(text) {
+  const parts = text.split("`");
+  // An unpaired backtick stays as it is.
+  if (parts.length % 2 === 0) {
+    const last = parts.pop();
+    parts.push(`${parts.pop()}\`${last}`);
+  }
+  return parts.map((part, number) => {
+    if (number % 2 === 0) return part;
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  });
+}
+
 function begin(row) {
   end(row.session_id);
   const article = document.createElement("article");
@@ -106,14 +129,16 @@ function begin(row) {
   asked.className = "asked";
   const link = document.createElement("a");
   link.href = `/sessions/${row.session_id}?turn=${row.prompt_number}`;
-  link.textContent = (row.text ?? "A turn").replace(/\s+/g, " ").slice(0, 200);
+  link.append(...coded((row.text ?? "A turn").replace(/\s+/g, " ").slice(0, 200)));
   asked.append(link);
   const meta = document.createElement("p");
   meta.className = "meta";
   const count = document.createElement("span");
   count.dataset.count = "";
   count.textContent = "0";
-  meta.append(count, " steps");
+  const steps = document.createElement("span");
+  steps.append(count, " steps");
+  meta.append(steps);
   const tools = document.createElement("ol");
   tools.className = "plain tools";
   article.append(asked, meta, tools);

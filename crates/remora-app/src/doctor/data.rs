@@ -83,9 +83,18 @@ fn space(dir: &DataDir) -> Finding {
     }
 }
 
+/// A size in the units that `remora status` uses: `3.4 GiB`, `12 KiB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        _ => format!("{}.{} GiB", bytes >> 30, ((bytes % (1 << 30)) * 10) >> 30),
+    }
+}
+
 fn disk(free: u64, path: &Path) -> Finding {
     let name = "disk";
-    let message = format!("{} MB free", free >> 20);
+    let message = format!("{} free", size(free));
     let hint = format!("free some space: `df {}`; backups take at most `backup.most_mb`", path.display());
     match free {
         ..LITTLE_SPACE => {
@@ -135,9 +144,9 @@ fn write_ahead_log(dir: &DataDir) -> Finding {
     path.push("-wal");
     let bytes = fs::metadata(path).map_or(0, |file| file.len());
     if bytes < LARGE_WAL {
-        return Finding::good(name, format!("{} KB", bytes >> 10));
+        return Finding::good(name, size(bytes));
     }
-    Finding::note(name, format!("{} MB: some process reads the database without end", bytes >> 20))
+    Finding::note(name, format!("{}: some process reads the database without end", size(bytes)))
         .hint("restart the daemon: `remora daemon restart`")
 }
 
@@ -175,13 +184,13 @@ fn backups(opened: &Opened<'_>) -> Finding {
 /// Whether events can be stored when the disk is full.
 fn reserve(opened: &Opened<'_>) -> Finding {
     let name = "reserve";
-    match spool::reserved(opened.about.dir) >> 10 {
+    match spool::reserved(opened.about.dir) {
         0 if cfg!(target_os = "linux") => {
             Finding::note(name, "nothing in reserve: events are lost while the disk is full")
                 .hint("it is made as soon as the disk has room: `remora status`")
         }
         0 => Finding::good(name, "none on this system"),
-        kilobytes => Finding::good(name, format!("{kilobytes} KB in reserve for a full disk")),
+        bytes => Finding::good(name, format!("{} in reserve for a full disk", size(bytes))),
     }
 }
 

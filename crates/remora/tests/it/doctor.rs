@@ -315,8 +315,8 @@ fn the_report_fits_a_narrow_terminal() {
     }
     insta::with_settings!({filters => vec![
         (r"\d{4}-\d\d-\d\d \d\d:\d\d", "YYYY-MM-DD HH:MM"),
-        (r"\d+ (MB free|KB\n)", "[N] $1"),
-        (r"(reserve +)(4096 KB in reserve for a full disk|nothing in reserve.*)", "$1[RESERVE]"),
+        (r"[\d.]+ [KMG]iB( free|\n)", "[SIZE]$1"),
+        (r"(reserve +)(4 MiB in reserve for a full disk|nothing in reserve.*)", "$1[RESERVE]"),
         (r"(program +)\S+ \d+\.\d+\.\d+", "$1[PROGRAM]"),
     ]}, { insta::assert_snapshot!(shown("120")) });
 }

@@ -37,7 +37,8 @@ struct Page {
     /// Name, time, size, and whether it was made before a migration.
     backups: Vec<(String, When, String, bool)>,
     check: Option<Checked>,
-    sizes: Vec<(&'static str, String)>,
+    /// Name, size, and whether it is part of the one above.
+    sizes: Vec<(&'static str, String, bool)>,
     data_dir: String,
 }
 
@@ -243,16 +244,16 @@ fn providers(status: &Status) -> Vec<Provider> {
     ]
 }
 
-fn sizes(status: &Status) -> Vec<(&'static str, String)> {
+fn sizes(status: &Status) -> Vec<(&'static str, String, bool)> {
     let bytes = &status.bytes;
     vec![
-        ("Database", size(bytes.database)),
-        ("of which queued events", size(bytes.queue)),
-        ("of which failed events", size(bytes.failed)),
-        ("Backups", size(bytes.backups)),
-        ("Log", size(bytes.log)),
-        ("Spool", size(bytes.spool)),
-        ("Total", size(bytes.total)),
+        ("Database", size(bytes.database), false),
+        ("queued events", size(bytes.queue), true),
+        ("failed events", size(bytes.failed), true),
+        ("Backups", size(bytes.backups), false),
+        ("Log", size(bytes.log), false),
+        ("Spool", size(bytes.spool), false),
+        ("Total", size(bytes.total), false),
     ]
 }
 

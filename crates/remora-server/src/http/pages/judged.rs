@@ -141,7 +141,7 @@ struct Reasons {
 
 pub(super) struct Given {
     pub(super) moment: &'static str,
-    pub(super) prompt: String,
+    pub(super) prompt: Safe<String>,
     pub(super) reason: String,
     pub(super) score: String,
     pub(super) when: When,
@@ -158,7 +158,7 @@ async fn reasons((State(http), _): Seen, Path(id): Path<String>) -> Result<Respo
 /// One injection with its lines, as shown on the home page and with sessions.
 pub(super) struct Injection {
     pub(super) moment: &'static str,
-    pub(super) prompt: String,
+    pub(super) prompt: Safe<String>,
     pub(super) tokens: u64,
     pub(super) when: When,
     pub(super) lines: Vec<InjectedLine>,
@@ -222,8 +222,8 @@ pub(super) fn given(found: &[Why], record: RecordId) -> Vec<Given> {
 
 /// The prompt or the file of an injection. Empty for the start of a session, where the log has only the
 /// reason it started.
-fn prompt(retrieval: &Retrieval, most: usize) -> String {
-    if retrieval.moment == Moment::Start { String::new() } else { line(&retrieval.prompt, most) }
+pub(super) fn prompt(retrieval: &Retrieval, most: usize) -> Safe<String> {
+    title(if retrieval.moment == Moment::Start { "" } else { &retrieval.prompt }, most)
 }
 
 pub(super) fn moment(moment: Moment) -> &'static str {

@@ -21,6 +21,9 @@ impl When {
     }
 }
 
+/// A shorter part is an abbreviation rather than a sentence.
+const LEAST_SENTENCE: usize = 12;
+
 /// Stored text on one line.
 pub(super) fn line(text: &str, most: usize) -> String {
     one_line(&visible(text), most)
@@ -28,6 +31,11 @@ pub(super) fn line(text: &str, most: usize) -> String {
 
 /// Like [`line`], with text between backticks as code.
 pub(super) fn title(text: &str, most: usize) -> Safe<String> {
+    highlighted(text, most, &[])
+}
+
+/// Like [`title`], with the given words of a query highlighted.
+pub(super) fn highlighted(text: &str, most: usize, words: &[String]) -> Safe<String> {
     let text = line(text, most);
     let mut out = String::new();
     // An unpaired backtick stays as it is.
@@ -35,10 +43,44 @@ pub(super) fn title(text: &str, most: usize) -> Safe<String> {
     for (number, part) in text.splitn(pairs + 1, '`').enumerate() {
         let is_code = number % 2 == 1;
         out.push_str(if is_code { "<code>" } else { "" });
-        escape(part, &mut out);
+        if words.is_empty() {
+            escape(part, &mut out);
+        } else {
+            out.push_str(&marked(part, &stretches(part, words)).0);
+        }
         out.push_str(if is_code { "</code>" } else { "" });
     }
     Safe(out)
+}
+
+/// The byte ranges of words that begin like one of `words`: `bookings` for `booking`. Short ones must be equal.
+fn stretches(text: &str, words: &[String]) -> Vec<(usize, usize)> {
+    const LEAST: usize = 4;
+    let is_wanted = |own: &str| {
+        words.iter().any(|word| {
+            own == word
+                || own.len().min(word.len()) >= LEAST
+                    && (own.starts_with(word.as_str()) || word.starts_with(own))
+        })
+    };
+    let is_between = |c: char| !c.is_alphanumeric();
+    let (mut found, mut start) = (Vec::new(), 0);
+    for piece in text.split_inclusive(is_between) {
+        let own = piece.trim_end_matches(is_between);
+        if is_wanted(&own.to_lowercase()) {
+            found.push((start, start + own.len()));
+        }
+        start += piece.len();
+    }
+    found
+}
+
+/// The first sentence of a text, for a heading.
+pub(super) fn sentence(text: &str) -> &str {
+    let text = text.trim().lines().next().unwrap_or_default();
+    let end = text.match_indices(['.', '?', '!', ':']).map(|(at, _)| at + 1);
+    let mut ends = end.filter(|at| *at >= LEAST_SENTENCE && text[*at..].starts_with(' '));
+    ends.next().map_or(text, |end| text[..end].trim_end_matches(['.', ':']))
 }
 
 /// Stored text with its line breaks and without other control characters.
@@ -182,6 +224,22 @@ mod tests {
     fn code_in_a_title_looks_like_code() {
         assert_eq!(title("`a<b` and c`", 80).0, "<code>a&lt;b</code> and c`");
         assert_eq!(title("plain", 80).0, "plain");
+    }
+
+    #[test]
+    fn words_of_the_query_are_highlighted_in_a_title() {
+        let words = ["day".to_owned(), "booking".to_owned()];
+        assert_eq!(
+            highlighted("Days of `booking` <bookings>", 80, &words).0,
+            "Days of <code><mark>booking</mark></code> &lt;<mark>bookings</mark>&gt;"
+        );
+    }
+
+    #[test]
+    fn a_heading_is_the_first_sentence() {
+        assert_eq!(sentence("The report is a day off. Find out why"), "The report is a day off");
+        assert_eq!(sentence("Why does it loop? And v1.2?"), "Why does it loop?");
+        assert_eq!(sentence("\n one line\nand another"), "one line");
     }
 
     #[test]

@@ -12,9 +12,10 @@ use remora_store::FactRow;
 use remora_store::retrievals::Moment;
 use serde::Deserialize;
 
+use super::judged::prompt;
 use super::look::{When, block, count, line, title};
 use super::playground::Playground;
-use super::search::encoded;
+use super::search::{encoded, record_link};
 use super::settings::{Field, fields};
 use super::{Frame, Seen, show};
 use crate::http::Http;
@@ -114,14 +115,22 @@ struct Statement {
 /// One entry of the injection log.
 struct Logged {
     moment: &'static str,
-    prompt: String,
+    prompt: Safe<String>,
     session: i64,
     when: When,
-    items: Vec<(String, Option<String>, Safe<String>)>,
+    items: Vec<Item>,
     more: usize,
     tokens: u64,
     ms: u64,
     degraded: Option<String>,
+}
+
+/// A record of an injection. Turns and summaries have no page of their own to link to.
+struct Item {
+    id: String,
+    link: Option<String>,
+    score: Option<String>,
+    says: Safe<String>,
 }
 
 struct Notes {
@@ -129,7 +138,7 @@ struct Notes {
     from: String,
     state: String,
     synced: Option<When>,
-    problem: Option<String>,
+    problem: Option<Safe<String>>,
     left_out: Vec<String>,
     unknown: Vec<String>,
     always: Vec<(String, String, String)>,
@@ -242,15 +251,21 @@ fn logged(why: Why) -> Logged {
     let more = why.lines.len().saturating_sub(MOST_ITEMS);
     let items = why.lines.into_iter().take(MOST_ITEMS).map(|said| {
         let score = said.item.score.map(|score| format!("{score:.2}"));
-        (said.item.id, score, title(said.says.as_deref().unwrap_or("no longer there"), 120))
+        let has_page = said.says.is_some() && !said.item.id.starts_with(['t', 's', 'e']);
+        Item {
+            link: has_page.then(|| record_link(&said.item.id, None)),
+            id: said.item.id,
+            score,
+            says: title(said.says.as_deref().unwrap_or("no longer there"), 120),
+        }
     });
     Logged {
         moment: match retrieval.moment {
-            Moment::Start => "start",
-            Moment::Prompt => "prompt",
-            Moment::File => "file",
+            Moment::Start => "Session start",
+            Moment::Prompt => "With a prompt",
+            Moment::File => "Before a file",
         },
-        prompt: line(&retrieval.prompt, 120),
+        prompt: prompt(&retrieval, 120),
         session: retrieval.session.0,
         when: When::new(retrieval.at),
         items: items.collect(),
@@ -280,7 +295,7 @@ async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
             found.always.len()
         ),
         synced: found.state.synced_at.map(When::new),
-        problem: found.state.problem.map(|problem| line(&problem, 300)),
+        problem: found.state.problem.map(|problem| title(&problem, 300)),
         left_out: found.state.left_out.iter().map(|reason| line(reason, 200)).collect(),
         unknown: unknown.iter().map(|name| line(name, 120)).collect(),
         always: found

@@ -88,7 +88,7 @@ async fn page(
         })
         .await?;
     let name = line(&row.observation.title, 80);
-    let frame = Frame::new(&http, &visitor, &name, "search", scope.project).await?;
+    let frame = Frame::new(&http, &visitor, &name, "observation", scope.project).await?;
     let lines = |texts: &[String]| texts.iter().map(|text| line(text, 300)).collect::<Vec<_>>();
     let own = row.id.0.to_string();
     let feedback = &row.feedback;

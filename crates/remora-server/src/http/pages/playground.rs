@@ -109,7 +109,7 @@ struct Shown {
     bar: f64,
     outcome: String,
     is_injected: bool,
-    passages: Vec<(String, String)>,
+    passages: Vec<Safe<String>>,
     words: String,
 }
 
@@ -221,19 +221,26 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
             is_passed: gate.has_own,
             what: "The prompt asks about something in memory",
             figures: format!(
-                "rare words {:.1}, needs {:.1}; or nearness {:.2}, needs {:.2}",
+                "rare words {:.1}, needs {:.1}; or closeness {:.2}, needs {:.2}",
                 evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
             ),
         },
         Step {
             is_passed: gate.fits,
             what: "The best record matches",
-            figures: format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score),
+            figures: if gate.least_score < memory.auto_retrieve_min_score {
+                format!(
+                    "score {:.2}, needs {:.2}: less than the min score, because a record has all words",
+                    evidence.score, gate.least_score
+                )
+            } else {
+                format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score)
+            },
         },
         Step {
             is_passed: gate.has_passage,
             what: "At least one sentence answers it",
-            figures: format!("{sentences} found, at most {}", memory.auto_retrieve_max_results),
+            figures: format!("{sentences} found, at most {} injected", memory.auto_retrieve_max_results),
         },
     ]
 }
@@ -255,7 +262,7 @@ fn shown(candidate: &Candidate, explanation: &Explanation) -> Shown {
             (fate, _) => fate.reason().to_owned(),
         },
         is_injected: *fate == Fate::Injected,
-        passages: own.map(|passage| (format!("{:.2}", passage.score), line(&passage.text, 400))).collect(),
+        passages: own.map(|passage| title(&passage.text, 400)).collect(),
         words: hit.why.matched.iter().map(|word| line(word, 40)).collect::<Vec<_>>().join(", "),
     }
 }

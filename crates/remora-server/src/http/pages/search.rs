@@ -10,13 +10,14 @@ use axum::response::Response;
 use remora_app::search::SearchRequest;
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
+use remora_core::ids::ObservationId;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, SPANS, Sort};
-use remora_store::ProjectRow;
+use remora_store::{ObservationRow, ProjectRow};
 use serde::Deserialize;
 
 use super::judged::Judge;
-use super::look::{When, line, marked, title};
+use super::look::{When, highlighted, line, marked};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
@@ -24,6 +25,8 @@ use crate::http::routes::Routes;
 const EACH: usize = 20;
 /// Maximum number of values per facet.
 const MOST_VALUES: usize = 8;
+/// A shorter excerpt keeps the concepts and files behind it, because they are what was found.
+const LEAST_PROSE: usize = 20;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/search", search)
@@ -134,7 +137,9 @@ async fn search(
     (request.limit, request.offset) = (EACH, asked.offset.min(10_000));
     request.narrows = true;
     let results = http.search(request).await?;
-    let found = found(&results, &asked, &frame.projects);
+    let ids: Vec<ObservationId> = results.hits.iter().filter_map(observation_id).collect();
+    let rows = http.read(move |store| Ok(store.observations(&ids)?)).await?;
+    let found = found(&results, &rows, &asked, &frame.projects);
     if asked.part == "results" {
         return show(&Part { found });
     }
@@ -152,15 +157,25 @@ fn filled(text: &str) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { vec![text.to_owned()] }
 }
 
-fn found(results: &Results, asked: &SearchParameters, projects: &[ProjectRow]) -> Found {
+fn found(
+    results: &Results,
+    rows: &[ObservationRow],
+    asked: &SearchParameters,
+    projects: &[ProjectRow],
+) -> Found {
     let more = results.total > asked.offset + EACH;
     let at = |offset: usize| address(asked, &[("offset", &offset.to_string())]);
     let many = if results.more { "+" } else { "" };
     let filters = filters(asked, projects);
     Found {
-        hits: results.hits.iter().map(shown).collect(),
+        hits: results
+            .hits
+            .iter()
+            .map(|hit| shown(hit, rows.iter().find(|row| Some(row.id) == observation_id(hit))))
+            .collect(),
         summary: match results.total {
-            0 => "Nothing found".to_owned(),
+            // The text below says so.
+            0 => String::new(),
             1 => "1 result".to_owned(),
             total => format!("{total}{many} results"),
         },
@@ -265,36 +280,70 @@ fn within(since: &str) -> String {
     }
 }
 
-fn shown(hit: &Hit) -> Shown {
+fn observation_id(hit: &Hit) -> Option<ObservationId> {
+    (hit.id.kind == RecordKind::Observation).then_some(ObservationId(hit.id.number))
+}
+
+fn shown(hit: &Hit, row: Option<&ObservationRow>) -> Shown {
     let id = hit.id.to_string();
     let kind = hit.observation_type.map_or_else(|| hit.kind.name().to_owned(), |kind| kind.name().to_owned());
-    let mut why = Vec::new();
-    if let Some(rank) = hit.why.lexical_rank {
-        why.push(format!("words: place {rank}"));
-    }
-    if let (Some(rank), Some(cosine)) = (hit.why.semantic_rank, hit.why.cosine) {
-        why.push(format!("meaning: place {rank}, cosine {cosine:.2}"));
-    }
     Shown {
         link: record_link(&id, hit.session_id.map(|session| session.0)),
         id,
         kind,
-        title: title(&hit.title, 160),
-        text: marked(&hit.snippet.text, &hit.snippet.highlights),
+        title: highlighted(&hit.title, 160, &hit.why.matched),
+        text: marked(
+            row.map_or(&hit.snippet.text, |row| prose(&hit.snippet.text, row)),
+            &hit.snippet.highlights,
+        ),
         project: hit.project.clone().unwrap_or_default(),
         when: When::new(hit.created_at),
         score: format!("{:.2}", hit.score),
-        why: why.join(" · "),
+        why: reasons(hit),
         superseded: hit.superseded,
-        judge: (hit.kind == RecordKind::Observation)
-            .then(|| Judge::new(hit.id.to_string(), &hit.feedback, false)),
+        judge: row.map(Judge::of),
     }
 }
 
-/// The page of a record: its own for an observation, that of its session for others.
+/// The excerpt without the concepts and files that the index stores behind an observation's text.
+fn prose<'a>(text: &'a str, row: &ObservationRow) -> &'a str {
+    let o = &row.observation;
+    let labels = [&o.concepts, &o.files_modified, &o.files_read];
+    let Some(first) = labels.into_iter().find_map(|list| list.first()) else { return text };
+    match text.find(&format!(" {}", first.replace('-', " "))) {
+        Some(end) if end >= LEAST_PROSE => &text[..end],
+        _ => text,
+    }
+}
+
+/// Why a hit is where it is, in words.
+fn reasons(hit: &Hit) -> String {
+    let why = &hit.why;
+    let mut reasons = Vec::new();
+    if !why.matched.is_empty() {
+        let words: Vec<String> = why.matched.iter().map(|word| line(word, 40)).collect();
+        reasons.push(format!("It contains {}.", words.join(", ")));
+    }
+    match why.lexical_rank {
+        Some(1) => reasons.push("No other result matches the words better.".to_owned()),
+        Some(rank) => reasons.push(format!("It is number {rank} by words.")),
+        None => {}
+    }
+    match why.semantic_rank {
+        Some(1) => reasons.push("No other result is closer in meaning.".to_owned()),
+        Some(rank) => reasons.push(format!("It is number {rank} by meaning.")),
+        None => {}
+    }
+    reasons.join(" ")
+}
+
+/// The page of a record: its own for an observation, the memory page for facts and notes, that of its session
+/// for others.
 pub(super) fn record_link(id: &str, session: Option<i64>) -> String {
-    match session {
-        Some(session) if !id.starts_with(|c: char| c.is_ascii_digit()) => format!("/sessions/{session}"),
+    match (id.as_bytes().first(), session) {
+        (Some(b'f'), _) => format!("/memory#fact-{id}"),
+        (Some(b'n'), _) => "/memory#notes".to_owned(),
+        (Some(first), Some(session)) if !first.is_ascii_digit() => format!("/sessions/{session}"),
         _ => format!("/observations/{id}"),
     }
 }

@@ -11,7 +11,7 @@ use remora_store::{EventRow, Selection, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
-use super::look::{When, count, dollars, excerpt, line, markdown, thousands, title};
+use super::look::{When, count, dollars, excerpt, line, markdown, sentence, thousands, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
@@ -107,6 +107,8 @@ struct WhichTurns {
 struct Page {
     frame: Frame,
     head: Listed,
+    /// The first sentence of the first prompt, which is shown in full below.
+    heading: Safe<String>,
     started: When,
     lasted: String,
     costs: String,
@@ -199,6 +201,7 @@ async fn page(
         turns,
         earlier: story.earlier.map(at),
         next: story.next.map(at),
+        heading: title(sentence(story.session.title.as_deref().unwrap_or("A session")), 100),
         head: listed(story.session),
         frame,
     })

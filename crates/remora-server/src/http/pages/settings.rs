@@ -12,7 +12,7 @@ use remora_core::settings::{Listed, Setting, Source, Value};
 use remora_store::DataDir;
 use serde::Deserialize;
 
-use super::look::{When, count, line, title};
+use super::look::{When, line, title};
 use super::{Frame, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
@@ -113,7 +113,7 @@ struct Agent {
     state: &'static str,
     is_bad: bool,
     detail: String,
-    sessions: String,
+    sessions: i64,
     when: Option<When>,
 }
 
@@ -272,7 +272,7 @@ fn plain(value: &Value) -> String {
 
 fn agent(report: HostReport) -> Agent {
     let (state, is_bad, detail) = match report.hooks {
-        None => ("installed by other means", false, String::new()),
+        None => ("no hooks on this machine", false, String::new()),
         Some(Hooks::Installed) => ("installed", false, String::new()),
         Some(Hooks::Missing) => ("not installed", true, "remora install".to_owned()),
         Some(Hooks::Untrusted) => {
@@ -289,7 +289,7 @@ fn agent(report: HostReport) -> Agent {
         state,
         is_bad,
         detail,
-        sessions: count(report.sessions, "session"),
+        sessions: report.sessions,
         when: report.last_event_at.map(When::new),
     }
 }
