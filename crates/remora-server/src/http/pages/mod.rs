@@ -37,6 +37,7 @@ pub(super) use sign_in::{ENTER, sign_in};
 use super::Http;
 use super::error::ApiError;
 use super::routes::Routes;
+use super::stream::Place;
 use super::visitor::Visitor;
 
 pub(super) fn router() -> Routes {
@@ -83,6 +84,8 @@ pub(super) struct Frame {
     here: &'static str,
     /// The secret that a change from this page is sent with.
     page: String,
+    /// The position in the stream that this page was rendered at, so that the stream continues from there.
+    place: Place,
     projects: Vec<ProjectRow>,
     /// The selected project.
     project: Option<i64>,
@@ -98,11 +101,13 @@ impl Frame {
         here: &'static str,
         project: Option<i64>,
     ) -> Result<Self, ApiError> {
-        let projects = http.read(|store| Ok(store.projects()?)).await?;
+        // The position is read first: a row stored during the rendering is rather sent twice than never.
+        let (latest, projects) = http.read(|store| Ok((store.latest()?, store.projects()?))).await?;
         Ok(Self {
             title: title.to_owned(),
             here,
             page: visitor.page().to_owned(),
+            place: Place(latest),
             // An unknown project is ignored.
             project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
             projects,
