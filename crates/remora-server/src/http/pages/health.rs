@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::backup::{self, Standing};
 use remora_app::doctor::{self, Examination, Report};
@@ -15,7 +15,7 @@ use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
 use super::look::{When, count, line, size, title};
-use super::{Frame, show, wants_page};
+use super::{Frame, Query, show, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;

@@ -3,7 +3,6 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::Query;
 use axum::response::Response;
 use remora_app::feed::{self, FeedRow, NEWEST, Stretch};
 use remora_app::status;
@@ -15,7 +14,7 @@ use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, excerpt, line, markdown, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 use crate::http::stream::Place;

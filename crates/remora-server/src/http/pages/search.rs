@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::search::SearchRequest;
 use remora_core::document::RecordKind;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::judged::Judge;
 use super::look::{When, line, marked, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

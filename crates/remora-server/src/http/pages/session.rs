@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::story::{self, Part};
 use remora_core::event::{Body, ToolCall};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, dollars, excerpt, line, markdown, thousands, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Number, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -157,7 +157,7 @@ struct Learned {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Path(id): Path<i64>,
+    Number(id): Number,
     Query(asked): Query<WhichTurns>,
 ) -> Result<Response, ApiError> {
     let part = Part { from: asked.turn.max(1), most: TURNS };

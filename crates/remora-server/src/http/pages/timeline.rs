@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest, Year};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::look::{When, title};
 use super::search::record_link;
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
