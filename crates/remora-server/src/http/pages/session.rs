@@ -4,10 +4,11 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::State;
 use axum::response::Response;
+use remora_app::records;
 use remora_app::story::{self, Part};
 use remora_core::event::{Body, ToolCall};
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, Selection, SessionRow};
+use remora_store::{EventRow, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
@@ -66,18 +67,14 @@ async fn list(
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
-    let page = http
-        .read(move |store| {
-            Ok(store.list_sessions(&Selection { project, session: None, limit: EACH, offset })?)
-        })
-        .await?;
+    let page = http.read(move |store| records::sessions(store, project, EACH, offset)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));
     let (older, newer) = (
         (page.total > shown).then(|| at(offset + EACH)),
         (offset > 0).then(|| at(offset.saturating_sub(EACH))),
     );
-    let sessions = page.items.into_iter().filter(|session| session.events > 0).map(listed).collect();
+    let sessions = page.items.into_iter().map(listed).collect();
     show(&List { frame, sessions, older, newer })
 }
 
