@@ -283,10 +283,15 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
                 format!("schema {}, {}", status.database.schema, size(status.bytes.database)),
             ),
         },
-        if status.capture.on {
+        if !status.capture.on {
+            bad("Capture", "paused".to_owned(), "remora resume")
+        } else if status.capture.paused.projects.is_empty() {
             good("Capture", "on".to_owned())
         } else {
-            bad("Capture", "paused".to_owned(), "remora resume")
+            let names: Vec<&str> =
+                status.capture.paused.projects.iter().map(|project| project.name.as_str()).collect();
+            let resume = format!("remora resume --project {}", names.first().unwrap_or(&"NAME"));
+            bad("Capture", format!("paused in {}", line(&names.join(", "), 200)), &line(&resume, 120))
         },
         if counts.failed > 0 {
             bad("Queue", format!("{} failed", count(counts.failed, "event")), "remora queue retry")
