@@ -38,6 +38,7 @@ pub mod queue;
 pub mod recall;
 pub mod records;
 pub mod remedy;
+mod repeats;
 pub mod retrievals;
 pub mod save;
 mod scope;

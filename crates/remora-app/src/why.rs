@@ -41,6 +41,9 @@ pub struct Line {
     /// The record that a verdict applies to: the record itself or, for a turn or a summary, an observation of the same
     /// turn. `None` for notes: they are changed in the vault.
     pub judged_by: Option<RecordId>,
+    /// Session and turn of a turn or a summary.
+    #[serde(skip)]
+    pub turn: Option<(SessionId, i64)>,
 }
 
 /// The latest injections, newest first.
@@ -70,7 +73,12 @@ fn line(store: &Store, item: &Item) -> Result<Line, AppError> {
         Some(found) => judged_by(store, found, records::record_id(&item.id))?,
         None => None,
     };
-    Ok(Line { item: item.clone(), says: found.as_ref().map(says), judged_by })
+    let turn = match &found {
+        Some(Record::Turn(row)) => Some((row.session_id, row.prompt_number)),
+        Some(Record::Summary(row)) => Some((row.session_id, row.prompt_number)),
+        _ => None,
+    };
+    Ok(Line { item: item.clone(), says: found.as_ref().map(says), judged_by, turn })
 }
 
 fn judged_by(store: &Store, found: &Record, own: Option<RecordId>) -> Result<Option<RecordId>, AppError> {
