@@ -99,7 +99,13 @@ fn a_printed_link_leads_to_its_record_and_works_once() {
     let background = memory();
     let client = start(&background);
     let ui = |words: &[&str]| background.command(words).output().unwrap();
-    for (words, place) in [(&["ui", "--print"][..], "/"), (&["ui", "1", "--print"], "/observations/1")] {
+    background.world.text(&["facts", "set", "port", "7070"]);
+    for (words, place) in [
+        (&["ui", "--print"][..], "/"),
+        (&["ui", "1", "--print"], "/observations/1"),
+        (&["ui", "t2", "--print"], "/sessions/1?turn=2"),
+        (&["ui", "f1", "--print"], "/memory#fact-f1"),
+    ] {
         let output = ui(words);
         let link = String::from_utf8(output.stdout).unwrap();
         let origin = format!("http://127.0.0.1:{}", client.port);

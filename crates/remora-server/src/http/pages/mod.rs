@@ -32,6 +32,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::Whose;
+use remora_core::time::Time;
 use remora_store::ProjectRow;
 use serde::de::DeserializeOwned;
 
@@ -95,6 +96,8 @@ pub(super) struct Frame {
     /// The selected project.
     project: Option<i64>,
     query: String,
+    /// The time zone of all times, so that the script does not mix in the browser's.
+    zone: String,
     version: &'static str,
 }
 
@@ -117,6 +120,7 @@ impl Frame {
             project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
             projects,
             query: String::new(),
+            zone: Time::zone().unwrap_or_default(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }

@@ -259,7 +259,7 @@ fn within(since: &str) -> String {
     match since {
         "7 days ago" => "last 7 days".to_owned(),
         "30 days ago" => "last 30 days".to_owned(),
-        "365 days ago" => "last year".to_owned(),
+        "365 days ago" => "last 365 days".to_owned(),
         other => format!("since {}", line(other, 40)),
     }
 }
