@@ -30,7 +30,7 @@ export function tell(root = document) {
   }
 }
 tell();
-setInterval(tell, 30_000);
+setInterval(() => tell(), 30_000);
 document.addEventListener("remora:fresh", () => tell());
 
 // Theme: system, light, dark.

@@ -49,7 +49,7 @@ pub(in crate::http) async fn failure(
         escape(address.path_and_query().map_or("/", |address| address.as_str()), &mut main);
         main.push_str("\">open it</a></p>");
     } else {
-        main.push_str(&format!("{message}</p><p>{hint}</p>"));
+        main.extend([message.as_str(), "</p><p>", hint.as_str(), "</p>"]);
     }
     plain(status, &main)
 }
