@@ -116,6 +116,9 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
     const claims = await fact(key).locator(".claim").allInnerTexts();
     assert.match(claims[0], /Current[^]*Two spaces/);
     assert.match(claims[1], /Also said[^]*tabs/);
+    await page.goto(`${origin}/`);
+    assert.match(await page.locator('[data-renews="state"]').innerText(), /1 fact is contradicted/);
+    await page.goto(`${origin}/memory?project=1`);
     await fact(key).locator("[data-act=use]").click();
     await shows(key, "tabs");
     await until("the end of the conflict", async () => (await fact(key).locator(".claim").count()) === 0);

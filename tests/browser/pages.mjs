@@ -5,6 +5,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium } from "playwright-core";
+import { behave } from "./behave.mjs";
 import { handleMemory } from "./memory.mjs";
 import { Failing, setRight } from "./setright.mjs";
 import { World } from "./world.mjs";
@@ -188,6 +189,7 @@ try {
     await page.waitForURL(/health/);
   });
 
+  await behave({ context, page, test, until, origin, world, turn, browser, problems });
   await setRight({ page, context, test, until, origin, link, browser, world, turn, axe });
   await failing.check({ browser, test, until });
 

@@ -54,7 +54,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await page.goto(`${origin}/`);
     const id = await page.locator(".entry:has([data-judge])").nth(1).getAttribute("data-id");
     await entry(id).locator('[data-panel="forget"]').click();
-    await until("the plan", async () => /This will be forgotten: 1 record/.test(await entry(id).innerText()));
+    await until("the plan", async () => /This will be forgotten: \d+ record/.test(await entry(id).innerText()));
     assert.ok(await title(id), "a plan changes nothing");
     await entry(id).locator(".panel .danger").click();
     await until("the note", async () => /can undo this until/.test(await entry(id).innerText()));

@@ -1,8 +1,9 @@
 //! The feed: all records, newest first, page by page, and the running turns.
 
+use remora_core::event::Body;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Selection, Store, SummaryRow};
 
 use crate::{AppError, files};
 
@@ -75,11 +76,19 @@ pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<V
     let mut turns = store.running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
         files::shorten(&store.session_root(turn.session)?, &mut turn.events);
+        // The trace gets its subject only when the turn is observed. Until then the payload has it.
+        for event in turn.events.iter_mut().filter(|event| event.files.is_empty()) {
+            if let (None, Some(Body::ToolUsed(tool))) = (&event.subject, &event.payload) {
+                event.subject = Some(tool.call.subject().to_owned()).filter(|subject| !subject.is_empty());
+            }
+        }
     }
     Ok(turns)
 }
 
 /// The latest observations of all projects, newest first.
 pub fn latest_observations(store: &Store, most: u32) -> Result<Vec<ObservationRow>, AppError> {
-    Ok(store.before(NEWEST, None, most)?.observations)
+    // By time: imported observations have new ids and old times.
+    let selection = Selection { project: None, session: None, limit: most, offset: 0 };
+    Ok(store.list_observations(&selection)?.items)
 }

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
+use crate::repeats::repeats;
 use crate::search::{LARGEST_LIMIT, SearchRequest, date};
 use crate::{AppError, Whose, project, session_id};
 use remora_search::Edge;
@@ -105,6 +106,10 @@ pub struct Plan {
     pub files: Vec<PathBuf>,
     /// Requested ids that match no record.
     pub unknown: Vec<String>,
+    /// Other records of the same turns that have a sentence of the requested ones. They stay unless they are requested,
+    /// too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeated_in: Vec<Planned>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -144,6 +149,10 @@ pub fn plan(
             (doomed, terms, scores, Vec::new())
         }
     };
+    let repeated_in = match request {
+        ForgetRequest::Ids(ids) => repeated_in(store, ids, &doomed)?,
+        ForgetRequest::Matching(_) => Vec::new(),
+    };
     let files = match &terms {
         Terms { topic: Some(topic), project: None, .. } => store.files_with(topic)?,
         _ => Vec::new(),
@@ -157,9 +166,20 @@ pub fn plan(
         log_entries: doomed.retrievals(),
         files,
         unknown,
+        repeated_in,
         doomed,
         terms,
     })
+}
+
+/// Records that would still say the same, newest first.
+fn repeated_in(store: &Store, ids: &[String], doomed: &Doomed) -> Result<Vec<Planned>, AppError> {
+    let named: Vec<RecordId> = ids.iter().filter_map(|id| record_id(id)).collect();
+    let mut others: Vec<RecordId> = repeats(store, &named)?.into_iter().collect();
+    others.retain(|other| !doomed.contains(*other));
+    let described = store.describe_doomed(&store.doomed_records(&others, Reason::Literal)?)?;
+    let own = described.into_iter().filter(|record| others.contains(&record.id));
+    Ok(own.map(|record| planned(record, &BTreeMap::new())).collect())
 }
 
 fn terms(by: &'static str, topic: Option<String>, project: Option<ProjectId>) -> Terms {
@@ -219,6 +239,7 @@ fn by_conditions(
         Criteria { from, until, .. } if from.is_some() || until.is_some() => "date",
         // Forgetting a whole project must be explicit, and there is no way to forget all projects at once.
         Criteria { project: Some(_), .. } if *everything => "project",
+        _ if *everything => return Err(AppError::NeedsOneProject),
         _ => return Err(AppError::NothingToForget),
     };
     let mut doomed = store.doomed(&criteria)?;

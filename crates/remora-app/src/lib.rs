@@ -14,6 +14,7 @@
 //!
 //! This crate knows no wire format, no HTTP, and no output format.
 
+pub mod attention;
 pub mod backup;
 pub mod capture;
 pub mod context_files;
@@ -38,6 +39,7 @@ pub mod queue;
 pub mod recall;
 pub mod records;
 pub mod remedy;
+mod repeats;
 pub mod retrievals;
 pub mod save;
 mod scope;

@@ -7,7 +7,9 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
-use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, Selection, SessionRow, Store, SummaryRow};
+use remora_store::{
+    EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow,
+};
 use serde::{Serialize, Serializer};
 
 use crate::{AppError, Whose, project, session};
@@ -105,10 +107,18 @@ pub struct Latest {
 pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
     let observations = store.list_observations(&selection)?.items;
-    let mut sessions = store.list_sessions(&selection)?.items;
-    // The session that holds saved observations has no events.
-    sessions.retain(|session| session.events > 0);
+    let sessions = store.list_agent_sessions(&selection)?.items;
     Ok(Latest { observations, sessions })
+}
+
+/// Sessions of agents in one project or in all, captured or imported, latest first.
+pub fn sessions(
+    store: &Store,
+    project: Option<ProjectId>,
+    limit: u32,
+    offset: u32,
+) -> Result<Page<SessionRow>, AppError> {
+    Ok(store.list_agent_sessions(&Selection { project, session: None, limit, offset })?)
 }
 
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.

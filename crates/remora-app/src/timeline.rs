@@ -85,6 +85,29 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
     Ok(Timeline { anchor: record, project_id: project, items })
 }
 
+/// The `most` records of all projects before a point in time, oldest first.
+pub fn everywhere(store: &Store, around: Around, most: u32) -> Result<Vec<TimelineEntry>, AppError> {
+    let record = match around {
+        Around::Record(record) => Some(moment(store, record, ProjectScope::All)?),
+        Around::Now | Around::Time(_) => None,
+    };
+    let anchor = match (&record, around) {
+        (Some(moment), _) => Anchor::Entry(moment),
+        (None, Around::Time(at)) => Anchor::Time(at),
+        (None, _) => Anchor::Now,
+    };
+    let mut items = Vec::new();
+    // One by one, because the index that has them in order starts with the project.
+    for project in store.projects()? {
+        items.extend(store.timeline(project.id, anchor, most, 0)?);
+    }
+    items.retain(|item| record.as_ref().is_none_or(|record| record.id != item.id));
+    items.sort_by_key(|item| (item.created_at, item.kind == RecordKind::Summary, item.id.number));
+    let surplus = items.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
+    items.drain(..surplus);
+    Ok(items)
+}
+
 fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<TimelineEntry, AppError> {
     let belongs =
         |moment: &TimelineEntry| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);

@@ -43,6 +43,9 @@ pub struct Line {
     /// The record that a verdict applies to: the record itself or, if the injected passages of a turn or a summary are
     /// from an observation, that observation. `None` for notes: they are changed in the vault.
     pub judged_by: Option<RecordId>,
+    /// Session and turn of a turn or a summary.
+    #[serde(skip)]
+    pub turn: Option<(SessionId, i64)>,
 }
 
 /// The latest injections, newest first.
@@ -72,7 +75,12 @@ fn line(store: &Store, item: &Item) -> Result<Line, AppError> {
         Some(found) => judged_by(store, found, item)?,
         None => None,
     };
-    Ok(Line { item: item.clone(), says: found.as_ref().map(says), judged_by })
+    let turn = match &found {
+        Some(Record::Turn(row)) => Some((row.session_id, row.prompt_number)),
+        Some(Record::Summary(row)) => Some((row.session_id, row.prompt_number)),
+        _ => None,
+    };
+    Ok(Line { item: item.clone(), says: found.as_ref().map(says), judged_by, turn })
 }
 
 fn judged_by(store: &Store, found: &Record, item: &Item) -> Result<Option<RecordId>, AppError> {

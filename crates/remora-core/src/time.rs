@@ -92,6 +92,11 @@ impl Time {
         }
     }
 
+    /// The name of the local time zone, such as `Europe/Lisbon`; `None` if it has none.
+    pub fn zone() -> Option<String> {
+        jiff::tz::TimeZone::system().iana_name().map(str::to_owned)
+    }
+
     fn local(self) -> Option<jiff::Zoned> {
         let time = jiff::Timestamp::from_millisecond(self.0).ok()?;
         Some(time.to_zoned(jiff::tz::TimeZone::system()))

@@ -5,20 +5,32 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 $('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // Times such as `3 minutes ago`, kept current.
-const units = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
+// Up to two years are told in months, because "last year" may mean any day of it.
+const units = [["year", 31536e6, 63072e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+// All times are in the daemon's time zone, as are the days of the timeline and of costs.
+const zoned = (options) => {
+  const timeZone = document.documentElement.dataset.zone || undefined;
+  try {
+    return new Intl.DateTimeFormat(undefined, { ...options, timeZone });
+  } catch {
+    return new Intl.DateTimeFormat(undefined, options);
+  }
+};
+export const clock = zoned({ dateStyle: "medium", timeStyle: "short" });
+const here = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+if (clock.format() !== here.format()) $(".foot small")?.append(` · times in ${document.documentElement.dataset.zone}`);
 export function tell(root = document) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
     const then = new Date(time.dateTime);
     const past = then - Date.now();
-    const [unit, length] = units.find(([, length]) => Math.abs(past) >= length) ?? ["minute", 6e4];
-    time.textContent = Math.abs(past) < 6e4 ? "just now" : words.format(Math.round(past / length), unit);
+    const [unit, length] = units.find(([, length, from = length]) => Math.abs(past) >= from) ?? ["minute", 6e4];
+    time.textContent = Math.abs(past) < 6e4 ? "just now" : words.format(Math.trunc(past / length), unit);
     time.title = clock.format(then);
   }
 }
 tell();
-setInterval(tell, 30_000);
+setInterval(() => tell(), 30_000);
 document.addEventListener("remora:fresh", () => tell());
 
 // Theme: system, light, dark.
@@ -116,4 +128,19 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "?") keys.showModal();
   else if (event.key === "j") move(at + 1);
   else if (event.key === "k") move(at - 1);
+  else if (event.key === "Enter" && event.target.matches(".entry")) $("a", event.target)?.click();
 });
+
+// A link to a record stays in the selected project.
+if (project) {
+  for (const kind of ["pointerdown", "focusin", "click"]) {
+    document.addEventListener(kind, (event) => {
+      const link = event.target.closest?.("main a[href]");
+      if (!link || link.origin !== location.origin || !/^\/(observations|sessions|timeline|files)\b/.test(link.pathname)) return;
+      const address = new URL(link.href);
+      if (address.searchParams.has("project")) return;
+      address.searchParams.set("project", project);
+      link.href = address;
+    }, true);
+  }
+}

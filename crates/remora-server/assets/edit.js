@@ -1,7 +1,7 @@
 // Actions on a record in place: verdicts, edit, forget, why. Each can be undone.
 
-import { $, tell } from "./app.js";
-import { send } from "./request.js";
+import { $, clock, tell } from "./app.js";
+import { part, send } from "./request.js";
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -57,11 +57,11 @@ async function open(judge, button) {
   try {
     const panel = make("div", { class: "panel" });
     if (kind === "forget") {
-      await plan(panel, { ids: [id] }, (note) => vanish(id, note));
+      // An injected turn or summary is judged by an observation of its turn, but shows its own text.
+      const own = holderOf(judge);
+      await plan(panel, { ids: [...new Set([own.dataset.record ?? id, id])] }, (note, ids) => vanish(own, ids, note));
     } else {
-      const answer = await fetch(`/observations/${encodeURIComponent(id)}/${kind}`, { headers: { Accept: "text/html" } });
-      if (!answer.ok) throw new Error("This record no longer exists.");
-      panel.innerHTML = await answer.text();
+      panel.innerHTML = await part(`/observations/${encodeURIComponent(id)}/${kind}`);
     }
     judge.after(panel);
     tell(panel);
@@ -134,6 +134,30 @@ async function undo(button) {
 // Forgetting: shows the plan, then forgets, then offers to undo.
 export async function plan(holder, request, done) {
   const { plan: found } = await send("/api/v1/forget", request);
+  const also = found.repeated_in ?? [];
+  // Records with the same sentences would go on saying them, so they go, too, unless the reader keeps them.
+  if (also.length > 0) await choose(holder, request, also, new Set(also.map(({ id }) => id)), done);
+  else show(holder, request, found, [], done);
+}
+
+async function choose(holder, request, also, chosen, done) {
+  const all = { ...request, ids: [...request.ids, ...chosen] };
+  const { plan: found } = await send("/api/v1/forget", all);
+  const boxes = also.map(({ id, kind, title }) => {
+    const box = make("input", { type: "checkbox", value: id });
+    box.checked = chosen.has(id);
+    box.addEventListener("change", async () => {
+      if (box.checked) chosen.add(id);
+      else chosen.delete(id);
+      await choose(holder, request, also, chosen, done).catch((error) => { $(".said", holder).textContent = error.message; });
+      $(`input[value="${CSS.escape(id)}"]`, holder)?.focus();
+    });
+    return make("label", {}, box, ` ${kind} `, make("span", { class: "id" }, `#${id}`), ` ${title}`);
+  });
+  show(holder, all, found, [make("fieldset", { class: "also" }, make("legend", {}, "The same sentences are in:"), ...boxes)], done);
+}
+
+function show(holder, request, found, more, done) {
   const counts = [
     [found.records.length, "record"], [found.events, "queued event"], [found.traces, "trace"], [found.log_entries, "entry of the log"],
   ].filter(([number]) => number > 0).map(([number, thing]) => (thing.startsWith("entry") ? `${many(number, "injection")} in the log` : many(number, thing)));
@@ -154,7 +178,7 @@ export async function plan(holder, request, done) {
     act.disabled = true;
     try {
       const { forgotten } = await send("/api/v1/forget", { ...request, confirm: true });
-      done(note(forgotten));
+      done(note(forgotten), request.ids ?? []);
     } catch (error) {
       said.textContent = error.message;
       act.disabled = false;
@@ -163,6 +187,7 @@ export async function plan(holder, request, done) {
   holder.replaceChildren(
     make("p", {}, make("strong", {}, "This will be forgotten: "), `${counts.join(", ")}${files.length > 0 ? `; also in the files ${files.join(", ")}` : ""}.`),
     make("ul", { class: "doomed", tabindex: "0", "aria-label": "Records to forget" }, ...shown),
+    ...more,
     make("p", { class: "actions" }, act, close, said),
   );
 }
@@ -174,7 +199,7 @@ function note(forgotten) {
     line.append("Forgotten, and erased from every file.");
     return line;
   }
-  const until = new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(new Date(forgotten.undo_until));
+  const until = clock.format(new Date(forgotten.undo_until));
   const button = make("button", { type: "button" }, "Undo");
   line.append(`Forgotten. You can undo this until ${until}. `, button);
   button.addEventListener("click", async () => {
@@ -188,17 +213,18 @@ function note(forgotten) {
   return line;
 }
 
-// Marks every place that shows the record as forgotten. The first one gets the undo button.
-function vanish(id, line) {
-  const holders = [...judges(id)].map(holderOf);
+// Marks every place that shows one of the records as forgotten. The reader's own one gets the undo button.
+function vanish(own, ids, line) {
+  const places = (id) => [...[...judges(id)].map(holderOf), ...document.querySelectorAll(`[data-record="${CSS.escape(id)}"]`)];
+  const holders = new Set([own, ...ids.flatMap(places)]);
   for (const holder of holders) holder.classList.add("gone");
-  holders[0]?.append(line);
+  own.append(line);
   line.focus();
   line.addEventListener("undone", () => {
     line.remove();
     for (const holder of holders) holder.classList.remove("gone");
-    for (const judge of judges(id)) close(judge);
-    $("button", judges(id)[0])?.focus();
+    for (const judge of own.querySelectorAll("[data-judge]")) close(judge);
+    $("[data-judge] button", own)?.focus();
   });
 }
 

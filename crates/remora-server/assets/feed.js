@@ -1,7 +1,8 @@
-// Live updates. The browser reconnects with the last id, and the server sends what was missed.
+// Live updates. A page sends the position it has reached, and the server sends what came after it.
 
 import { $, tell } from "./app.js";
 import { lists, update } from "./list.js";
+import { renew } from "./request.js";
 
 const live = $("#live");
 const feed = $("[data-feed]");
@@ -168,26 +169,83 @@ function step(row) {
   count.textContent = String(Number(count.textContent) + 1);
 }
 
-if (live) {
-  const stream = new EventSource("/stream");
-  stream.onopen = () => say("on", "live");
-  stream.onerror = () => say("off", "reconnecting");
-  const isHere = (row) => !project || !row.project_id || String(row.project_id) === project;
-  const names = { observation: (row) => row.id, summary: (row) => `s${row.id}`, prompt: (row) => `t${row.id}` };
-  for (const [kind, name] of Object.entries(names)) {
+// Injections, records and the state of the queue are rendered by the server again, at most every two seconds.
+let renewing;
+function renewSoon() {
+  renewing ??= setTimeout(async () => {
+    renewing = undefined;
+    await renew().catch(() => {});
+  }, 2000);
+}
+
+const isHere = (row) => !project || !row.project_id || String(row.project_id) === project;
+const names = { observation: (row) => row.id, summary: (row) => `s${row.id}`, prompt: (row) => `t${row.id}` };
+const handlers = {
+  tool: (row) => now && isHere(row) && step(row),
+  queue: () => {},
+};
+for (const [kind, name] of Object.entries(names)) {
+  handlers[kind] = (row) => {
+    if (!isHere(row)) return;
+    arrive(name(row));
+    if (!now) return;
+    if (kind === "prompt") begin(row);
+    else if (turnOf(row)) end(row.session_id);
+  };
+}
+
+// The position in the stream. It starts with the one the page was rendered at, so that nothing is missed until
+// the stream is open.
+let place = $('meta[name="remora-place"]')?.content ?? "";
+let stream;
+let retry;
+let pauseBefore = 1000;
+let isKnown = false;
+
+function connect() {
+  clearTimeout(retry);
+  if (stream || document.visibilityState === "hidden") return;
+  stream = new EventSource(`/stream?lastEventId=${encodeURIComponent(place)}`);
+  stream.onopen = () => {
+    pauseBefore = 1000;
+    say("on", "live");
+  };
+  // The browser reconnects by itself after a lost connection, but never after an error response.
+  stream.onerror = ({ target }) => {
+    say("off", "reconnecting");
+    if (target.readyState !== EventSource.CLOSED) return;
+    disconnect();
+    retry = setTimeout(connect, pauseBefore);
+    pauseBefore = Math.min(pauseBefore * 2, 30_000);
+  };
+  for (const [kind, handle] of Object.entries(handlers)) {
     stream.addEventListener(kind, (event) => {
-      const row = JSON.parse(event.data);
-      if (!isHere(row)) return;
-      arrive(name(row));
-      if (!now) return;
-      if (kind === "prompt") begin(row);
-      else if (turnOf(row)) end(row.session_id);
+      handle(JSON.parse(event.data));
+      if (event.lastEventId) place = event.lastEventId;
+      // The first state of the queue is the one that the page shows.
+      if (now && (kind !== "queue" || isKnown)) renewSoon();
+      isKnown ||= kind === "queue";
     });
   }
-  if (now) {
-    stream.addEventListener("tool", (event) => {
-      const row = JSON.parse(event.data);
-      if (isHere(row)) step(row);
-    });
-  }
+}
+
+function disconnect() {
+  clearTimeout(retry);
+  stream?.close();
+  stream = undefined;
+}
+
+// A browser opens only six connections to one host, so a page holds one only while somebody sees it.
+function follow() {
+  if (document.visibilityState === "hidden") {
+    disconnect();
+    say("off", "waiting");
+  } else connect();
+}
+
+if (live) {
+  document.addEventListener("visibilitychange", follow);
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", follow);
+  follow();
 }

@@ -115,6 +115,9 @@ instant?.addEventListener("input", () => {
   }, 120);
 });
 
+// The record that a timeline is about may be far below the first.
+$(".day .anchor")?.scrollIntoView({ block: "center" });
+
 // If the year does not fit, the latest weeks are shown first.
 for (const year of document.querySelectorAll(".year .scroll")) year.scrollLeft = year.scrollWidth;
 

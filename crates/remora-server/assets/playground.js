@@ -40,8 +40,11 @@ const isSaved = () => Number(most.value) === Number(form.dataset.most) && Number
 
 function changed() {
   save.disabled = reset.disabled = isSaved();
-  error.textContent = "";
   clearTimeout(waiting);
+  // A value out of range is not tried: the result would be that of the saved one.
+  const wrong = [most, score].find((field) => !field.checkValidity());
+  error.textContent = wrong ? `${wrong.labels[0].textContent}: ${wrong.validationMessage}` : "";
+  if (wrong) return;
   waiting = setTimeout(ask, 120);
 }
 

@@ -1,6 +1,6 @@
 // Settings as forms, on any page that has them. The server checks a value and renders the form again.
 
-import { part, send, tell } from "/assets/request.js";
+import { part, renew, send, tell } from "/assets/request.js";
 
 const given = (control) => {
   if (control.dataset.kind === "switch") return control.checked;
@@ -30,7 +30,7 @@ async function change(form, value) {
   try {
     await send("/api/settings", { [name]: value });
   } catch (refused) {
-    error.textContent = refused.message;
+    error.textContent = refused.short ?? refused.message;
     control(form)?.setAttribute("aria-invalid", "true");
     return;
   }
@@ -43,6 +43,8 @@ async function change(form, value) {
   if (had) control(fresh)?.focus();
   tell(fresh.querySelector(".done"), value === null ? "Default restored" : "Saved");
   document.dispatchEvent(new CustomEvent("remora:setting", { detail: { name, value } }));
+  // Figures on this page may depend on the setting.
+  renew().catch(() => {});
 }
 
 document.addEventListener("input", (event) => {

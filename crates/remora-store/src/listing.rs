@@ -1,18 +1,22 @@
 //! Lists records in pages, latest first, and rows after a cursor, for programs that show memory as it grows.
 
-use remora_core::event::SessionRef;
+use remora_core::event::{Body, SessionRef};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::queue::LONGEST_SUBJECT;
 use crate::reading::{
     OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
     read_summary, state, times,
 };
-use crate::{ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate};
+use crate::{
+    ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate, saving,
+};
 
 /// A part of a list, and the length of the whole list.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +79,9 @@ pub struct ToolEvent {
 }
 
 const TOOL_EVENTS: &str =
-    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at, p.root
+    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at, p.root, q.payload
      FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id JOIN projects AS p ON p.id = s.project_id
+     LEFT JOIN pending_messages AS q ON q.id = t.id
      WHERE t.id > ?1 AND t.tool IS NOT NULL ORDER BY t.id LIMIT ?2";
 
 fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
@@ -84,6 +89,12 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
     let (tool, subject) = match tool.split_once(SUBJECT) {
         Some((tool, subject)) => (tool.to_owned(), Some(subject.to_owned())),
         None => (tool, None),
+    };
+    // The trace gets its subject only when the turn is observed. Until then the payload has it.
+    let files: Vec<String> = list(row, 5)?;
+    let subject = match row.get::<_, Option<String>>(9)?.filter(|_| subject.is_none() && files.is_empty()) {
+        Some(payload) => subject_of(&payload),
+        None => subject,
     };
     let below = |path: String| match path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) => rest.to_owned(),
@@ -96,10 +107,16 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
         prompt_number: row.get(3)?,
         tool,
         subject,
-        files: list(row, 5)?.into_iter().map(below).collect(),
+        files: files.into_iter().map(below).collect(),
         outcome: row.get(6)?,
         created_at: Time(row.get(7)?),
     })
+}
+
+/// The subject in the payload of a tool call, shortened as in its trace.
+fn subject_of(payload: &str) -> Option<String> {
+    let Ok(Body::ToolUsed(tool)) = serde_json::from_str(payload) else { return None };
+    Some(one_line(tool.call.subject(), LONGEST_SUBJECT)).filter(|subject| !subject.is_empty())
 }
 
 /// Counts of queued events by state, as in [`Counts`](crate::Counts).
@@ -131,6 +148,15 @@ impl Store {
     pub fn list_sessions(&self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
         let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
         self.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
+    }
+
+    /// Sessions of agents, captured or imported: without those that hold saved texts.
+    pub fn list_agent_sessions(&self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
+        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
+        let held = saving::SESSION;
+        let select =
+            format!("{SESSION} AND (s.prompt_counter > 0 OR s.content_session_id NOT GLOB '{held}*')");
+        self.page(&select, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
     }
 
     /// Observations by id, in the given order. Missing ones are left out.

@@ -615,7 +615,7 @@ fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
 }
 
 /// Length limit for the subject of a tool call in its trace.
-const LONGEST_SUBJECT: usize = 120;
+pub(crate) const LONGEST_SUBJECT: usize = 120;
 
 /// Stores the subject of each tool call without files in its trace: the command, the address, the question. This
 /// keeps a session readable after its payloads are gone. Payloads are redacted already, and hooks are not slowed

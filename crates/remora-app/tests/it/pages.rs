@@ -7,7 +7,7 @@ use remora_app::files::{FilesRequest, files};
 use remora_app::pause::{self, Where};
 use remora_app::privacy::erase_everything;
 use remora_app::story::{Part, story};
-use remora_app::timeline::{Around, TimelineRequest, timeline, year};
+use remora_app::timeline::{Around, TimelineRequest, everywhere, timeline, year};
 use remora_app::{AppError, Whose, edit};
 use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
 use remora_core::memory::{Memory, Observation, Summary};
@@ -131,6 +131,38 @@ fn files_days_and_moments_are_those_of_live_observations() {
     };
     let before = timeline(&world.store, &request).unwrap();
     assert_eq!(before.items.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["First"]);
+    let all = |around, most| {
+        let items = everywhere(&world.store, around, most).unwrap();
+        items.iter().map(|one| one.title.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(all(Around::Now, 10), ["First", "Second", "Third"]);
+    assert_eq!(all(Around::Now, 2), ["Second", "Third"]);
+    let third = remora_app::records::record_id("3").unwrap();
+    assert_eq!(all(Around::Record(third), 1), ["Second"], "the record itself was on the page before");
+}
+
+#[test]
+fn a_plan_names_the_other_records_that_say_the_same() {
+    use remora_app::forget::{ForgetRequest, plan};
+    let mut world = World::new();
+    let now = Time::now();
+    let sentence = "The pump stalls because its valve sticks in the cold.";
+    let summary = Summary { learned: sentence.into(), ..Summary::default() };
+    let other = observation("The door is painted green", "It was never mentioned anywhere else.");
+    let own = observation("The pump stalls", sentence);
+    let memory = Memory { observations: vec![own, other], summary: Some(summary), ..Memory::default() };
+    world.turn("app", "Why does the pump stall?", &format!("Found it. {sentence}"), &memory, now);
+    let repeated = |id: &str| {
+        let request = ForgetRequest::Ids(vec![id.to_owned()]);
+        let plan = plan(&world.store, &request, None, now).unwrap();
+        let mut ids: Vec<String> = plan.repeated_in.iter().map(|record| record.id.to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(repeated("1"), ["s1", "t1"]);
+    assert_eq!(repeated("t1"), ["1", "s1"]);
+    assert_eq!(repeated("s1"), ["1", "t1"]);
+    assert_eq!(repeated("2"), Vec::<String>::new(), "it says something else");
 }
 
 #[test]

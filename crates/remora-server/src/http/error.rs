@@ -51,6 +51,10 @@ struct Error<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Reason(pub(super) String);
 
+/// Attached to every error response for the guard, which shows people a page instead.
+#[derive(Debug, Clone)]
+pub(super) struct Failure(pub(super) String);
+
 impl ApiError {
     pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Invalid { message: message.into(), hint: hint.into() }
@@ -135,8 +139,10 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (code, message, hint) = self.parts();
+        let failure = Failure(message.to_owned());
         let body = Json(Body { error: Error { code, message, hint } });
         let mut response = (self.status(), body).into_response();
+        response.extensions_mut().insert(failure);
         match self {
             Self::Unauthorized => {
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -19,13 +19,15 @@ use remora_core::time::Time;
 use remora_store::problems;
 
 use super::Http;
-use super::error::{ApiError, Reason};
+use super::error::{ApiError, Failure, Reason};
 use super::pages;
 use super::strangers::Standing;
 use super::visitor::Visitor;
 
 /// Upper limit for a request body, in bytes.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;
+/// Why a link on another site is refused.
+pub(super) const OTHER_SITE: &str = "it comes from another site";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) struct Guard {
@@ -56,7 +58,7 @@ impl Guard {
             return Err(ApiError::Forbidden("it comes from another origin"));
         }
         if !single(headers, &SEC_FETCH_SITE)?.is_none_or(|site| ["same-origin", "none"].contains(&site)) {
-            return Err(ApiError::Forbidden("it comes from another site"));
+            return Err(ApiError::Forbidden(OTHER_SITE));
         }
         let changes = ![Method::GET, Method::HEAD].contains(request.method());
         // A one-time link is its own proof, which its handler checks.
@@ -132,8 +134,11 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
 }
 
 pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
+    let address = pages::is_for_people(&request).then(|| request.uri().clone());
+    let mut known = None;
     let mut response = match http.guard.check(&request) {
         Ok(visitor) => {
+            known.clone_from(&visitor);
             if let Some(visitor) = visitor {
                 request.extensions_mut().insert(visitor);
             }
@@ -148,6 +153,9 @@ pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, n
     };
     if let Some(Reason(reason)) = response.extensions_mut().remove() {
         problems::report(Some(&http.shared.dir), &format!("http: {reason}"));
+    }
+    if let (Some(address), Some(Failure(message))) = (address, response.extensions_mut().remove()) {
+        response = pages::failure(&http, known.as_ref(), response.status(), &message, &address).await;
     }
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -172,8 +172,7 @@ impl Place {
             observation: self.0.observation.min(latest.observation),
             summary: self.0.summary.min(latest.summary),
             prompt: self.0.prompt.min(latest.prompt),
-            // 0 means an id from an earlier version, without a position for events.
-            event: if self.0.event == 0 { latest.event } else { self.0.event.min(latest.event) },
+            event: self.0.event.min(latest.event),
         })
     }
 }
@@ -194,10 +193,10 @@ impl FromStr for Place {
             let mut number =
                 |mark: char| parts.next()?.strip_prefix(mark)?.parse::<u32>().ok().map(i64::from);
             let (observation, summary, prompt) = (number('o')?, number('s')?, number('p')?);
-            // Earlier versions sent ids without events.
+            // Earlier versions sent ids without events; for those, events start now.
             let event = match parts.next() {
                 Some(part) => part.strip_prefix('e')?.parse::<u32>().ok().map(i64::from)?,
-                None => 0,
+                None => i64::MAX,
             };
             Some(Self(Cursor { observation, summary, prompt, event }))
         };
@@ -219,7 +218,9 @@ mod tests {
         let place = Place(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
         assert_eq!(place.to_string(), "o12-s3-p45-e67");
         assert_eq!("o12-s3-p45-e67".parse::<Place>().unwrap(), place);
-        assert_eq!("o12-s3-p45".parse::<Place>().unwrap().0.event, 0);
+        let latest = Cursor { observation: 9, summary: 9, prompt: 9, event: 9 };
+        let event = |id: &str| id.parse::<Place>().unwrap().at_most(latest).0.event;
+        assert_eq!((event("o12-s3-p45"), event("o0-s0-p0-e0"), event("o0-s0-p0-e99")), (9, 0, 9));
         for wrong in ["", "12", "o12-s3", "o12-s3-p-1", "o12-s3-p45-", "o12-s3-p45-e", "s3-o12-p45"] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }

@@ -73,6 +73,18 @@ impl Store {
         self.rows(&sql, &[&number(project), &key], read)
     }
 
+    /// The number of keys whose current value is contradicted: of one project, or of all.
+    pub fn facts_in_conflict(&self, project: Option<ProjectId>) -> Result<i64, StoreError> {
+        let sql = format!(
+            "SELECT count(DISTINCT {OF_PROJECT} || ' ' || f.key) FROM facts AS f
+             WHERE f.deleted_at IS NULL AND {CONTENDER} AND f.confirmed_at IS NULL AND (?1 IS NULL OR f.project_id = ?1)
+             AND EXISTS (SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = {OF_PROJECT} AND own.key = f.key
+                         AND own.valid_to IS NULL AND own.deleted_at IS NULL)"
+        );
+        let project = project.map(|project| project.0);
+        Ok(self.db.prepare_cached(&sql)?.query_row([project], |row| row.get(0))?)
+    }
+
     /// All values that a key ever had, latest first.
     pub fn fact_history(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(

@@ -77,10 +77,12 @@ fn page_of(app: &App, id: &str) -> Result<String> {
     Ok(match records::record(&store, id)? {
         records::Record::Observation(row) => format!("/observations/{}", row.id.0),
         records::Record::Summary(row) => session(row.session_id.0),
-        records::Record::Turn(row) => session(row.session_id.0),
+        records::Record::Turn(row) => format!("/sessions/{}?turn={}", row.session_id.0, row.prompt_number),
         records::Record::Event(row) => session(row.session_id.0),
         records::Record::Session(whole) => session(whole.session.id.0),
-        records::Record::Fact(_) | records::Record::Note(_) => "/".to_owned(),
+        // The sign of a fragment is encoded, because the address of the page is a parameter of the link.
+        records::Record::Fact(row) => format!("/memory%23fact-f{}", row.id),
+        records::Record::Note(_) => "/memory%23notes".to_owned(),
     })
 }
 

@@ -99,7 +99,13 @@ fn a_printed_link_leads_to_its_record_and_works_once() {
     let background = memory();
     let client = start(&background);
     let ui = |words: &[&str]| background.command(words).output().unwrap();
-    for (words, place) in [(&["ui", "--print"][..], "/"), (&["ui", "1", "--print"], "/observations/1")] {
+    background.world.text(&["facts", "set", "port", "7070"]);
+    for (words, place) in [
+        (&["ui", "--print"][..], "/"),
+        (&["ui", "1", "--print"], "/observations/1"),
+        (&["ui", "t2", "--print"], "/sessions/1?turn=2"),
+        (&["ui", "f1", "--print"], "/memory#fact-f1"),
+    ] {
         let output = ui(words);
         let link = String::from_utf8(output.stdout).unwrap();
         let origin = format!("http://127.0.0.1:{}", client.port);
@@ -109,6 +115,54 @@ fn a_printed_link_leads_to_its_record_and_works_once() {
         assert_eq!(browse(&client, path, "").status, 401, "{link} works once");
     }
     assert_eq!(ui(&["ui", "999", "--print"]).status.code(), Some(1));
+}
+
+/// Imported sessions have no events of their own.
+#[test]
+fn imported_sessions_are_listed() {
+    let lines = memory().world.text(&["export"]);
+    let background = Background::new();
+    let path = background.world.path("lines.jsonl");
+    std::fs::write(&path, lines).unwrap();
+    background.world.text(&["import", path.to_str().unwrap()]);
+    background.world.text(&["save", "--title", "A saved text", "Deploys happen on Tuesdays only"]);
+    let client = start(&background);
+    let cookie = let_in(&client);
+    for path in ["/sessions", "/sessions?project=1"] {
+        let body = browse(&client, path, &cookie).body;
+        assert_eq!(body.matches("<li class=\"entry\"").count(), 1, "{path}: {body}");
+    }
+}
+
+#[test]
+fn a_wrong_address_is_a_page_for_a_person_and_data_for_a_program() {
+    let background = memory();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    for (path, status) in
+        [("/nope", 404), ("/observations/999", 404), ("/sessions/x", 404), ("/?project=abc", 422)]
+    {
+        let page = browse(&client, path, &cookie);
+        assert_eq!(
+            (page.status, header(&page.head, "content-type")),
+            (status, Some("text/html; charset=utf-8"))
+        );
+        assert!(page.body.contains("<nav") && !page.body.contains("{\"error\""), "{path}: {page:?}");
+        let data = client.get(path);
+        assert_eq!(data.status, status, "{path}: {data:?}");
+        assert!(data.json()["error"]["message"].is_string(), "{path}: {data:?}");
+    }
+    let other = format!(
+        "Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: cross-site\r\n{cookie}",
+        client.port
+    );
+    let refused = client.send("GET", "/search?q=%22%3E%3Cb%3E", &other, b"");
+    assert_eq!(refused.status, 403);
+    assert!(
+        refused.body.contains("href=\"/search?q=%22%3E%3Cb%3E\"") && !refused.body.contains("<b>"),
+        "{refused:?}"
+    );
+    assert!(!refused.body.contains("<nav"), "nothing stored is shown: {refused:?}");
 }
 
 #[test]

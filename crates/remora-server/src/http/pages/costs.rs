@@ -1,7 +1,7 @@
 //! Costs: calls of the observer's model and, separately, the tokens of injections.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::costs::{self, Budget, Costs, CostsRequest, Day, MOST_DAYS, Share};
 use remora_core::time::Time;
@@ -11,7 +11,7 @@ use super::chart::{Chart, Column, short};
 use super::judged::moment;
 use super::look::{count, dollars, line, thousands};
 use super::settings::{Field, fields};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::files::{self, FileKnowledge, FilesRequest};
 use remora_core::ids::ProjectId;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::look::{When, count, line, title};
 use super::search::encoded;
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::backup::{self, Standing};
 use remora_app::doctor::{self, Examination, Report};
@@ -15,7 +15,7 @@ use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
 use super::look::{When, count, line, size, title};
-use super::{Frame, show, wants_page};
+use super::{Frame, Query, show, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
@@ -288,10 +288,15 @@ fn parts(status: &Status, running: String) -> Vec<Part> {
                 format!("schema {}, {}", status.database.schema, size(status.bytes.database)),
             ),
         },
-        if status.capture.on {
+        if !status.capture.on {
+            bad("Capture", "paused".to_owned(), "remora resume")
+        } else if status.capture.paused.projects.is_empty() {
             good("Capture", "on".to_owned())
         } else {
-            bad("Capture", "paused".to_owned(), "remora resume")
+            let names: Vec<&str> =
+                status.capture.paused.projects.iter().map(|project| project.name.as_str()).collect();
+            let resume = format!("remora resume --project {}", names.first().unwrap_or(&"NAME"));
+            bad("Capture", format!("paused in {}", line(&names.join(", "), 200)), &line(&resume, 120))
         },
         if counts.failed > 0 {
             bad("Queue", format!("{} failed", count(counts.failed, "event")), "remora queue retry")

@@ -3,8 +3,8 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::Query;
 use axum::response::Response;
+use remora_app::attention::{self, Matter};
 use remora_app::feed::{self, FeedRow, NEWEST, Stretch};
 use remora_app::status;
 use remora_app::why::{self, WhyRequest};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, excerpt, line, markdown, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 use crate::http::stream::Place;
@@ -85,7 +85,7 @@ struct Step {
 
 /// Whether anything is waiting or broken.
 struct State {
-    lines: Vec<(bool, String)>,
+    lines: Vec<(bool, Safe<String>)>,
     is_well: bool,
 }
 
@@ -124,7 +124,7 @@ async fn home(
     let whose = frame.whose();
     let (dir, settings) = (http.shared.dir.clone(), http.shared.settings());
     let daemon = http.standing();
-    let (learned, given, status, running, rows) = http
+    let (learned, given, state, running, rows) = http
         .read(move |store| {
             let stretch = entries(store, feed::before(store, project, NEWEST, FEED)?)?;
             let learned = learned(store, project)?;
@@ -134,13 +134,15 @@ async fn home(
             }
             let now = Time::now();
             let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
-            Ok((learned, given, status, feed::running(store, project, now)?, stretch))
+            let matters = attention::matters(&dir, store, &settings, &status, project, now)?;
+            let state = state(&status, &matters);
+            Ok((learned, given, state, feed::running(store, project, now)?, stretch))
         })
         .await?;
     show(&Home {
         learned,
         given,
-        state: state(&status),
+        state,
         running: running.iter().map(running_of).collect(),
         feed: feed_of(&frame, rows),
         frame,
@@ -218,45 +220,49 @@ fn step(event: &EventRow) -> Step {
     }
 }
 
-fn state(status: &status::Status) -> State {
+fn state(status: &status::Status, matters: &[Matter]) -> State {
     let counts = &status.counts;
-    let mut lines = Vec::new();
-    let mut say = |is_bad: bool, text: String| lines.push((is_bad, text));
-    if !status.capture.on {
-        say(true, "Capture is paused. Resume it: `remora resume`".to_owned());
-    }
-    if let Some(error) = &status.database.error {
-        say(true, error.clone());
-    }
-    if counts.failed > 0 {
-        say(true, format!("{} could not be observed", count(counts.failed, "event")));
-    }
-    if status.spool.lost > 0 {
-        say(true, format!("{} lost", count(i64::try_from(status.spool.lost).unwrap_or(i64::MAX), "event")));
-    }
-    if let Some(trouble) = &status.observer.trouble {
-        say(true, format!("The model does not answer: {}", trouble.reason));
-    }
+    let mut lines: Vec<(bool, Safe<String>)> =
+        matters.iter().map(|matter| (true, title(&says(matter), 300))).collect();
     let is_well = lines.is_empty();
     let waiting = counts.pending + counts.processing;
-    lines.push((
-        false,
-        if waiting > 0 {
-            format!("{} waiting to be observed", count(waiting, "event"))
-        } else {
-            "The queue is empty".to_owned()
-        },
-    ));
-    lines.push((
-        false,
-        format!(
-            "{}, {}, {}",
-            count(counts.observations, "observation"),
-            count(counts.facts, "fact"),
-            count(counts.sessions, "session")
-        ),
-    ));
+    let queue = match (waiting, counts.failed) {
+        (0, 0) => Some("The queue is empty".to_owned()),
+        // Failed events are in the queue, too, and have a line of their own.
+        (0, _) => None,
+        (waiting, _) => Some(format!("{} waiting to be observed", count(waiting, "event"))),
+    };
+    let known = format!(
+        "{}, {}, {}",
+        count(counts.observations, "observation"),
+        count(counts.facts, "fact"),
+        count(counts.sessions, "session")
+    );
+    lines.extend(queue.into_iter().chain([known]).map(|text| (false, title(&text, 300))));
     State { lines, is_well }
+}
+
+/// A matter in words, with the command that helps.
+fn says(matter: &Matter) -> String {
+    match matter {
+        Matter::Paused => "Capture is paused. Resume it: `remora resume`".to_owned(),
+        Matter::PausedIn(projects) => {
+            format!("Capture is paused in {}. Resume it on the page Privacy", projects.join(", "))
+        }
+        Matter::Database(error) => error.clone(),
+        Matter::Failed(events) => format!("{} could not be observed", count(*events, "event")),
+        Matter::Lost(events) => {
+            format!("{} lost", count(i64::try_from(*events).unwrap_or(i64::MAX), "event"))
+        }
+        Matter::Model(reason) => format!("The model does not answer: {reason}"),
+        Matter::Embedder(reason) => format!("The embedder does not answer: {reason}"),
+        Matter::Conflicts(1) => "1 fact is contradicted. Decide on the page Memory".to_owned(),
+        Matter::Conflicts(facts) => format!("{facts} facts are contradicted. Decide on the page Memory"),
+        Matter::NoBackup(None) => "There is no backup. Make one: `remora backup`".to_owned(),
+        Matter::NoBackup(Some(newest)) => {
+            format!("The newest backup is from {}. Make one: `remora backup`", newest.format("%-d %B %Y"))
+        }
+    }
 }
 
 /// Converts rows to entries, with the names of their projects.

@@ -15,7 +15,7 @@ use remora_core::memory::ObservationType;
 use remora_store::retrievals::{Item, Moment, Retrieval};
 use remora_store::{ObservationRow, Revision, Store};
 
-use super::look::{When, excerpt, line, title};
+use super::look::{When, block, excerpt, line, title};
 use super::{Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
@@ -109,9 +109,9 @@ async fn edit((State(http), _): Seen, Path(id): Path<String>) -> Result<Response
     let o = &row.observation;
     show(&Form {
         id: row.id.0,
-        title: o.title.clone(),
+        title: line(&o.title, usize::MAX),
         types: ObservationType::ALL.map(|kind| (kind.name(), kind == o.kind)).to_vec(),
-        narrative: o.narrative.clone(),
+        narrative: block(&o.narrative, usize::MAX),
         facts: o.facts.iter().map(|fact| line(fact, usize::MAX)).collect::<Vec<_>>().join("\n"),
         revisions: revisions.iter().take(VERSIONS).map(version).collect(),
     })
@@ -181,9 +181,8 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
     let mut lines = Vec::new();
     for said in known.iter().take(most) {
         let reason = reason(retrieval.moment, &said.item);
-        let is_observation = said.item.id.starts_with(|c: char| c.is_ascii_digit());
         lines.push(InjectedLine {
-            link: is_observation.then(|| format!("/observations/{}", said.item.id)),
+            link: link(said),
             id: said.item.id.clone(),
             says: title(said.says.as_deref().unwrap_or_default(), 200),
             reason: match said.item.score {
@@ -201,6 +200,18 @@ pub(super) fn injection(store: &Store, given: &Why, most: usize) -> Result<Injec
         more: known.len().saturating_sub(most),
         lines,
     })
+}
+
+/// The page that shows the record of a line.
+fn link(said: &why::Line) -> Option<String> {
+    let id = &said.item.id;
+    match (record_id(id)?.kind, said.turn) {
+        (RecordKind::Observation, _) => Some(format!("/observations/{id}")),
+        (RecordKind::Fact, _) => Some(format!("/memory#fact-{id}")),
+        (RecordKind::Note, _) => Some("/memory#notes".to_owned()),
+        (_, Some((session, turn))) => Some(format!("/sessions/{session}?turn={turn}")),
+        _ => None,
+    }
 }
 
 /// Explains why a record was part of each injection.

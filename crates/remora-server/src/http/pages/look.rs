@@ -148,7 +148,7 @@ fn without_backticks(text: &str) -> String {
     text.replace('`', "")
 }
 
-fn escape(text: &str, out: &mut String) {
+pub(super) fn escape(text: &str, out: &mut String) {
     for c in visible(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::facts::{self, Entry};
 use remora_app::notes::{self, Source};
@@ -17,7 +17,7 @@ use super::look::{When, block, count, line, title};
 use super::playground::Playground;
 use super::search::{encoded, record_link};
 use super::settings::{Field, fields};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;

@@ -6,6 +6,7 @@
 mod assets;
 mod chart;
 mod costs;
+mod failure;
 mod files;
 mod health;
 mod home;
@@ -25,18 +26,24 @@ mod timeline;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use remora_app::Whose;
+use remora_core::time::Time;
 use remora_store::ProjectRow;
+use serde::de::DeserializeOwned;
 
+pub(super) use failure::failure;
 pub(super) use sign_in::{ENTER, sign_in};
 
 use super::Http;
+use super::asked::Id;
 use super::error::ApiError;
 use super::routes::Routes;
+use super::stream::Place;
 use super::visitor::Visitor;
 
 pub(super) fn router() -> Routes {
@@ -83,10 +90,14 @@ pub(super) struct Frame {
     here: &'static str,
     /// The secret that a change from this page is sent with.
     page: String,
+    /// The position in the stream that this page was rendered at, so that the stream continues from there.
+    place: Place,
     projects: Vec<ProjectRow>,
     /// The selected project.
     project: Option<i64>,
     query: String,
+    /// The time zone of all times, so that the script does not mix in the browser's.
+    zone: String,
     version: &'static str,
 }
 
@@ -98,15 +109,18 @@ impl Frame {
         here: &'static str,
         project: Option<i64>,
     ) -> Result<Self, ApiError> {
-        let projects = http.read(|store| Ok(store.projects()?)).await?;
+        // The position is read first: a row stored during the rendering is rather sent twice than never.
+        let (latest, projects) = http.read(|store| Ok((store.latest()?, store.projects()?))).await?;
         Ok(Self {
             title: title.to_owned(),
             here,
             page: visitor.page().to_owned(),
+            place: Place(latest),
             // An unknown project is ignored.
             project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
             projects,
             query: String::new(),
+            zone: Time::zone().unwrap_or_default(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
@@ -138,6 +152,31 @@ fn html(status: StatusCode, text: String, policy: &'static str) -> Response {
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
+}
+
+/// Query parameters of a page. Those that cannot be read are an error of this interface, not of the framework.
+struct Query<T>(T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let axum::extract::Query(parameters) = axum::extract::Query::try_from_uri(&parts.uri)?;
+        Ok(Self(parameters))
+    }
+}
+
+/// A number in the path of a page. Anything else names nothing.
+struct Number(i64);
+
+impl<S: Send + Sync> FromRequestParts<S> for Number {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Id(name) = Id::from_request_parts(parts, state).await?;
+        let number = name.parse().map_err(|_| ApiError::NotFound(format!("nothing is known as `{name}`")))?;
+        Ok(Self(number))
+    }
 }
 
 /// Arguments of every page handler: the shared state and the visitor.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use remora_app::judge::observation;
 use remora_app::records::{self, Record};
@@ -18,7 +18,7 @@ use super::home::Scope;
 use super::judged::{self, Given, Judge};
 use super::look::{When, count, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::trial::{Trial, project_of};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::look::{When, block, line, title};
 use super::search::record_link;
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;

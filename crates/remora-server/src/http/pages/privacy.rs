@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use askama::Template;
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::home::Scope;
 use super::look::{When, count, line};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

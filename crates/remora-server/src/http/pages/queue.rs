@@ -1,7 +1,7 @@
 //! The queue: waiting and failed events.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::queue;
 use remora_core::event::{Body, ToolCall, ToolUse};
@@ -9,7 +9,7 @@ use remora_store::EventRow;
 
 use super::home::Scope;
 use super::look::{When, excerpt, line};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

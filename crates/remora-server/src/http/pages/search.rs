@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::search::SearchRequest;
 use remora_core::document::RecordKind;
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::judged::Judge;
 use super::look::{When, highlighted, line, marked};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -275,7 +275,7 @@ fn within(since: &str) -> String {
     match since {
         "7 days ago" => "last 7 days".to_owned(),
         "30 days ago" => "last 30 days".to_owned(),
-        "365 days ago" => "last year".to_owned(),
+        "365 days ago" => "last 365 days".to_owned(),
         other => format!("since {}", line(other, 40)),
     }
 }

@@ -2,17 +2,18 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
+use remora_app::records;
 use remora_app::story::{self, Part};
 use remora_core::event::{Body, ToolCall};
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, Selection, SessionRow};
+use remora_store::{EventRow, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, dollars, excerpt, line, markdown, sentence, thousands, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Number, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -66,18 +67,14 @@ async fn list(
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
-    let page = http
-        .read(move |store| {
-            Ok(store.list_sessions(&Selection { project, session: None, limit: EACH, offset })?)
-        })
-        .await?;
+    let page = http.read(move |store| records::sessions(store, project, EACH, offset)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));
     let (older, newer) = (
         (page.total > shown).then(|| at(offset + EACH)),
         (offset > 0).then(|| at(offset.saturating_sub(EACH))),
     );
-    let sessions = page.items.into_iter().filter(|session| session.events > 0).map(listed).collect();
+    let sessions = page.items.into_iter().map(listed).collect();
     show(&List { frame, sessions, older, newer })
 }
 
@@ -159,7 +156,7 @@ struct Learned {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Path(id): Path<i64>,
+    Number(id): Number,
     Query(asked): Query<WhichTurns>,
 ) -> Result<Response, ApiError> {
     let part = Part { from: asked.turn.max(1), most: TURNS };

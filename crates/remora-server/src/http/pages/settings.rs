@@ -3,7 +3,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::install::{self, Hooks, HostReport};
 use remora_app::settings::list;
@@ -13,7 +13,7 @@ use remora_store::DataDir;
 use serde::Deserialize;
 
 use super::look::{When, line, title};
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 

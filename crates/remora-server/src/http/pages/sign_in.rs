@@ -20,7 +20,7 @@ use crate::http::visitor::{self, Visitor};
 
 pub(in crate::http) const ENTER: &str = "/enter";
 
-/// The style of the only page that strangers see. Its hash is in the policy, so that no other style applies.
+/// The style of the pages that strangers see. Its hash is in the policy, so that no other style applies.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:18vh auto;padding:0 1.5rem;\
 color:#1d2430;background:#f7f8fa}h1{font-size:1.25rem}code{font:0.95em ui-monospace,monospace;background:#e8ebf0;\
 padding:.15em .4em;border-radius:4px}@media(prefers-color-scheme:dark){body{color:#e4e8ef;background:#14181f}code{background:#232a35}}";
@@ -32,12 +32,20 @@ pub(super) fn router() -> Routes {
 
 /// The page for a browser that is not signed in: it explains how to sign in, and nothing else.
 pub(in crate::http) fn sign_in() -> Response {
+    plain(
+        StatusCode::UNAUTHORIZED,
+        "<h1>These pages are private</h1><p>Open them with a link that works once. In a terminal:</p>\
+         <p><code>remora ui</code></p>",
+    )
+}
+
+/// A page without scripts, navigation or anything that is stored.
+pub(super) fn plain(status: StatusCode, main: &str) -> Response {
     let text = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Remora</title><style>{STYLE}</style><main><h1>These pages are private</h1>\
-         <p>Open them with a link that works once. In a terminal:</p><p><code>remora ui</code></p></main></html>"
+         <title>Remora</title><style>{STYLE}</style><main>{main}</main></html>"
     );
-    html(StatusCode::UNAUTHORIZED, text, POLICY)
+    html(status, text, POLICY)
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

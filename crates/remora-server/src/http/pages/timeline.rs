@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::Safe;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest, Year};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::look::{When, title};
 use super::search::record_link;
-use super::{Frame, Seen, show};
+use super::{Frame, Query, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -47,7 +47,6 @@ struct Page {
     days: Vec<Day>,
     /// The requested day.
     day: String,
-    needs_project: bool,
     older: Option<String>,
 }
 
@@ -62,6 +61,7 @@ struct Row {
     clock: String,
     when: When,
     link: String,
+    project: String,
     is_anchor: bool,
 }
 
@@ -81,6 +81,8 @@ struct Square {
     y: usize,
     level: u8,
     says: String,
+    /// The timeline up to that day; `None` if the day has no observation.
+    link: Option<String>,
 }
 
 async fn page(
@@ -91,11 +93,7 @@ async fn page(
     let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
     let now = Time::now();
     let day = parse_date(&asked.day, Edge::End, now).filter(|_| !asked.day.is_empty());
-    // With a single project there is nothing to choose.
-    if frame.project.is_none() && anchor.or(end).is_none() && frame.projects.len() == 1 {
-        frame.project = frame.projects.first().map(|project| project.id.0);
-    }
-    let needs_project = frame.project.is_none() && anchor.or(end).is_none();
+    let is_everywhere = frame.project.is_none() && anchor.is_none();
     let whose = frame.project.map(|project| Whose::Project(project.to_string()));
     let around = match (anchor.or(end), day) {
         (Some(record), _) => Around::Record(record),
@@ -105,41 +103,34 @@ async fn page(
     let after = if anchor.is_some() { EACH / 2 } else { 0 };
     let request = TimelineRequest { whose, around, before: EACH, after };
     let project = frame.project.map(ProjectId);
-    let (year, found) = http
+    let (year, items, of) = http
         .read(move |store| {
             let year = timeline::year(store, project, now)?;
-            let found = if needs_project { None } else { Some(timeline::timeline(store, &request)?) };
-            Ok::<_, AppError>((year, found))
+            if is_everywhere {
+                return Ok((year, timeline::everywhere(store, around, EACH)?, None));
+            }
+            let found = timeline::timeline(store, &request)?;
+            Ok::<_, AppError>((year, found.items, Some(found.project_id.0)))
         })
         .await?;
-    let Some(found) = found else {
-        let year = chart(&year, &frame);
-        return show(&Page {
-            frame,
-            year,
-            days: Vec::new(),
-            day: String::new(),
-            needs_project: true,
-            older: None,
-        });
-    };
-    frame.project = Some(found.project_id.0);
-    let older = found.items.first().filter(|_| found.items.len() >= EACH as usize);
+    frame.project = of;
+    let older = items.first().filter(|_| items.len() >= EACH as usize);
     let older = older.map(|first| frame.link(&format!("/timeline?before={}", first.id)));
     let mut days: Vec<Day> = Vec::new();
-    for moment in found.items.iter().rev().filter(|moment| end != Some(moment.id)) {
+    for moment in items.iter().rev().filter(|moment| end != Some(moment.id)) {
         let name = moment.created_at.format("%A, %-d %B %Y");
-        let row = row(moment, anchor == Some(moment.id));
+        let row = Row { is_anchor: anchor == Some(moment.id), ..row(moment, is_everywhere) };
         match days.last_mut().filter(|day| day.name == name) {
             Some(day) => day.rows.push(row),
             None => days.push(Day { name, rows: vec![row] }),
         }
     }
     let year = chart(&year, &frame);
-    show(&Page { frame, year, days, day: asked.day, needs_project: false, older })
+    show(&Page { frame, year, days, day: asked.day, older })
 }
 
-fn row(moment: &TimelineEntry, is_anchor: bool) -> Row {
+/// A row. Its project is named only among others.
+fn row(moment: &TimelineEntry, is_everywhere: bool) -> Row {
     let id = moment.id.to_string();
     Row {
         kind: moment
@@ -149,7 +140,8 @@ fn row(moment: &TimelineEntry, is_anchor: bool) -> Row {
         clock: moment.created_at.format("%H:%M"),
         when: When::new(moment.created_at),
         link: record_link(&id, Some(moment.session_id.0)),
-        is_anchor,
+        project: if is_everywhere { moment.project.clone() } else { String::new() },
+        is_anchor: false,
     }
 }
 
@@ -176,9 +168,10 @@ fn chart(year: &Year, frame: &Frame) -> Chart {
         let x = week * STEP;
         chart.width = x + STEP;
         let says = format!("{}: {count}", at.format("%-d %B %Y"));
-        chart.squares.push(Square { x, y: weekday * STEP, level: level(*count, most), says });
-        let month = at.format("%B %Y");
         let link = frame.link(&format!("/timeline?day={date}"));
+        let shown = (*count > 0).then(|| link.clone());
+        chart.squares.push(Square { x, y: weekday * STEP, level: level(*count, most), says, link: shown });
+        let month = at.format("%B %Y");
         if let Some((_, observations, days, last)) =
             chart.table.last_mut().filter(|(name, ..)| *name == month)
         {
