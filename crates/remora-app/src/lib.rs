@@ -50,7 +50,7 @@ pub mod timeline;
 pub mod why;
 
 pub use error::AppError;
-pub use scope::{Whose, latest_session, project, project_named, scope, session};
+pub use scope::{Whose, latest_session, project, project_named, project_or_none, scope, session};
 
 use remora_search::{Embed, Searcher};
 

@@ -42,6 +42,14 @@ pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
     }
 }
 
+/// Resolves to a single project, or to [`ProjectId::NONE`] for a directory without memory.
+pub fn project_or_none(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
+    match project(store, whose) {
+        Err(AppError::UnknownDirectory(_)) => Ok(ProjectId::NONE),
+        other => other,
+    }
+}
+
 pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> {
     match store.find_project(name)? {
         FoundProject::One(project) => Ok(*project),

@@ -90,10 +90,10 @@ fn of_turn(store: &Store, session: SessionId, prompt_number: i64) -> Result<Opti
 
 fn says(record: &Record) -> String {
     let text = match record {
+        Record::Fact(row) => return one_line(&row.fact.statement(), LONGEST),
         Record::Observation(row) => &row.observation.title,
         Record::Summary(row) => &row.summary.request,
         Record::Turn(row) => &row.text,
-        Record::Fact(row) => &row.fact.value,
         Record::Note(row) => &row.title,
         Record::Event(row) => &row.kind,
         Record::Session(whole) => &whole.session.content_session_id,

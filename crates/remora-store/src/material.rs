@@ -96,9 +96,10 @@ impl Store {
             }
         }
         let name = "SELECT name FROM projects WHERE id = ?1";
+        let project_name = self.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
         Ok(Material {
             notices: Vec::new(),
-            project: self.db.query_row(name, [project.0], |row| row.get(0))?,
+            project: project_name.unwrap_or_else(|| "a new project".to_owned()),
             laid_down: self.laid_down(project, recall)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
@@ -211,7 +212,7 @@ impl Store {
         });
         laid_down.extend(typed.take(MOST_FACTS as usize).map(|row| LaidDown {
             id: RecordId { kind: RecordKind::Fact, number: row.id.0 },
-            text: row.fact.value,
+            text: row.fact.statement(),
         }));
         Ok(laid_down)
     }
@@ -236,20 +237,13 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Standing facts. The user's answers need no key: they contain the question.
+    /// Standing facts that are not the user's rules.
     fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
         }
-        let mut statement = self.db.prepare_cached(
-            "SELECT iif(source = 'user', value, key || ': ' || value) FROM facts
-             WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
-             AND (kind = 'fact' OR source <> 'user') AND trust >= ?3
-             ORDER BY trust DESC, updated_at DESC LIMIT ?2",
-        )?;
-        let values = params![project.0, i64::from(MOST_FACTS), LEAST_TRUST];
-        let facts = statement.query_map(values, |row| row.get(0))?;
-        Ok(facts.collect::<Result<_, _>>()?)
+        let facts = self.trusted_facts(project, LEAST_TRUST, MOST_FACTS)?;
+        Ok(facts.into_iter().map(|row| row.fact.statement()).collect())
     }
 }
 
