@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::AppError;
-use remora_app::edit::{self, Edit};
+use remora_app::edit::{self, Edit, Edited};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_store::{ObservationRow, Revision, SavedBy, Store};
@@ -81,9 +81,9 @@ async fn history(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<Histo
 
 async fn write(
     http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<ObservationRow, AppError> + Send + 'static,
+    work: impl FnOnce(&mut Store) -> Result<Edited, AppError> + Send + 'static,
 ) -> Result<Json<ObservationRow>, ApiError> {
-    let row = http.shared.writer.call(move |store| Ok(work(store))).await??;
+    let Edited { row, .. } = http.shared.writer.call(move |store| Ok(work(store))).await??;
     http.shared.announce();
     Ok(Json(row))
 }
