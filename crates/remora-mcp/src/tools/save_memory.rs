@@ -65,14 +65,21 @@ pub(super) async fn call<M: Memory>(
         // An agent may save text from a web page, so only what a person types counts as the user's statement.
         by: SavedBy::Program,
     };
-    let SavedFor { saved, project } = asker.memory.save(request).await?;
-    let structured =
-        json!({ "id": saved.id().to_string(), "new": matches!(saved, Saved::New(_)), "project_id": project });
-    Ok(Answer::of_ours(
-        match saved {
-            Saved::New(id) => format!("Saved as #{id}."),
-            Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
-        },
-        structured,
-    ))
+    let SavedFor { saved, project, left_out } = asker.memory.save(request).await?;
+    let structured = json!({
+        "id": saved.id().to_string(),
+        "new": matches!(saved, Saved::New(_)),
+        "project_id": project,
+        "left_out": left_out,
+    });
+    let mut text = match saved {
+        Saved::New(id) => format!("Saved as #{id}."),
+        Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
+    };
+    if left_out > 0 {
+        text += &format!(
+            " {left_out} bytes were left out, because a memory is at most 48 KiB. Save the parts one by one."
+        );
+    }
+    Ok(Answer::of_ours(text, structured))
 }

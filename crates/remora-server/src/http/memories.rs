@@ -47,6 +47,8 @@ struct Remembered {
     project_id: ProjectId,
     /// Whether it did not exist before.
     new: bool,
+    /// Bytes that exceed the limits and were not stored.
+    left_out: usize,
 }
 
 async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<Json<Remembered>, ApiError> {
@@ -60,6 +62,11 @@ async fn save(State(http): State<Arc<Http>>, Sent(said): Sent<Said>) -> Result<J
         // A caller with the token is a program. Only input from a terminal counts as a person's.
         by: SavedBy::Program,
     };
-    let SavedFor { saved, project } = http.shared.save(request).await?;
-    Ok(Json(Remembered { id: saved.id(), project_id: project, new: matches!(saved, Saved::New(_)) }))
+    let SavedFor { saved, project, left_out } = http.shared.save(request).await?;
+    Ok(Json(Remembered {
+        id: saved.id(),
+        project_id: project,
+        new: matches!(saved, Saved::New(_)),
+        left_out,
+    }))
 }

@@ -62,11 +62,17 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
         by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
-    let SavedFor { saved, project } = remora_app::save::save(&mut store, &request, Time::now())?;
+    let SavedFor { saved, project, left_out } = remora_app::save::save(&mut store, &request, Time::now())?;
     context_files::follow(&mut store, Some(project));
     let (settings, _) = app::settings(&app.dir);
     // The observation is stored and found by keywords already; its vector may follow later.
     let _ = hook::poke(&app.dir, settings.daemon.autostart);
+    if left_out > 0 {
+        talk(&format!(
+            "warning: {} left out, because a memory is at most 48 KiB; save the parts one by one",
+            output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "byte")
+        ));
+    }
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
     }
