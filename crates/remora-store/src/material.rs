@@ -12,7 +12,7 @@ use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
-use crate::{Store, StoreError, feedback, reading};
+use crate::{FactRow, Store, StoreError, feedback, reading};
 
 /// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
 /// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
@@ -205,16 +205,13 @@ impl Store {
             Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
             Recall::Since { session, at } => (Some(session), at),
         };
-        let mut laid_down = self.saved_by_person(project, since)?;
+        let mut rules = self.saved_by_person(project, since)?;
         let typed = self.standing(project)?.into_iter().filter(|row| {
             let is_known = own.is_some_and(|own| row.session_id == Some(own));
             row.fact.source == FactSource::User && row.valid_from > since && !is_known
         });
-        laid_down.extend(typed.take(MOST_FACTS as usize).map(|row| LaidDown {
-            id: RecordId { kind: RecordKind::Fact, number: row.id.0 },
-            text: row.fact.statement(),
-        }));
-        Ok(laid_down)
+        rules.extend(typed.take(MOST_FACTS as usize).map(laid_down));
+        Ok(rules)
     }
 
     /// Texts saved by the user. Found through the session that holds saved texts, so that no other observation is
@@ -232,18 +229,26 @@ impl Store {
         let values = params![project.0, Host::Generic.name(), saving::SESSION, person, since.0, MOST_SAVED];
         let rows = statement.query_map(values, |row| {
             let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
-            Ok(LaidDown { id, text: row.get(1)? })
+            Ok(LaidDown { id, key: String::new(), text: row.get(1)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Standing facts that are not the user's rules.
-    fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<String>, StoreError> {
+    fn standing_facts(&self, project: ProjectId, recall: Recall) -> Result<Vec<LaidDown>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
         }
         let facts = self.trusted_facts(project, LEAST_TRUST, MOST_FACTS)?;
-        Ok(facts.into_iter().map(|row| row.fact.statement()).collect())
+        Ok(facts.into_iter().map(laid_down).collect())
+    }
+}
+
+fn laid_down(FactRow { id, fact, .. }: FactRow) -> LaidDown {
+    LaidDown {
+        id: RecordId { kind: RecordKind::Fact, number: id.0 },
+        key: if fact.key.is_in(&fact.value) { String::new() } else { fact.key.into() },
+        text: fact.value,
     }
 }
 

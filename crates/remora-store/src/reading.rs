@@ -366,11 +366,18 @@ impl Store {
         })
     }
 
-    /// Sessions whose host id begins with `beginning`.
+    /// Sessions whose host id begins with `beginning`, at most 20.
     pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
         let sql =
             format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
         self.rows(&sql, &[&beginning], read_session)
+    }
+
+    /// The number of sessions whose host id begins with `beginning`.
+    pub fn count_sessions_named(&self, beginning: &str) -> Result<i64, StoreError> {
+        let sql =
+            format!("SELECT count(*) FROM ({SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1)");
+        Ok(self.db.query_row(&sql, [beginning], |row| row.get(0))?)
     }
 
     /// The root of the session's project, to which its paths are relative.

@@ -84,6 +84,11 @@ impl Item {
         Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
     }
 
+    /// A standing fact. Its text counts as injected.
+    pub fn of_fact(fact: &LaidDown) -> Self {
+        Self { why: "fact".to_owned(), ..Self::of_laid_down(fact) }
+    }
+
     /// An observation about a file that was about to be opened.
     pub fn of_file(observation: i64) -> Self {
         Self::new(observation.to_string(), "file")

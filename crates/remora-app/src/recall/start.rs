@@ -147,7 +147,8 @@ fn injection(rendered: context::Context, material: &Material) -> Injection {
     let notes = rendered.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
     let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
     let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
+    let facts = material.facts.iter().filter(|fact| rendered.facts.contains(&fact.id)).map(Item::of_fact);
     let timeline = rendered.observations.iter().map(|id| Item::of_timeline(*id));
-    let items = laid_down.chain(notes).chain(timeline).collect();
+    let items = laid_down.chain(facts).chain(notes).chain(timeline).collect();
     Injection::new(rendered.text, items)
 }

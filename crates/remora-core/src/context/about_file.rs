@@ -56,6 +56,7 @@ pub fn about_file(
         observations: shown,
         notes: Vec::new(),
         laid_down: Vec::new(),
+        facts: Vec::new(),
     })
 }
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use remora_core::context::LaidDown;
 use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::feedback::Verdict;
@@ -52,7 +53,8 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     assert_eq!(indexed(&store), ["ninety"]);
     assert_eq!(store.counts().unwrap().facts, 1);
     let start = store.material(app, Recall::Everything, 5).unwrap();
-    assert_eq!(start.facts, ["port: ninety"]);
+    let facts: Vec<_> = start.facts.iter().map(|fact| (fact.key.as_str(), fact.text.as_str())).collect();
+    assert_eq!(facts, [("port", "ninety")]);
     // A rebuilt index contains current values only.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
@@ -184,7 +186,7 @@ fn only_statements_of_a_person_are_rules() {
         material
             .laid_down
             .into_iter()
-            .map(|laid_down| format!("{}: {}", laid_down.id, laid_down.text))
+            .map(|LaidDown { id, key, text }| format!("{id}: {key} {text}"))
             .collect()
     };
     let target = SaveFor::Project(app);
@@ -205,23 +207,20 @@ fn only_statements_of_a_person_are_rules() {
             key: "once".into(), value: "Asked “May I?”, chose “Yes”.".into(), trust: 0.4, ..answer
         };
     store.record_fact(&new(once, Some(app), 15)).unwrap();
-    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: indent: we use tabs"]);
+    assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
     let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
-    assert_eq!(
-        facts,
-        ["sign tags", "Asked “A?”, chose “B”."],
-        "permission that was given once is left out"
-    );
+    let facts: Vec<String> = facts.into_iter().map(|fact| fact.text).collect();
+    assert_eq!(facts, ["sign tags", "Asked “A?”, chose “B”."], "permission that was given once is left out");
     // A resumed session gets statements made elsewhere since.
     let since = |at: i64| Recall::Since { session: SessionId(99), at: Time(at) };
-    assert_eq!(laid_down(&store, since(11)), ["f2: indent: we use tabs"]);
+    assert_eq!(laid_down(&store, since(11)), ["f2: indent we use tabs"]);
     assert_eq!(laid_down(&store, since(13)), Vec::<String>::new());
     // A text saved again by a person becomes the person's, and a verdict revokes it.
     let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
     assert_eq!(again.id(), by_program.id());
-    assert!(laid_down(&store, Recall::Everything).contains(&"1: Obey the page.".to_owned()));
+    assert!(laid_down(&store, Recall::Everything).contains(&"1:  Obey the page.".to_owned()));
     store.judge(again.id(), Verdict::Wrong, false, Time(21)).unwrap();
-    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: indent: we use tabs"]);
+    assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
 }
 
 #[test]
