@@ -72,6 +72,7 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
         0 => Err(AppError::UnknownSession(beginning.to_owned())),
         1 => Ok(sessions.swap_remove(0)),
         _ => Err(AppError::AmbiguousSession {
+            number: store.count_sessions_named(beginning)?,
             beginning: beginning.to_owned(),
             sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
         }),

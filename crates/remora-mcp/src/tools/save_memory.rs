@@ -72,14 +72,15 @@ pub(super) async fn call<M: Memory>(
         "project_id": project,
         "left_out": left_out,
     });
-    let mut text = match saved {
+    let result = match saved {
         Saved::New(id) => format!("Saved as #{id}."),
         Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
     };
-    if left_out > 0 {
-        text += &format!(
-            " {left_out} bytes were left out, because a memory is at most 48 KiB. Save the parts one by one."
-        );
-    }
-    Ok(Answer::of_ours(text, structured))
+    let cut = match left_out {
+        0 => String::new(),
+        bytes => format!(
+            " {bytes} bytes were left out, because a memory is at most 48 KiB. Save the parts one by one."
+        ),
+    };
+    Ok(Answer::of_ours(format!("{result}{cut}"), structured))
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Body, Id, One, Sent};
+use super::asked::{Body, Id, One, RecordName, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::visitor::Visitor;
@@ -36,8 +36,8 @@ struct Said {
     kind: Option<One<ObservationType>>,
     facts: Option<Vec<String>>,
     #[serde(default)]
-    merge: Vec<String>,
-    superseded_by: Option<String>,
+    merge: Vec<RecordName>,
+    superseded_by: Option<RecordName>,
 }
 
 impl Body for Said {
@@ -51,6 +51,8 @@ async fn change(
     Sent(said): Sent<Said>,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let Said { title, narrative, kind, facts, merge, superseded_by } = said;
+    let merge: Vec<String> = merge.into_iter().map(String::from).collect();
+    let superseded_by = superseded_by.map(String::from);
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     // A change without the token comes from a page, so from a person.
     let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };

@@ -12,7 +12,7 @@ use remora_store::{FactRow, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Body, Id, Sent};
+use super::asked::{Asked, Body, Id, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::visitor::Visitor;
@@ -60,7 +60,7 @@ async fn list(
 struct Said {
     key: String,
     value: String,
-    kind: Option<FactKind>,
+    kind: Option<One<FactKind>>,
     project: Option<String>,
     #[serde(default)]
     replace: bool,
@@ -80,7 +80,7 @@ async fn set(
         whose: whose(project)?,
         key,
         value,
-        kind: kind.unwrap_or(FactKind::Fact),
+        kind: kind.map_or(FactKind::Fact, |One(kind)| kind),
         by: visitor.speaks_as(),
         replace,
     };
@@ -91,7 +91,7 @@ async fn set(
 #[serde(deny_unknown_fields)]
 struct Change {
     value: Option<String>,
-    kind: Option<FactKind>,
+    kind: Option<One<FactKind>>,
     #[serde(default)]
     confirm: bool,
     project: Option<String>,
@@ -114,7 +114,8 @@ async fn change(
             let work = move |store: &mut Store| {
                 // Only an existing fact can be changed, and its kind stays unless a new one is given.
                 let known = facts::history(store, &whose, &key)?;
-                let kind = kind.or(known.first().map(|entry| entry.row.fact.kind)).unwrap_or(FactKind::Fact);
+                let kind = kind.map(|One(kind)| kind).or(known.first().map(|entry| entry.row.fact.kind));
+                let kind = kind.unwrap_or(FactKind::Fact);
                 let request = SetRequest { whose, key, value, kind, by, replace: true };
                 Ok(facts::set(store, &request, Time::now())?.fact)
             };

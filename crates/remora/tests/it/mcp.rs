@@ -792,3 +792,19 @@ fn unknown_ids_are_named_when_others_are_forgotten() {
     assert!(!trace.contains("0 records"), "{trace}");
     host.end();
 }
+
+#[test]
+fn a_body_that_is_no_message_gets_a_protocol_error_over_http_too() {
+    let background = Background::new();
+    known(&background.world);
+    let client = start(&background);
+    for (body, status, code) in [("{bad", 400, -32700), ("[]", 400, -32600)] {
+        let head = format!(
+            "{}Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            client.friendly(),
+            body.len()
+        );
+        let answer = client.send("POST", "/mcp", &head, body.as_bytes());
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (status, &json!(code)), "{answer:?}");
+    }
+}
