@@ -24,14 +24,15 @@ impl Edit {
     }
 }
 
+/// The observation after a request, and whether the request changed anything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited {
+    pub row: ObservationRow,
+    pub changed: bool,
+}
+
 /// Changes the text of an observation.
-pub fn edit(
-    store: &mut Store,
-    id: &str,
-    edit: &Edit,
-    by: SavedBy,
-    now: Time,
-) -> Result<ObservationRow, AppError> {
+pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
     let old = &row.observation;
     // Some observations have only a title.
@@ -54,10 +55,10 @@ pub fn edit(
         ..old.clone()
     };
     if new == *old {
-        return Ok(row);
+        return Ok(Edited { row, changed: false });
     }
     match store.edit_observation(row.id, &new, by, now)? {
-        Some(Ok(())) => observation(store, id),
+        Some(Ok(())) => Ok(Edited { row: observation(store, id)?, changed: true }),
         Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
         None => Err(AppError::UnknownRecord(id.to_owned())),
     }
@@ -70,13 +71,23 @@ pub fn supersede(
     by_which: &str,
     by: SavedBy,
     now: Time,
-) -> Result<ObservationRow, AppError> {
+) -> Result<Edited, AppError> {
     let (old, new) = (observation(store, id)?, observation(store, by_which)?);
     if old.id == new.id {
         return Err(AppError::ReplacesItself(new.id));
     }
-    store.replace_observations(new.id, &[old.id], None, by, now)?;
-    observation(store, by_which)
+    check_project(&new, &old)?;
+    let changed = store.replace_observations(new.id, &[old.id], None, by, now)?;
+    let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
+    Ok(Edited { row: observation(store, by_which)?, changed })
+}
+
+/// Memory of one project must not be hidden by that of another.
+fn check_project(one: &ObservationRow, other: &ObservationRow) -> Result<(), AppError> {
+    if one.project_id == other.project_id {
+        return Ok(());
+    }
+    Err(AppError::OtherProjects(one.id, other.id))
 }
 
 /// Merges others into an observation: it gets their facts, files and concepts, and replaces them.
@@ -86,15 +97,13 @@ pub fn merge(
     others: &[String],
     by: SavedBy,
     now: Time,
-) -> Result<ObservationRow, AppError> {
+) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
     let mut merged = row.observation.clone();
     let mut ids = Vec::new();
     for other in others {
         let other = observation(store, other)?;
-        if other.project_id != row.project_id {
-            return Err(AppError::OtherProjects(row.id, other.id));
-        }
+        check_project(&row, &other)?;
         if other.id == row.id {
             continue;
         }
@@ -112,8 +121,9 @@ pub fn merge(
     if ids.is_empty() {
         return Err(AppError::ReplacesItself(row.id));
     }
-    store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
-    observation(store, id)
+    let changed = store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
+    let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
+    Ok(Edited { row: observation(store, id)?, changed })
 }
 
 fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
@@ -131,11 +141,11 @@ pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
 }
 
 /// Undoes the latest change.
-pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<ObservationRow, AppError> {
+pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
     if !store.undo_edit(row.id, now)? {
         let record = RecordId { kind: remora_core::document::RecordKind::Observation, number: row.id.0 };
         return Err(AppError::NeverEdited(record));
     }
-    observation(store, id)
+    Ok(Edited { row: observation(store, id)?, changed: true })
 }

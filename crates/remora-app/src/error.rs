@@ -26,8 +26,9 @@ pub enum AppError {
     NoBackup(PathBuf),
     #[error("no session is known as `{0}`")]
     UnknownSession(String),
-    #[error("`{beginning}` is the beginning of {} sessions", sessions.len())]
-    AmbiguousSession { beginning: String, sessions: Vec<String> },
+    /// Only the first of the `number` sessions are listed.
+    #[error("`{beginning}` is the beginning of {number} sessions")]
+    AmbiguousSession { beginning: String, number: i64, sessions: Vec<String> },
     #[error("nothing is known as `{0}`")]
     UnknownRecord(String),
     #[error("`{0}` is not an observation")]

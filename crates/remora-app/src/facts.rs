@@ -1,7 +1,7 @@
 //! Facts: each key has one current value, and every statement is kept with its source and session.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::{Fact, FactKind, FactSource};
+use remora_core::fact::{Fact, FactKey, FactKind, FactSource};
 use remora_core::ids::{FactId, ProjectId};
 use remora_core::privacy::typed_text;
 use remora_core::time::Time;
@@ -52,13 +52,20 @@ pub struct Set {
     pub before: Option<FactRow>,
 }
 
-/// Current facts: those of a project with those that hold everywhere, or with `All` only the latter.
+/// Current facts: those of a project with those that hold everywhere, or with `All` only the latter. In a directory
+/// without memory, only the latter hold, too; without any, the directory is an error.
 pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
-    let of = match scope(store, whose)? {
-        None => FactsOf::Everywhere,
-        Some(project) => FactsOf::Project(project),
+    let (of, unknown) = match scope(store, whose) {
+        Ok(None) => (FactsOf::Everywhere, None),
+        Ok(Some(project)) => (FactsOf::Project(project), None),
+        Err(unknown @ AppError::UnknownDirectory(_)) => (FactsOf::Everywhere, Some(unknown)),
+        Err(error) => return Err(error),
     };
-    store.facts(of)?.into_iter().map(|row| entry(store, row)).collect()
+    let rows = store.facts(of)?;
+    match unknown.filter(|_| rows.is_empty()) {
+        Some(unknown) => Err(unknown),
+        None => rows.into_iter().map(|row| entry(store, row)).collect(),
+    }
 }
 
 /// Current facts of all projects: first those that hold everywhere, then those of each project.
@@ -68,7 +75,7 @@ pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
 
 /// Every statement about a key, latest first.
 pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, AppError> {
-    let rows = store.fact_history(scope(store, whose)?, key.trim())?;
+    let rows = store.fact_history(scope(store, whose)?, &key.into())?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
     }
@@ -81,7 +88,7 @@ pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, Ap
 
 /// Sets the value of a key. A person's value always wins; a program's value that contradicts another is refused.
 pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
-    let (key, value) = (typed_text(&request.key), typed_text(&request.value));
+    let (key, value) = (FactKey::from(typed_text(&request.key)), typed_text(&request.value));
     if key.is_empty() || value.is_empty() {
         let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
         return Err(if is_private { AppError::AllPrivate } else { AppError::EmptyFact });
@@ -116,14 +123,14 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
 
 /// Like [`set`], but only for a key that has a value or had one.
 pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
-    match latest(store, scope(store, &request.whose)?, request.key.trim())? {
+    match latest(store, scope(store, &request.whose)?, &request.key.as_str().into())? {
         Some(_) => set(store, request, now),
         None => Err(AppError::UnknownFact(request.key.clone())),
     }
 }
 
 /// The current statement about a key or, if none holds, the last one.
-fn latest(store: &Store, project: Option<ProjectId>, key: &str) -> Result<Option<FactRow>, AppError> {
+fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Option<FactRow>, AppError> {
     let mut rows = store.fact_history(project, key)?;
     let place = rows.iter().position(|row| row.valid_to.is_none()).unwrap_or(0);
     Ok((place < rows.len()).then(|| rows.swap_remove(place)))
@@ -141,7 +148,7 @@ pub fn confirm(
         return Err(AppError::NeedsPerson("confirm a fact"));
     }
     let project = scope(store, whose)?;
-    let row = store.confirm_fact(project, key.trim(), now)?;
+    let row = store.confirm_fact(project, &key.into(), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 
@@ -154,8 +161,8 @@ pub fn remove(
     now: Time,
 ) -> Result<FactRow, AppError> {
     let project = scope(store, whose)?;
-    check_end(store, project, key.trim(), by)?;
-    let row = store.remove_fact(project, key.trim(), now)?;
+    check_end(store, project, &key.into(), by)?;
+    let row = store.remove_fact(project, &key.into(), now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
 }
 
@@ -172,7 +179,7 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
 }
 
 /// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.
-fn check_end(store: &Store, project: Option<ProjectId>, key: &str, by: SavedBy) -> Result<(), AppError> {
+fn check_end(store: &Store, project: Option<ProjectId>, key: &FactKey, by: SavedBy) -> Result<(), AppError> {
     let holds = store.fact_history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {
         (SavedBy::Program, Some(FactSource::User)) => Err(AppError::NeedsPerson("end what a person said")),

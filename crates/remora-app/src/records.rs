@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
+use remora_core::memory::Observation;
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{
@@ -69,7 +70,7 @@ pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppE
         }
         let found = match record {
             // An unused record number is not tried as the beginning of a session id.
-            Some(record) => numbered(store, record)?,
+            Some(record) => whole(store, record)?,
             None => match self::record(store, id) {
                 Ok(found) => Some(found),
                 Err(AppError::UnknownRecord(_) | AppError::AmbiguousSession { .. }) => None,
@@ -124,7 +125,7 @@ pub fn sessions(
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.
 pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
     if let Some(id) = record_id(id)
-        && let Some(found) = numbered(store, id)?
+        && let Some(found) = whole(store, id)?
     {
         return Ok(found);
     }
@@ -149,6 +150,15 @@ pub fn observations(
     found.retain(|row| only.is_none_or(|project| row.project_id == project));
     let fetched: Vec<ObservationId> = found.iter().map(|row| row.id).collect();
     store.count_fetched(&fetched, now);
+    Ok(found)
+}
+
+/// A record with the observations that it replaces.
+fn whole(store: &Store, id: RecordId) -> Result<Option<Record>, AppError> {
+    let mut found = numbered(store, id)?;
+    if let Some(Record::Observation(row)) = &mut found {
+        row.replaces = store.replaced_by(row.id)?;
+    }
     Ok(found)
 }
 
@@ -178,14 +188,7 @@ impl Record {
         let all = |texts: &[&str]| texts.iter().map(|text| tokens(text)).sum::<u64>();
         let list = |texts: &[String]| texts.iter().map(|text| tokens(text)).sum::<u64>();
         match self {
-            Self::Observation(row) => {
-                let o = &row.observation;
-                all(&[&o.title, &o.subtitle, &o.narrative])
-                    + list(&o.facts)
-                    + list(&o.concepts)
-                    + list(&o.files_read)
-                    + list(&o.files_modified)
-            }
+            Self::Observation(row) => tokens_of(&row.observation),
             Self::Summary(row) => {
                 let s = &row.summary;
                 all(&[&s.request, &s.investigated, &s.learned, &s.completed, &s.next_steps, &s.notes])
@@ -203,6 +206,14 @@ impl Record {
             Self::Session(whole) => whole.turns.iter().map(|turn| tokens(&turn.text)).sum(),
         }
     }
+}
+
+/// Estimated tokens of all texts of an observation.
+pub fn tokens_of(observation: &Observation) -> u64 {
+    let Observation { title, subtitle, narrative, facts, concepts, files_read, files_modified, .. } =
+        observation;
+    let lists = [facts, concepts, files_read, files_modified].into_iter().flatten();
+    [title, subtitle, narrative].into_iter().chain(lists).map(|text| tokens(text)).sum()
 }
 
 /// Parses a record id as it is printed (`12`, `#12`, `s3`), or the id of a part: `obs_12_fact_2` is part of `12`.

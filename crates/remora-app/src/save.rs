@@ -28,6 +28,8 @@ pub struct SaveRequest {
 pub struct SavedFor {
     pub saved: Saved,
     pub project: ProjectId,
+    /// Bytes that exceed the limits and were not stored.
+    pub left_out: usize,
 }
 
 pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
@@ -50,7 +52,7 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
         // Another process has just removed it.
         None => project(store, &request.whose)?,
     };
-    Ok(SavedFor { saved, project })
+    Ok(SavedFor { saved, project, left_out: text.left_out() })
 }
 
 /// The project to save for, and the directory its paths are relative to.

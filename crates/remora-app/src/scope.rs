@@ -42,6 +42,14 @@ pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
     }
 }
 
+/// Resolves to a single project, or to [`ProjectId::NONE`] for a directory without memory.
+pub fn project_or_none(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
+    match project(store, whose) {
+        Err(AppError::UnknownDirectory(_)) => Ok(ProjectId::NONE),
+        other => other,
+    }
+}
+
 pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> {
     match store.find_project(name)? {
         FoundProject::One(project) => Ok(*project),
@@ -64,6 +72,7 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
         0 => Err(AppError::UnknownSession(beginning.to_owned())),
         1 => Ok(sessions.swap_remove(0)),
         _ => Err(AppError::AmbiguousSession {
+            number: store.count_sessions_named(beginning)?,
             beginning: beginning.to_owned(),
             sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
         }),

@@ -1,7 +1,8 @@
 //! Search in memory.
 
-use remora_core::document::RecordKind;
+use remora_core::document::{ProjectScope, RecordKind};
 use remora_core::host::Host;
+use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
 use remora_core::settings;
 use remora_core::time::Time;
@@ -92,6 +93,7 @@ impl SearchRequest {
     }
 }
 
+/// Searches memory. In a directory without memory, finds what holds everywhere.
 pub fn search(
     store: &Store,
     engine: Engine<'_>,
@@ -99,14 +101,25 @@ pub fn search(
     settings: &settings::Search,
     now: Time,
 ) -> Result<Results, AppError> {
-    let mut query = query(store, request, now)?;
+    let (scope, unknown) = match scope(store, &request.whose) {
+        Err(unknown @ AppError::UnknownDirectory(_)) => (ProjectScope::One(ProjectId::NONE), Some(unknown)),
+        scope => (scope?, None),
+    };
+    let mut query = query(store, scope, request, now)?;
     query.follow(settings);
-    Ok(engine.searcher.search(store, engine.embedder, &query)?)
+    let found = engine.searcher.search(store, engine.embedder, &query)?;
+    // Without a hit, callers say that the directory has no memory yet.
+    unknown.filter(|_| found.total == 0).map_or(Ok(found), Err)
 }
 
-/// Translates a request into a query: resolves projects, sessions and dates.
-fn query(store: &Store, request: &SearchRequest, now: Time) -> Result<SearchQuery, AppError> {
-    let mut query = SearchQuery::new(scope(store, &request.whose)?, request.text.clone());
+/// Translates a request into a query: resolves sessions and dates.
+fn query(
+    store: &Store,
+    scope: ProjectScope,
+    request: &SearchRequest,
+    now: Time,
+) -> Result<SearchQuery, AppError> {
+    let mut query = SearchQuery::new(scope, request.text.clone());
     query.now = now;
     let filters = &mut query.filters;
     (filters.types, filters.kinds) = (request.types.clone(), request.kinds.clone());

@@ -11,7 +11,8 @@ use crate::{AppError, Whose, project, session};
 /// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichSummary {
-    /// The latest session of a project that has a summary. The session that asks rarely has one yet.
+    /// The latest session of a project that has a summary, or if none has one, the latest with observations. The
+    /// session that asks rarely has one yet.
     Latest(Whose),
     /// The session of a record (`s12`, `t34`, `123`), or a session by the beginning of its id.
     Of(String),
@@ -25,7 +26,7 @@ pub struct SessionSummary {
     pub observations: Vec<ObservationRow>,
 }
 
-/// Returns `None` if no session of the project has a summary yet.
+/// Returns `None` if no session of the project has a summary or observations yet.
 pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
     let session = match which {
         WhichSummary::Latest(whose) => {
@@ -33,14 +34,18 @@ pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<Ses
                 Selection { project: Some(project(store, whose)?), session: None, limit: 1, offset: 0 };
             match store.list_summaries(&only)?.items.first() {
                 Some(latest) => row(store, latest.session_id)?,
-                None => return Ok(None),
+                None => match store.list_observations(&only)?.items.first() {
+                    Some(latest) => row(store, latest.session_id)?,
+                    None => return Ok(None),
+                },
             }
         }
         WhichSummary::Of(name) => match record_id(name) {
-            Some(record) => {
-                let session = session_of(store, record)?;
-                row(store, session.ok_or_else(|| AppError::UnknownSession(name.clone()))?)?
-            }
+            Some(record) => match session_of(store, record)? {
+                Some(session) => row(store, session)?,
+                // A host may name its sessions as we do our records.
+                None => Some(session(store, name)?),
+            },
             None => Some(session(store, name)?),
         },
     };

@@ -128,10 +128,10 @@ fn of_passages(
 
 fn says(record: &Record) -> String {
     let text = match record {
+        Record::Fact(row) => return one_line(&row.fact.statement(), LONGEST),
         Record::Observation(row) => &row.observation.title,
         Record::Summary(row) => &row.summary.request,
         Record::Turn(row) => &row.text,
-        Record::Fact(row) => &row.fact.value,
         Record::Note(row) => &row.title,
         Record::Event(row) => &row.kind,
         Record::Session(whole) => &whole.session.content_session_id,

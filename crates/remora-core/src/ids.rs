@@ -20,6 +20,11 @@ macro_rules! row_id {
     )*};
 }
 
+impl ProjectId {
+    /// No project, as for a directory without memory: only what holds everywhere is known there. Real ids start at 1.
+    pub const NONE: Self = Self(0);
+}
+
 row_id! {
     ProjectId
     SessionId

@@ -14,14 +14,19 @@ use crate::failure::Failure;
 
 /// Parses the arguments of a tool. `hint` is an example call.
 pub(crate) fn read<T: DeserializeOwned>(arguments: Map<String, Value>, hint: &str) -> Result<T, Failure> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Failure::new(error.to_string(), format!("such as {hint}")))
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner();
+        // An error about the object as a whole names its member itself.
+        let message = if path == "." { reason.to_string() } else { format!("`{path}`: {reason}") };
+        Failure::new(message, format!("such as {hint}"))
+    })
 }
 
 /// A single argument, or an item of a list.
 pub(crate) trait Item: Sized {
-    /// Whether a text with commas is split into several items.
-    const SPLITS: bool;
+    /// Characters that separate several items in one text.
+    const SEPARATORS: &[char];
 
     fn of(text: &str) -> Result<Self, String>;
 
@@ -35,6 +40,12 @@ fn text(value: &Value) -> Result<Cow<'_, str>, String> {
         Value::Number(number) => Ok(number.to_string().into()),
         other => Err(format!("expected a text, not {}", shown(other))),
     }
+}
+
+/// A whole number as some models write it: `100.0`.
+fn whole(text: &str) -> &str {
+    let digits = text.strip_suffix(".0");
+    digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or(text)
 }
 
 /// A short form of a value for errors.
@@ -107,8 +118,7 @@ fn items<T: Item>(value: &Value) -> Result<Vec<T>, String> {
 }
 
 fn of_text<T: Item>(text: &str) -> Result<Vec<T>, String> {
-    let texts = if T::SPLITS { text.split(',').collect() } else { vec![text] };
-    texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).map(T::of).collect()
+    text.split(T::SEPARATORS).map(str::trim).filter(|text| !text.is_empty()).map(T::of).collect()
 }
 
 impl<T: Item> JsonSchema for List<T> {
@@ -126,7 +136,7 @@ impl<T: Item> JsonSchema for List<T> {
 }
 
 impl Item for String {
-    const SPLITS: bool = false;
+    const SEPARATORS: &[char] = &[];
 
     fn of(text: &str) -> Result<Self, String> {
         Ok(text.to_owned())
@@ -142,10 +152,10 @@ impl Item for String {
 pub(crate) struct Id(pub(crate) String);
 
 impl Item for Id {
-    const SPLITS: bool = true;
+    const SEPARATORS: &[char] = &[',', ' ', '\n', '\t'];
 
     fn of(text: &str) -> Result<Self, String> {
-        Ok(Self(text.trim_start_matches('#').to_owned()))
+        Ok(Self(whole(text.trim_start_matches('#')).to_owned()))
     }
 
     fn schema() -> Schema {
@@ -154,11 +164,10 @@ impl Item for Id {
 }
 
 impl Item for u32 {
-    const SPLITS: bool = true;
+    const SEPARATORS: &[char] = &[','];
 
     fn of(text: &str) -> Result<Self, String> {
-        let whole = text.strip_suffix(".0").unwrap_or(text);
-        whole
+        whole(text)
             .parse()
             .map_err(|_| format!("`{}` is not a whole number", remora_core::text::one_line(text, 40)))
     }
@@ -169,7 +178,7 @@ impl Item for u32 {
 }
 
 impl Item for ObservationType {
-    const SPLITS: bool = true;
+    const SEPARATORS: &[char] = &[','];
 
     fn of(text: &str) -> Result<Self, String> {
         Self::named(text).ok_or_else(|| {
@@ -184,7 +193,7 @@ impl Item for ObservationType {
 }
 
 impl Item for Mode {
-    const SPLITS: bool = true;
+    const SEPARATORS: &[char] = &[','];
 
     fn of(text: &str) -> Result<Self, String> {
         let named = Self::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text));
@@ -254,6 +263,7 @@ mod tests {
             json!("12, #s3, 7"),
             json!("[\"12\", \"s3\", 7]"),
             json!(["12,s3", "#7"]),
+            json!("#12 #s3 #7.0"),
         ] {
             assert_eq!(ids(value.clone()), ["12", "s3", "7"], "{value}");
         }

@@ -11,11 +11,25 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use remora_app::Whose;
-use rmcp::model::Extensions;
+use rmcp::model::{Extensions, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::{Memory, Server};
+use crate::{Memory, Server, lines};
+
+/// Size limit of a body, in bytes.
+pub const LONGEST_BODY: usize = lines::LONGEST;
+
+/// The answer to a body that is no message, as over standard input; `None` for a message. The library would answer in
+/// plain text.
+pub fn refusal(body: &[u8]) -> Option<Vec<u8>> {
+    lines::refusal(body)
+}
+
+/// The answer to a body above the limit.
+pub fn too_long() -> Vec<u8> {
+    lines::line_of(&ServerJsonRpcMessage::error(lines::too_long(), None)).unwrap_or_default()
+}
 
 /// Answers requests to one address. It has no sessions, so nothing is lost when the process ends.
 #[expect(missing_debug_implementations, reason = "the library's service has none")]

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Longest line, in bytes. Saved texts are cut to a fraction of it anyway, and HTTP has the same limit.
-const LONGEST: usize = 4 << 20;
+pub(crate) const LONGEST: usize = 4 << 20;
 /// Limit for answers that wait for a host that does not read. When it is reached, no more lines are read.
 const WAITING: usize = 64;
 
@@ -90,8 +90,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
             }
             let line = std::mem::take(&mut self.line);
             if std::mem::take(&mut self.skips) {
-                let message = format!("a line is longer than {LONGEST} bytes");
-                return Some(Err(ErrorData::new(ErrorCode::PARSE_ERROR, message, None)));
+                return Some(Err(too_long()));
             }
             return Some(Ok(line));
         }
@@ -113,13 +112,26 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
     }
 }
 
+/// The error that answers text which is no message; `None` for a message.
+pub(crate) fn refusal(text: &[u8]) -> Option<Vec<u8>> {
+    match hear(text) {
+        Heard::Refused(id, error) => line_of(&ServerJsonRpcMessage::error(error, id)).ok(),
+        Heard::Message(_) | Heard::Nothing => None,
+    }
+}
+
+/// The error that answers a message above the size limit.
+pub(crate) fn too_long() -> ErrorData {
+    ErrorData::new(ErrorCode::PARSE_ERROR, format!("a message is longer than {LONGEST} bytes"), None)
+}
+
 fn hear(line: &[u8]) -> Heard {
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        return Heard::Refused(None, ErrorData::new(ErrorCode::PARSE_ERROR, "this line is not JSON", None));
+        return Heard::Refused(None, ErrorData::new(ErrorCode::PARSE_ERROR, "this is not JSON", None));
     };
     let invalid = |id, reason: &str| Heard::Refused(id, ErrorData::invalid_request(reason.to_owned(), None));
     let Value::Object(object) = &value else {
-        return invalid(None, "a message is one object a line; batches are not taken");
+        return invalid(None, "a message is one object; batches are not taken");
     };
     let id = object.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
     let is_answer = object.contains_key("result") || object.contains_key("error");
@@ -164,7 +176,7 @@ async fn write(mut lines: mpsc::Receiver<Vec<u8>>, mut output: impl AsyncWrite +
     }
 }
 
-fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
+pub(crate) fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     Ok(line)

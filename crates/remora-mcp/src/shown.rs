@@ -1,6 +1,6 @@
 //! A whole record as text and as data. All stored texts in it have been made safe.
 
-use remora_app::records::{Record, WholeSession};
+use remora_app::records::{self, Record, WholeSession};
 use remora_app::session_summary::SessionSummary;
 use remora_core::context::{safe, safe_text, tokens};
 use remora_core::document::{RecordId, RecordKind};
@@ -165,6 +165,8 @@ fn of_observation(row: &ObservationRow) -> Shown {
         .words("concepts", &observation.concepts)
         .words("files read", &observation.files_read)
         .words("files modified", &observation.files_modified)
+        .part("superseded by", &row.superseded_by.map(|by| format!("#{by}")).unwrap_or_default())
+        .words("replaces", &row.replaces.iter().map(|id| format!("#{id}")).collect::<Vec<_>>())
 }
 
 fn of_summary(row: &SummaryRow) -> Shown {
@@ -242,8 +244,11 @@ pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     let row = &found.session;
     let request = found.summary.as_ref().map(|summary| summary.summary.request.as_str());
     let mut shown = Shown {
-        id: found.summary.as_ref().map_or_else(String::new, |row| format!("s{}", row.id)),
-        kind: "summary",
+        id: match &found.summary {
+            Some(summary) => format!("s{}", summary.id),
+            None => safe(&row.content_session_id, LONGEST_NAME),
+        },
+        kind: if found.summary.is_some() { "summary" } else { "session" },
         at: row.started_at,
         project: Some(safe(&row.project, LONGEST_NAME)),
         title: safe(request.or(row.title.as_deref()).unwrap_or_default(), LONGEST_TITLE),
@@ -260,19 +265,23 @@ pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     shown.list("observations", &index)
 }
 
+/// The remark on a record that another one replaces.
+pub(crate) fn superseded(by: Option<RecordId>) -> String {
+    by.map(|by| format!("superseded by #{by}")).unwrap_or_default()
+}
+
 /// An observation as a line of an index.
 pub(crate) fn line(row: &ObservationRow) -> Line {
     let observation = &row.observation;
-    let facts: u64 = observation.facts.iter().map(|fact| tokens(fact)).sum();
     Line {
         id: row.id.to_string(),
         kind: observation.kind.name(),
         date: row.created_at.date(),
-        tokens: tokens(&observation.title) + tokens(&observation.narrative) + facts,
+        tokens: records::tokens_of(observation),
         project: None,
         title: observation.title.clone(),
         snippet: String::new(),
-        remark: String::new(),
+        remark: superseded(row.superseded_by),
     }
     .fitted()
 }

@@ -23,6 +23,8 @@ pub enum Change {
     Merge,
     /// It was merged into another, or replaced by one.
     Supersede,
+    /// It replaces what had replaced it.
+    Revive,
 }
 
 impl Change {
@@ -31,6 +33,7 @@ impl Change {
             Self::Edit => "edit",
             Self::Merge => "merge",
             Self::Supersede => "supersede",
+            Self::Revive => "revive",
         }
     }
 }
@@ -78,7 +81,8 @@ impl Store {
     }
 
     /// Lets one observation supersede others, which stay as history. If `merged` is given, it becomes the content of
-    /// the first.
+    /// the first. If one of the others had replaced the first, directly or not, the first is current again. Returns
+    /// whether anything changed; `None` if one of them does not exist.
     pub fn replace_observations(
         &mut self,
         id: ObservationId,
@@ -86,28 +90,42 @@ impl Store {
         merged: Option<&Observation>,
         by: SavedBy,
         at: Time,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<bool>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let sql = "SELECT uuid FROM observations WHERE id = ?1 AND deleted_at IS NULL";
-        let uuid: Option<[u8; 16]> = transaction.query_row(sql, [id.0], |row| row.get(0)).optional()?;
-        let (Some(uuid), Some(own)) = (uuid, before(&transaction, id)?) else { return Ok(false) };
-        if let Some(merged) = merged {
-            keep(&transaction, id, Change::Merge, &own, by, at)?;
-            rewrite(&transaction, id.0, merged, at)?;
-        }
+        let Some(own) = before(&transaction, id)? else { return Ok(None) };
+        let uuid = uuid_of(&transaction, id)?;
+        let mut replaced = Vec::new();
+        let mut is_cycle = false;
         for other in others.iter().filter(|other| **other != id) {
-            let Some(was) = before(&transaction, *other)? else { return Ok(false) };
-            keep(&transaction, *other, Change::Supersede, &was, by, at)?;
-            transaction.execute(
-                "UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1",
-                params![other.0, uuid, at.0],
-            )?;
+            let Some(was) = before(&transaction, *other)? else { return Ok(None) };
+            is_cycle = is_cycle || leads_to(&transaction, uuid, uuid_of(&transaction, *other)?)?;
+            if was.superseded_by != Some(uuid) {
+                replaced.push((*other, was));
+            }
+        }
+        let is_same = merged.is_none_or(|merged| *merged == own.observation);
+        if replaced.is_empty() && is_same && !is_cycle {
+            return Ok(Some(false));
         }
         changed_in_place(&transaction)?;
         let action = if merged.is_some() { Change::Merge } else { Change::Supersede };
+        if merged.is_some() || is_cycle {
+            let change = if merged.is_some() { Change::Merge } else { Change::Revive };
+            keep(&transaction, id, change, &own, by, at)?;
+        }
+        if let Some(merged) = merged {
+            rewrite(&transaction, id.0, merged, at)?;
+        }
+        if is_cycle {
+            link(&transaction, id, None, at)?;
+        }
+        for (other, was) in &replaced {
+            keep(&transaction, *other, Change::Supersede, was, by, at)?;
+            link(&transaction, *other, Some(uuid), at)?;
+        }
         retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()))?;
         transaction.commit()?;
-        Ok(true)
+        Ok(Some(true))
     }
 
     /// Earlier versions of an observation, latest first.
@@ -126,37 +144,73 @@ impl Store {
         rows.map(read).collect()
     }
 
-    /// Undoes the latest change of an observation. For a merge, the merged observations are restored, too. `false` if
-    /// there is no change.
+    /// Undoes the latest change of an observation, on every observation that it changed. `false` if there is no
+    /// change.
     pub fn undo_edit(&mut self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
         let Some(last) = self.revisions(id)?.into_iter().next() else { return Ok(false) };
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = vec![(last.id, id)];
-        if last.action == Change::Merge.name() {
-            let sql = "SELECT r.id, o.id FROM revisions AS r JOIN observations AS o ON o.id = CAST(r.record AS INTEGER)
-                WHERE r.created_at = ?1 AND r.action = 'supersede'
-                AND o.superseded_by = (SELECT uuid FROM observations WHERE id = ?2)";
+        // The observations that this one replaced, or the one that became current again when this one was replaced.
+        let others = if last.action == Change::Supersede.name() {
+            "r.action = 'revive' AND o.uuid = (SELECT superseded_by FROM observations WHERE id = ?2)"
+        } else {
+            "r.action = 'supersede' AND o.superseded_by = (SELECT uuid FROM observations WHERE id = ?2)"
+        };
+        if last.action != Change::Edit.name() {
+            let sql = format!(
+                "SELECT r.id, o.id FROM revisions AS r JOIN observations AS o ON o.id = CAST(r.record AS INTEGER)
+                 WHERE r.created_at = ?1 AND {others}"
+            );
             let rows: Vec<(i64, i64)> = transaction
-                .prepare(sql)?
+                .prepare(&sql)?
                 .query_map([last.created_at_epoch.0, id.0], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<Result<_, _>>()?;
             changes.extend(rows.into_iter().map(|(revision, other)| (revision, ObservationId(other))));
         }
+        let mut restored = Vec::new();
         for (revision, observation) in changes {
             let sql = "DELETE FROM revisions WHERE id = ?1 RETURNING before";
             let was: String = transaction.query_row(sql, [revision], |row| row.get(0))?;
             let was: Before = serde_json::from_str(&was)?;
             rewrite(&transaction, observation.0, &was.observation, at)?;
-            transaction.execute(
-                "UPDATE observations SET superseded_by = ?2 WHERE id = ?1",
-                params![observation.0, was.superseded_by.map(Uuid::into_bytes)],
-            )?;
+            link(&transaction, observation, None, at)?;
+            restored.push((observation, was.superseded_by));
+        }
+        for (observation, by) in restored {
+            // The other observation may have been replaced by this one since.
+            let is_cycle = match by {
+                Some(by) => leads_to(&transaction, by, uuid_of(&transaction, observation)?)?,
+                None => false,
+            };
+            link(&transaction, observation, by.filter(|_| !is_cycle), at)?;
         }
         changed_in_place(&transaction)?;
         retention::audit(&transaction, "edit undo", &id.to_string())?;
         transaction.commit()?;
         Ok(true)
     }
+}
+
+fn uuid_of(db: &Connection, id: ObservationId) -> Result<Uuid, StoreError> {
+    let sql = "SELECT uuid FROM observations WHERE id = ?1";
+    Ok(db.query_row(sql, [id.0], |row| row.get(0).map(Uuid::from_bytes))?)
+}
+
+/// Sets the replacement of an observation.
+fn link(db: &Connection, id: ObservationId, by: Option<Uuid>, at: Time) -> Result<(), StoreError> {
+    let sql = "UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1";
+    db.execute(sql, params![id.0, by.map(Uuid::into_bytes), at.0])?;
+    Ok(())
+}
+
+/// Whether an observation was replaced by another, directly or by way of others.
+pub(crate) fn leads_to(db: &Connection, from: Uuid, to: Uuid) -> Result<bool, StoreError> {
+    // UNION ends at an observation that was seen before.
+    let sql = "WITH RECURSIVE chain (uuid) AS (
+                   SELECT superseded_by FROM observations WHERE uuid = ?1
+                   UNION SELECT o.superseded_by FROM observations AS o JOIN chain ON o.uuid = chain.uuid)
+               SELECT EXISTS (SELECT 1 FROM chain WHERE uuid = ?2)";
+    Ok(db.prepare_cached(sql)?.query_row(params![from.as_bytes(), to.as_bytes()], |row| row.get(0))?)
 }
 
 fn before(db: &Connection, id: ObservationId) -> Result<Option<Before>, StoreError> {

@@ -32,6 +32,8 @@ pub enum StoreError {
     Damaged { path: PathBuf, reason: String },
     #[error("there is no database at {}", path.display())]
     NoDatabase { path: PathBuf },
+    #[error("{} is in the data directory, where only Remora names the files", path.display())]
+    InDataDir { path: PathBuf },
     #[error("the disk is full")]
     DiskFull,
     #[error("the disk is full or cannot be written, so {} can only be read", path.display())]

@@ -220,7 +220,7 @@ fn read_fact(row: &Row<'_>) -> Result<Line, StoreError> {
         session: owner(2)?,
         number: row.get(3)?,
         kind: row.get::<_, String>(4)?.into(),
-        key: row.get(5)?,
+        key: row.get::<_, String>(5)?.into(),
         value: row.get(6)?,
         source: FactSource::from(as_said(row.get(7)?)),
         trust: row.get(8)?,

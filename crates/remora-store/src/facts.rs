@@ -2,7 +2,7 @@
 
 use crate::record::new_uuid;
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
+use remora_core::fact::{Fact, FactKey, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -69,6 +69,16 @@ const FACT: &str =
 /// The expression that the index `facts_current` is on. Ids of projects start at 1.
 const OF_PROJECT: &str = "ifnull(f.project_id, 0)";
 
+/// Condition for the key `?2`. Earlier versions stored keys as they were typed.
+const OF_KEY: &str = "f.key = ?2 COLLATE NOCASE";
+
+/// Condition for the facts that hold in project `?1` (0: everywhere). A project's value for a key overrides the global
+/// one.
+const HOLDS: &str = "f.valid_to IS NULL AND ifnull(f.project_id, 0) IN (0, ?1)
+    AND (f.project_id IS NOT NULL OR ?1 = 0 OR NOT EXISTS (
+        SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
+        AND own.valid_to IS NULL AND own.deleted_at IS NULL))";
+
 impl Store {
     /// Stores a fact. Another current value of its key ends; the same value is confirmed instead.
     pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
@@ -124,25 +134,34 @@ impl Store {
         Ok(Some(row))
     }
 
-    /// The preferences, conventions and corrections that hold for a project, most trusted first, then newest first. A
-    /// project's value for a key overrides the global one.
+    /// The preferences, conventions and corrections that hold for a project, most trusted first, then newest first.
     pub fn standing(&self, project: ProjectId) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
-            "{FACT} AND f.valid_to IS NULL AND {OF_PROJECT} IN (0, ?1)
-             AND f.kind IN ('preference', 'convention', 'correction')
-             AND (f.project_id IS NOT NULL OR NOT EXISTS (
-                 SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
-                 AND own.valid_to IS NULL AND own.deleted_at IS NULL))
+            "{FACT} AND {HOLDS} AND f.kind IN ('preference', 'convention', 'correction')
              ORDER BY f.trust DESC, f.updated_at DESC, f.id DESC"
         );
         self.rows(&sql, &[&project.0], read)
     }
+
+    /// Plain facts that hold for a project, and what others than the user said, most trusted first.
+    pub(crate) fn trusted_facts(
+        &self,
+        project: ProjectId,
+        least_trust: f64,
+        most: u32,
+    ) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!(
+            "{FACT} AND {HOLDS} AND (f.kind = 'fact' OR f.source <> 'user') AND f.trust >= ?2
+             ORDER BY f.trust DESC, f.updated_at DESC LIMIT ?3"
+        );
+        self.rows(&sql, &[&project.0, &least_trust, &most], read)
+    }
 }
 
 /// The current value of a key.
-struct Current {
+pub(crate) struct Current {
     id: i64,
-    value: String,
+    pub(crate) value: String,
     source: FactSource,
     session: Option<SessionId>,
     since: Time,
@@ -164,13 +183,17 @@ fn rank(source: &FactSource, session: Option<SessionId>) -> u8 {
     }
 }
 
-fn current(db: &Connection, project: Option<ProjectId>, key: &str) -> Result<Option<Current>, StoreError> {
+pub(crate) fn current(
+    db: &Connection,
+    project: Option<ProjectId>,
+    key: &FactKey,
+) -> Result<Option<Current>, StoreError> {
     let sql = format!(
         "SELECT f.id, f.value, f.source, f.session_id, f.valid_from, f.trust FROM facts AS f
-         WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.valid_to IS NULL AND f.deleted_at IS NULL"
+         WHERE {OF_PROJECT} = ?1 AND {OF_KEY} AND f.valid_to IS NULL AND f.deleted_at IS NULL"
     );
     let found =
-        db.prepare_cached(&sql)?.query_row(params![project.map_or(0, |project| project.0), key], |row| {
+        db.prepare_cached(&sql)?.query_row(params![project.map_or(0, |project| project.0), &**key], |row| {
             Ok(Current {
                 id: row.get(0)?,
                 value: row.get(1)?,
@@ -190,14 +213,14 @@ fn ended_by_hand(db: &Connection, new: &NewFact) -> Result<Option<FactId>, Store
         return Ok(None);
     }
     let sql = format!(
-        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.value = ?3 AND f.deleted_at IS NULL
+        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND {OF_KEY} AND f.value = ?3 AND f.deleted_at IS NULL
          AND f.valid_to IS NOT NULL AND NOT {} AND NOT EXISTS (
              SELECT 1 FROM facts AS next WHERE next.key = f.key AND ifnull(next.project_id, 0) = {OF_PROJECT}
              AND next.id <> f.id AND next.valid_from >= f.valid_to)
          ORDER BY f.id DESC LIMIT 1",
         by_hand::CONTENDER
     );
-    let values = params![new.project.map_or(0, |project| project.0), new.fact.key, new.fact.value];
+    let values = params![new.project.map_or(0, |project| project.0), &*new.fact.key, new.fact.value];
     Ok(db.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()?.map(FactId))
 }
 
@@ -262,7 +285,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
         new_uuid().as_bytes(),
         kind,
         project.map(|project| project.0),
-        fact.key,
+        &*fact.key,
         fact.value,
         source,
         session.map(|session| session.0),
@@ -285,7 +308,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<FactRow> {
         project_id,
         fact: Fact {
             kind: FactKind::from(kind),
-            key: row.get(4)?,
+            key: row.get::<_, String>(4)?.into(),
             value: row.get(5)?,
             source: source.into(),
             trust: row.get(7)?,

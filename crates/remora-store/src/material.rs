@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use remora_core::context::{Known, LaidDown, Material, PastSession, StandingFact};
+use remora_core::context::{Known, LaidDown, Material, PastSession};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::FactSource;
@@ -13,7 +13,7 @@ use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
-use crate::{Store, StoreError, feedback, reading};
+use crate::{FactRow, Store, StoreError, feedback, reading};
 
 /// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
 /// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
@@ -99,9 +99,10 @@ impl Store {
             }
         }
         let name = "SELECT name FROM projects WHERE id = ?1";
+        let project_name = self.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
         Ok(Material {
             notices: Vec::new(),
-            project: self.db.query_row(name, [project.0], |row| row.get(0))?,
+            project: project_name.unwrap_or_else(|| "a new project".to_owned()),
             laid_down: self.laid_down(project, recall, &wrong)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
@@ -229,16 +230,13 @@ impl Store {
             Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
             Recall::Since { session, at } => (Some(session), at),
         };
-        let mut laid_down = self.saved_by_person(project, since, wrong)?;
+        let mut rules = self.saved_by_person(project, since, wrong)?;
         let typed = self.standing(project)?.into_iter().filter(|row| {
             let is_known = own.is_some_and(|own| row.session_id == Some(own));
             row.fact.source == FactSource::User && row.valid_from > since && !is_known
         });
-        laid_down.extend(typed.take(MOST_FACTS as usize).map(|row| LaidDown {
-            id: RecordId { kind: RecordKind::Fact, number: row.id.0 },
-            text: row.fact.value,
-        }));
-        Ok(laid_down)
+        rules.extend(typed.take(MOST_FACTS as usize).map(laid_down));
+        Ok(rules)
     }
 
     /// Texts saved by the user. Found through the session that holds saved texts, so that no other observation is
@@ -261,7 +259,7 @@ impl Store {
         let values = params![project.0, Host::Generic.name(), saving::SESSION, person, since.0, MOST_SAVED];
         let rows = statement.query_map(values, |row| {
             let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
-            Ok((LaidDown { id, text: row.get(1)? }, row.get::<_, bool>(2)?))
+            Ok((LaidDown { id, key: String::new(), text: row.get(1)? }, row.get::<_, bool>(2)?))
         })?;
         let mut saved = Vec::new();
         for row in rows {
@@ -273,35 +271,28 @@ impl Store {
         Ok(saved)
     }
 
-    /// Standing facts. The user's answers need no key: they contain the question.
+    /// Standing facts that are not the user's rules.
     fn standing_facts(
         &self,
         project: ProjectId,
         recall: Recall,
         wrong: &CalledWrong,
-    ) -> Result<Vec<StandingFact>, StoreError> {
+    ) -> Result<Vec<LaidDown>, StoreError> {
         if matches!(recall, Recall::Since { .. }) {
             return Ok(Vec::new());
         }
-        let mut statement = self.db.prepare_cached(
-            "SELECT iif(source = 'user', value, key || ': ' || value), source = 'user', id FROM facts
-             WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL
-             AND (kind = 'fact' OR source <> 'user') AND trust >= ?3
-             ORDER BY trust DESC, updated_at DESC LIMIT ?2",
-        )?;
-        let values = params![project.0, i64::from(MOST_FACTS), LEAST_TRUST];
-        let rows = statement.query_map(values, |row| {
-            Ok((StandingFact { id: row.get(2)?, text: row.get(0)? }, row.get::<_, bool>(1)?))
-        })?;
-        let mut facts = Vec::new();
-        for row in rows {
-            let (fact, is_own_word) = row?;
-            // What the user states holds until the user ends it.
-            if is_own_word || !wrong.is_said_in(&fact.text) {
-                facts.push(fact);
-            }
-        }
-        Ok(facts)
+        let mut facts = self.trusted_facts(project, LEAST_TRUST, MOST_FACTS)?;
+        // A statement of the user holds until the user ends it.
+        facts.retain(|row| row.fact.source == FactSource::User || !wrong.is_said_in(&row.fact.value));
+        Ok(facts.into_iter().map(laid_down).collect())
+    }
+}
+
+fn laid_down(FactRow { id, fact, .. }: FactRow) -> LaidDown {
+    LaidDown {
+        id: RecordId { kind: RecordKind::Fact, number: id.0 },
+        key: if fact.key.is_in(&fact.value) { String::new() } else { fact.key.into() },
+        text: fact.value,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Queries for the records that people and programs request. JSON shows every time twice: epoch milliseconds and ISO
 //! 8601.
 
+use remora_core::document::RecordId;
 use remora_core::event::Body;
 use remora_core::feedback::Feedback;
 use remora_core::ids::{EventId, ObservationId, ProjectId, PromptId, SessionId, SummaryId};
@@ -132,6 +133,12 @@ pub struct ObservationRow {
     #[serde(flatten, serialize_with = "times::pinned")]
     #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
+    /// The record that replaces it: an observation, or a correction of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<RecordId>,
+    /// The observations that it replaces. Only filled in for records that are requested by their id.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<ObservationId>,
     pub feedback: Feedback,
     #[serde(flatten, serialize_with = "times::created")]
     #[schemars(with = "times::Created")]
@@ -214,6 +221,20 @@ macro_rules! files {
 }
 pub(crate) use files;
 
+/// The record that supersedes `observations AS $row`, by the id that users type. A correction of the user is a fact.
+macro_rules! superseded_by {
+    ($row:literal) => {
+        concat!(
+            "ifnull((SELECT CAST(id AS TEXT) FROM observations WHERE uuid = ",
+            $row,
+            ".superseded_by AND deleted_at IS NULL), (SELECT 'f' || id FROM facts WHERE uuid = ",
+            $row,
+            ".superseded_by AND deleted_at IS NULL))"
+        )
+    };
+}
+pub(crate) use superseded_by;
+
 pub(crate) const OBSERVATION: &str = concat!(
     "SELECT o.id, o.session_id, p.name, o.prompt_number, o.type, o.title, o.subtitle,
     o.narrative, o.facts, ",
@@ -223,6 +244,8 @@ pub(crate) const OBSERVATION: &str = concat!(
     ", ",
     files!("modified"),
     ", o.discovery_tokens, o.tool_name, o.provider, o.model, o.source_event_ids, o.created_at, o.project_id, o.pinned_at, ",
+    superseded_by!("o"),
+    ", ",
     feedback::feedback_columns!(),
     " FROM observations AS o JOIN projects AS p ON p.id = o.project_id
     LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.deleted_at IS NULL"
@@ -343,11 +366,18 @@ impl Store {
         })
     }
 
-    /// Sessions whose host id begins with `beginning`.
+    /// Sessions whose host id begins with `beginning`, at most 20.
     pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
         let sql =
             format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
         self.rows(&sql, &[&beginning], read_session)
+    }
+
+    /// The number of sessions whose host id begins with `beginning`.
+    pub fn count_sessions_named(&self, beginning: &str) -> Result<i64, StoreError> {
+        let sql =
+            format!("SELECT count(*) FROM ({SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1)");
+        Ok(self.db.query_row(&sql, [beginning], |row| row.get(0))?)
     }
 
     /// The root of the session's project, to which its paths are relative.
@@ -415,6 +445,14 @@ impl Store {
     pub fn observation(&self, id: ObservationId) -> Result<Option<ObservationRow>, StoreError> {
         let sql = format!("{OBSERVATION} AND o.id = ?1");
         Ok(self.db.query_row(&sql, [id.0], read_observation).optional()?)
+    }
+
+    /// The observations that an observation replaces.
+    pub fn replaced_by(&self, id: ObservationId) -> Result<Vec<ObservationId>, StoreError> {
+        let sql = "SELECT o.id FROM observations AS o INDEXED BY observations_superseded
+                   WHERE o.superseded_by = (SELECT uuid FROM observations WHERE id = ?1) AND o.deleted_at IS NULL
+                   ORDER BY o.id";
+        self.rows(sql, &[&id.0], |row| row.get(0).map(ObservationId))
     }
 
     /// The earlier observations of a session for a model call about a turn, without those that its answer may
@@ -579,9 +617,17 @@ pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<ObservationRow
         model: row.get(15)?,
         source_event_ids: list(row, 16)?,
         pinned_at: row.get::<_, Option<i64>>(19)?.map(Time),
-        feedback: feedback::read(row, 20)?,
+        superseded_by: record_id(row, 20)?,
+        replaces: Vec::new(),
+        feedback: feedback::read(row, 21)?,
         created_at: Time(row.get(17)?),
     })
+}
+
+/// A record's id from a column that has it as users type it.
+pub(crate) fn record_id(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<RecordId>> {
+    let id: Option<String> = row.get(column)?;
+    Ok(id.and_then(|id| id.parse().ok()))
 }
 
 pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {

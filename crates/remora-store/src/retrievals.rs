@@ -84,9 +84,14 @@ impl Item {
         Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
     }
 
-    /// A fact or a summary at a session's start.
-    pub fn of_state(record: RecordId) -> Self {
-        Self::new(record.to_string(), if record.kind == RecordKind::Fact { "fact" } else { "summary" })
+    /// A standing fact. Its text counts as injected.
+    pub fn of_fact(fact: &LaidDown) -> Self {
+        Self { why: "fact".to_owned(), ..Self::of_laid_down(fact) }
+    }
+
+    /// A summary at a session's start.
+    pub fn of_summary(number: i64) -> Self {
+        Self::new(RecordId { kind: RecordKind::Summary, number }.to_string(), "summary")
     }
 
     /// An observation about a file that was about to be opened.

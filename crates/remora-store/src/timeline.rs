@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::reading::times;
+use crate::reading::{record_id, superseded_by, times};
 use crate::{Store, StoreError};
 
 /// A record on a timeline.
@@ -20,6 +20,9 @@ pub struct TimelineEntry {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub observation_type: Option<ObservationType>,
     pub title: String,
+    /// The record that replaces it: an observation, or a correction of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<RecordId>,
     pub project: String,
     pub project_id: ProjectId,
     pub session_id: SessionId,
@@ -59,13 +62,16 @@ pub enum Anchor<'a> {
 
 const LONGEST_TITLE: usize = 120;
 
-const OBSERVATIONS: &str =
-    "SELECT 'observation', r.id, r.type, r.title, p.name, r.project_id, r.session_id, r.created_at
-    FROM observations AS r JOIN projects AS p ON p.id = r.project_id WHERE r.deleted_at IS NULL";
+const OBSERVATIONS: &str = concat!(
+    "SELECT 'observation', r.id, r.type, r.title, p.name, r.project_id, r.session_id, r.created_at, ",
+    superseded_by!("r"),
+    " FROM observations AS r JOIN projects AS p ON p.id = r.project_id WHERE r.deleted_at IS NULL"
+);
 const SUMMARIES: &str =
-    "SELECT 'summary', r.id, NULL, r.request, p.name, r.project_id, r.session_id, r.created_at
+    "SELECT 'summary', r.id, NULL, r.request, p.name, r.project_id, r.session_id, r.created_at, NULL
     FROM session_summaries AS r JOIN projects AS p ON p.id = r.project_id WHERE r.deleted_at IS NULL";
-const TURNS: &str = "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.session_id, r.created_at
+const TURNS: &str =
+    "SELECT 'turn', r.id, NULL, r.text, p.name, s.project_id, r.session_id, r.created_at, NULL
     FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id JOIN projects AS p ON p.id = s.project_id
     WHERE r.deleted_at IS NULL";
 
@@ -187,5 +193,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TimelineEntry> {
         project_id: ProjectId(row.get(5)?),
         session_id: SessionId(row.get(6)?),
         created_at: Time(row.get(7)?),
+        superseded_by: record_id(row, 8)?,
     })
 }

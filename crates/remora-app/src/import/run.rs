@@ -109,7 +109,7 @@ impl DryRun {
         let copy = Self { dir: DataDir::new(folder.path().join("data")), _folder: folder };
         copy.dir.create()?;
         if dir.database().exists() {
-            backup::make_to(dir, &copy.dir.database())?;
+            backup::copy_to(dir, &copy.dir.database())?;
         }
         // The pause applies to the copy, too. If the file cannot be read, everything counts as paused.
         if dir.pause().exists() {

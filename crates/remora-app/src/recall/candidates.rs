@@ -2,7 +2,8 @@
 
 use remora_core::context::{Noted, Recalled};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::NoteId;
+use remora_core::fact::FactKey;
+use remora_core::ids::{FactId, NoteId};
 use remora_core::settings::Memory;
 use remora_core::time::Time;
 use remora_core::vault;
@@ -214,16 +215,20 @@ pub(super) fn text_of(
     if hit.kind == RecordKind::Note {
         return note_text(store, hit);
     }
-    let host = match hit.session_id {
-        Some(session) => store.session_host(session)?,
-        None => String::new(),
+    let host = match (hit.session_id, hit.kind) {
+        (Some(session), _) => store.session_host(session)?,
+        (None, RecordKind::Fact) => match store.fact(FactId(hit.id.number))? {
+            Some(row) => format!("{} by {}", row.fact.kind.name(), row.fact.source),
+            None => return Ok(None),
+        },
+        (None, _) => String::new(),
     };
     let text = passages.iter().map(|passage| ended(&passage.text)).collect::<Vec<_>>().join(" ");
     // The title of a turn or a summary is its prompt, which is not an answer.
     let is_repeated = passages.iter().any(|passage| passages::repeats(passage, &hit.title));
     let title = match hit.kind {
         RecordKind::Observation if !is_repeated => hit.title.clone(),
-        RecordKind::Fact if !is_made_of(&hit.title, &text) => hit.title.clone(),
+        RecordKind::Fact if !FactKey::from(hit.title.as_str()).is_in(&text) => hit.title.clone(),
         _ => String::new(),
     };
     let longest = usize::MAX;
@@ -234,12 +239,6 @@ pub(super) fn text_of(
         _ => None,
     };
     Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host, since }))
-}
-
-/// Whether a key consists of words of its value, so that it adds nothing.
-fn is_made_of(key: &str, value: &str) -> bool {
-    let value = value.to_lowercase();
-    key.split(' ').filter(|word| *word != "asked").all(|word| value.contains(word))
 }
 
 fn ended(sentence: &str) -> String {

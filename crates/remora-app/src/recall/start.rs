@@ -149,8 +149,9 @@ fn injection(rendered: context::Context, material: &Material) -> Injection {
     let notes = rendered.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
     let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
     let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
+    let facts = material.facts.iter().filter(|fact| rendered.facts.contains(&fact.id)).map(Item::of_fact);
     let timeline = rendered.observations.iter().map(|id| Item::of_timeline(*id));
-    let state = rendered.state.iter().map(|id| Item::of_state(*id));
-    let items = laid_down.chain(notes).chain(state).chain(timeline).collect();
+    let summaries = rendered.summaries.iter().map(|id| Item::of_summary(*id));
+    let items = laid_down.chain(facts).chain(notes).chain(summaries).chain(timeline).collect();
     Injection::new(rendered.text, items)
 }

@@ -176,7 +176,7 @@ fn fields_that_are_not_edited_stay_unchanged() {
     };
     world.turn("app", "one", "x", &memory, now);
     let facts = edit::Edit { facts: Some(vec!["It holds".into()]), ..edit::Edit::default() };
-    let row = edit::edit(&mut world.store, "1", &facts, SavedBy::Person, now).unwrap();
+    let row = edit::edit(&mut world.store, "1", &facts, SavedBy::Person, now).unwrap().row;
     let o = row.observation;
     assert_eq!((o.title.as_str(), o.narrative.as_str(), o.facts), (long, "", vec!["It holds".to_owned()]));
 }

@@ -56,7 +56,8 @@ pub fn about_file(
         observations: shown,
         notes: Vec::new(),
         laid_down: Vec::new(),
-        state: Vec::new(),
+        facts: Vec::new(),
+        summaries: Vec::new(),
     })
 }
 

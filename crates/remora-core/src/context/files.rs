@@ -27,7 +27,7 @@ pub fn project_section(material: &Material) -> Option<String> {
     let mut section = Section::new(HEADING, PROJECT_TOKENS);
     section.add(MORE);
     let before = section.lines;
-    let facts = material.facts.iter().map(|fact| format!("- {}\n", harmless(&fact.text, LONGEST_FACT)));
+    let facts = material.facts.iter().map(|fact| format!("- {}\n", harmless(&fact.line(), LONGEST_FACT)));
     section.add_within(facts, PROJECT_TOKENS / 6);
     let last = material.summaries.iter().find(|session| session.is_substantial());
     let last = last.or(material.summaries.first());
@@ -134,8 +134,9 @@ const MOST_READ: usize = 20_000;
 
 #[cfg(test)]
 mod tests {
-    use super::super::StandingFact;
+    use super::super::LaidDown;
     use super::*;
+    use crate::document::{RecordId, RecordKind};
     use crate::feedback::Feedback;
     use crate::memory::ObservationType;
     use crate::privacy::tags;
@@ -162,10 +163,15 @@ mod tests {
         }
     }
 
+    fn fact(key: &str, text: &str) -> LaidDown {
+        let id = RecordId { kind: RecordKind::Fact, number: 1 };
+        LaidDown { id, key: key.to_owned(), text: text.to_owned() }
+    }
+
     #[test]
     fn a_section_depends_on_the_records_alone() {
         let mut material = material(&["Totals are cents", "Rounding comes last"]);
-        material.facts.push(StandingFact { id: 1, text: "build: make all".to_owned() });
+        material.facts.push(fact("build", "make all"));
         material.summaries.push(PastSession {
             id: 0,
             at: Time(1_773_144_000_000),
@@ -202,7 +208,7 @@ mod tests {
         let solid = "x".repeat(1 << 20);
         let titles: Vec<&str> = [long.as_str(), solid.as_str(), "short"].repeat(200);
         let mut material = material(&titles);
-        material.facts = vec![StandingFact { id: 1, text: long.clone() }; 50];
+        material.facts = vec![fact("", &long); 50];
         assert!(tokens(&project_section(&material).unwrap()) <= PROJECT_TOKENS);
         let folder = folder_section(&material.observations).unwrap();
         assert!(tokens(&folder) <= FOLDER_TOKENS, "{}", tokens(&folder));

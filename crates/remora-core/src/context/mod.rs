@@ -49,7 +49,7 @@ pub struct Material {
     /// Observations in `substance` whose file has changed or is gone.
     pub files_since: BTreeMap<i64, FileSince>,
     /// Facts, most important first.
-    pub facts: Vec<StandingFact>,
+    pub facts: Vec<LaidDown>,
     /// The user's own notes, the most important first.
     pub notes: Vec<Noted>,
     /// Newest first.
@@ -64,19 +64,21 @@ pub struct Material {
     pub wrong: CalledWrong,
 }
 
-/// A preference, convention or correction in the user's own words.
+/// A preference, convention or correction in the user's own words, or another fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaidDown {
     /// A fact, or an observation that the user saved.
     pub id: RecordId,
+    /// The key of a fact; empty if the text has its words.
+    pub key: String,
     pub text: String,
 }
 
-/// A fact that holds, as one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StandingFact {
-    pub id: i64,
-    pub text: String,
+impl LaidDown {
+    fn line(&self) -> String {
+        let colon = if self.key.is_empty() { "" } else { ": " };
+        format!("{}{colon}{}", self.key, self.text)
+    }
 }
 
 /// The summary of an earlier session.
@@ -148,8 +150,9 @@ pub struct Context {
     pub notes: Vec<usize>,
     /// Ids of the user's own words in it.
     pub laid_down: Vec<RecordId>,
-    /// Ids of the facts and summaries in it.
-    pub state: Vec<RecordId>,
+    pub facts: Vec<RecordId>,
+    /// Ids of the summaries in it.
+    pub summaries: Vec<i64>,
 }
 
 /// Estimated tokens of a text.
@@ -233,8 +236,8 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
         *left = left.saturating_sub(tokens(&part));
         body.push_str(&part);
     };
-    let (holding, facts) = facts(&material.facts, left * 15 / 100);
-    add(holding, &mut left);
+    let (standing, facts) = facts(&material.facts, left * 15 / 100);
+    add(standing, &mut left);
     let (noted, notes) = noted::render(&material.notes, left * 30 / 100);
     add(noted, &mut left);
     // A sentence shown in one part is left out of the later parts.
@@ -255,31 +258,34 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     body.push_str(&more);
     observations.extend(titles);
     let is_more = !is_empty || !notes.is_empty() || !material.notices.is_empty();
-    let of_kind = |kind| move |number| RecordId { kind, number };
-    let facts = facts.into_iter().map(of_kind(RecordKind::Fact));
-    let state = facts.chain(summaries.into_iter().map(of_kind(RecordKind::Summary))).collect();
     let text = format!("{own_words}{}", framed(&body));
-    is_more.then_some(Context { text, observations, notes, laid_down, state })
+    is_more.then_some(Context { text, observations, notes, laid_down, facts, summaries })
 }
 
 /// Renders the user's own words apart from the rest, because an agent should follow them.
 fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
-    let budget = budget.saturating_sub(tokens(OPENING) + 20);
-    let (mut list, mut shown) = (String::new(), Vec::new());
-    for LaidDown { id, text } in words {
-        let line = format!("- {}\n", safe(text, LONGEST_FACT));
-        if tokens(&list) + tokens(&line) <= budget {
-            list.push_str(&line);
-            shown.push(*id);
-        }
-    }
+    let (list, shown) = list(words, budget.saturating_sub(tokens(OPENING) + 20));
     if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
-fn facts(facts: &[StandingFact], budget: u64) -> (String, Vec<i64>) {
-    let lines = facts.iter().map(|fact| (fact.id, format!("- {}\n", safe(&fact.text, LONGEST_FACT))));
-    part("\n## Standing facts\n", lines, budget)
+fn facts(facts: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+    const HEADING: &str = "\n## Standing facts\n";
+    let (list, shown) = list(facts, budget.saturating_sub(tokens(HEADING)));
+    if shown.is_empty() { (list, shown) } else { (format!("{HEADING}{list}"), shown) }
+}
+
+/// A line for each text that fits.
+fn list(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+    let (mut list, mut shown) = (String::new(), Vec::new());
+    for said in words {
+        let line = format!("- {}\n", safe(&said.line(), LONGEST_FACT));
+        if tokens(&list) + tokens(&line) <= budget {
+            list.push_str(&line);
+            shown.push(said.id);
+        }
+    }
+    (list, shown)
 }
 
 fn how_to_ask(more: More<'_>) -> String {

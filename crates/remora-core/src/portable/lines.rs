@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Date;
-use crate::fact::{FactKind, FactSource};
+use crate::fact::{FactKey, FactKind, FactSource};
 use crate::host::Host;
 use crate::memory::ObservationType;
 
@@ -178,7 +178,7 @@ pub struct FactLine {
     pub number: Option<i64>,
     #[serde(rename = "type")]
     pub kind: FactKind,
-    pub key: String,
+    pub key: FactKey,
     pub value: String,
     pub source: FactSource,
     pub trust: f64,
@@ -229,7 +229,7 @@ impl Default for FactLine {
             session: None,
             number: None,
             kind: FactKind::Fact,
-            key: String::new(),
+            key: FactKey::default(),
             value: String::new(),
             source: FactSource::Import,
             trust: FactLine::TRUST,

@@ -123,11 +123,13 @@ impl Clean<Turn> {
 
 impl Clean<Fact> {
     pub fn fact(mut given: Fact) -> Result<Self, Unfit> {
-        let said = |fact: &Fact| says_something([&fact.key]) && says_something([&fact.value]);
+        let said = |fact: &Fact| !fact.key.is_empty() && says_something([&fact.value]);
         if !said(&given) {
             return Err(Unfit::Empty);
         }
-        clean(&mut given.key, LINE);
+        let mut key = given.key.to_string();
+        clean(&mut key, LINE);
+        given.key = key.into();
         clean(&mut given.value, LINE);
         given.trust = if given.trust.is_finite() { given.trust.clamp(0.0, 1.0) } else { 0.0 };
         if said(&given) { Ok(Self(given)) } else { Err(Unfit::Private) }

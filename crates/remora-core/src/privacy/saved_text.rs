@@ -3,7 +3,7 @@
 use super::clean_text;
 use crate::intake::public_text;
 use crate::memory::{Observation, ObservationType};
-use crate::text::{Excerpt, one_line};
+use crate::text::{Excerpt, one_line, prefix, suffix};
 
 /// Length limit for a title in characters, so that it can be read at a glance.
 pub const LONGEST_TITLE: usize = 80;
@@ -28,34 +28,53 @@ pub struct Draft {
 
 /// A memory that may be stored: without private parts and secrets, and bounded. Only [`SavedText::new`] creates one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SavedText(Observation);
+pub struct SavedText {
+    observation: Observation,
+    left_out: usize,
+}
 
 impl SavedText {
     /// `None` if nothing remains of the text: it was empty or private.
     pub fn new(draft: &Draft) -> Option<Self> {
-        let narrative = Some(clean(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
+        let mut left_out = 0;
+        let mut bounded = |text: &str, (head, tail): (usize, usize)| {
+            let text = cleaned(text);
+            let kept = Excerpt::shorten(&text, head, tail);
+            left_out += missing(&text, (head, tail));
+            kept
+        };
+        let narrative = Some(bounded(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
+        let mut list = |texts: &[String], most: usize, size| -> Vec<String> {
+            texts.iter().take(most).map(|text| bounded(text, size)).filter(|text| !text.is_empty()).collect()
+        };
+        let facts = list(&draft.facts, MOST_FACTS, FACT);
+        let files_read = list(&draft.files, MOST_FILES, (LONGEST_PATH, 0));
+        left_out += draft.facts.iter().skip(MOST_FACTS).map(String::len).sum::<usize>();
+        left_out += draft.files.iter().skip(MOST_FILES).map(String::len).sum::<usize>();
         let title = draft.title.as_deref().map(|title| clean(title, TEXT)).filter(|title| !title.is_empty());
         let title = title.as_deref().unwrap_or_else(|| first_sentence(&narrative));
-        let list = |texts: &[String], most: usize, size| -> Vec<String> {
-            let all = texts.iter().map(|text| clean(text, size)).filter(|text| !text.is_empty());
-            all.take(most).collect()
-        };
-        Some(Self(Observation {
+        let observation = Observation {
             kind: draft.kind,
             title: one_line(title, LONGEST_TITLE),
             subtitle: String::new(),
-            facts: list(&draft.facts, MOST_FACTS, FACT),
+            facts,
             concepts: Vec::new(),
-            files_read: list(&draft.files, MOST_FILES, (LONGEST_PATH, 0)),
+            files_read,
             files_modified: Vec::new(),
             discovery_tokens: 0,
             tool_name: None,
             narrative,
-        }))
+        };
+        Some(Self { observation, left_out })
     }
 
     pub fn observation(&self) -> &Observation {
-        &self.0
+        &self.observation
+    }
+
+    /// Bytes of the text, the facts and the files that exceed the limits and are not stored.
+    pub fn left_out(&self) -> usize {
+        self.left_out
     }
 }
 
@@ -66,8 +85,20 @@ pub fn typed_text(text: &str) -> String {
 
 /// Cuts last, so that a cut cannot hide a secret from the rules.
 fn clean(text: &str, (head, tail): (usize, usize)) -> String {
-    let text = clean_text(&Excerpt::whole(&public_text(text)));
-    Excerpt::shorten(text.trim(), head, tail)
+    Excerpt::shorten(&cleaned(text), head, tail)
+}
+
+fn cleaned(text: &str) -> String {
+    clean_text(&Excerpt::whole(&public_text(text))).trim().to_owned()
+}
+
+/// Bytes that [`Excerpt::shorten`] leaves out.
+fn missing(text: &str, (head, tail): (usize, usize)) -> usize {
+    if text.len() <= head + tail {
+        0
+    } else {
+        text.len() - prefix(text, head).len() - suffix(text, tail).len()
+    }
 }
 
 /// The text up to the first full stop that ends a sentence, or to the end of the line.
@@ -107,6 +138,16 @@ mod tests {
         assert_eq!(title("なぜ？それは"), "なぜ？");
         let long = title(&"word ".repeat(40));
         assert!(long.chars().count() <= LONGEST_TITLE && long.ends_with('…'), "{long}");
+    }
+
+    #[test]
+    fn what_exceeds_the_limits_is_counted() {
+        let mut typed = draft(&"é".repeat(30_000));
+        assert_eq!(SavedText::new(&typed).unwrap().left_out(), 60_000 - (48 << 10));
+        typed = draft("short");
+        assert_eq!(SavedText::new(&typed).unwrap().left_out(), 0);
+        typed.facts = vec!["fact".to_owned(); MOST_FACTS + 2];
+        assert_eq!(SavedText::new(&typed).unwrap().left_out(), 8);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::deleting;
+use super::get_observations::list;
 use crate::Memory;
 use crate::answer::Answer;
 use crate::arguments::{Flag, Id, List, One, given, read};
@@ -72,15 +73,16 @@ pub(super) async fn call<M: Memory>(
         return Ok(shown(&plan));
     }
     let undo = asker.memory.settings().forget.undo();
+    let (unknown, not_known) = (plan.unknown.clone(), not_known(&plan.unknown));
     let Forgotten { id, records, undo_until, .. } = asker.memory.forget(plan, undo).await?;
     let way_back = match undo_until {
         Some(until) => format!(" Until {} `remora forget undo {id}` brings it back.", until.iso()),
         None => String::new(),
     };
-    let text = format!("Forgot {}.{way_back}", count(records, "record"));
+    let text = format!("Forgot {}.{way_back}{not_known}", count(records, "record"));
     Ok(Answer::of_ours(
         text,
-        json!({ "forgotten": records, "id": id, "undo_until": undo_until.map(Time::iso) }),
+        json!({ "forgotten": records, "id": id, "undo_until": undo_until.map(Time::iso), "unknown": unknown }),
     ))
 }
 
@@ -102,17 +104,21 @@ fn shown(plan: &Plan) -> Answer {
         .zip(&titles)
         .map(|(record, title)| json!({ "id": record.id, "kind": record.kind, "title": title, "score": record.score }))
         .collect();
-    let mut going = vec![count(plan.records.len(), "record")];
-    if plan.events > 0 {
-        going.push(count(plan.events, "queued event"));
-    }
+    let parts = [(plan.records.len(), "record"), (plan.events, "queued event"), (plan.traces, "trace")];
+    let going: Vec<String> =
+        parts.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(*number, noun)).collect();
     let heading = format!(
-        "Nothing is forgotten yet. {} would go; the same call with `confirm: true` does it.",
-        going.join(" and ")
+        "Nothing is forgotten yet. {} would go; the same call with `confirm: true` does it.{}",
+        going.join(" and "),
+        not_known(&plan.unknown)
     );
     let structured =
         json!({ "dry_run": true, "records": data, "events": plan.events, "unknown": plan.unknown });
     Answer::of_memory(&heading, &body.join("\n"), structured)
+}
+
+fn not_known(unknown: &[String]) -> String {
+    if unknown.is_empty() { String::new() } else { format!(" Nothing is known as {}.", list(unknown)) }
 }
 
 fn count(number: impl TryInto<u64>, noun: &str) -> String {

@@ -93,7 +93,7 @@ fn answer(found: Vec<Shown>, unknown: &[String]) -> Answer {
     Answer::of_memory(&heading.join(" "), &body, structured)
 }
 
-fn list(ids: &[String]) -> String {
+pub(super) fn list(ids: &[String]) -> String {
     let shown: Vec<String> =
         ids.iter().map(|id| format!("#{}", remora_core::context::safe(id, 40))).collect();
     shown.join(", ")

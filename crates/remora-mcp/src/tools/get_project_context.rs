@@ -1,4 +1,3 @@
-use remora_app::AppError;
 use remora_app::recall::start::{self, Reader};
 use remora_core::context::More;
 use remora_core::time::Time;
@@ -54,7 +53,7 @@ pub(super) async fn call<M: Memory>(
         None => settings.context.tokens.into(),
     };
     let preview = asker.memory.read(move |store| {
-        let project = remora_app::project(store, &whose)?;
+        let project = remora_app::project_or_none(store, &whose)?;
         let reader = Reader { limit, more: More::Tools };
         Ok(start::preview(store, project, &settings, reader, Time::now())?)
     });
@@ -64,7 +63,7 @@ pub(super) async fn call<M: Memory>(
             let structured = json!({ "context": injection.text, "tokens": injection.tokens });
             Ok(Answer { text: injection.text, structured })
         }
-        Ok(None) | Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "context": null }))),
+        Ok(None) => Ok(nothing_yet(json!({ "context": null }))),
         Err(error) => Err(error.into()),
     }
 }

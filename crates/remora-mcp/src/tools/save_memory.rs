@@ -67,14 +67,22 @@ pub(super) async fn call<M: Memory>(
         by: SavedBy::Program,
     };
     let save = move |store: &mut Store| save(store, &request, Time::now());
-    let SavedFor { saved, project } = asker.memory.change(save).await?;
-    let structured =
-        json!({ "id": saved.id().to_string(), "new": matches!(saved, Saved::New(_)), "project_id": project });
-    Ok(Answer::of_ours(
-        match saved {
-            Saved::New(id) => format!("Saved as #{id}."),
-            Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
-        },
-        structured,
-    ))
+    let SavedFor { saved, project, left_out } = asker.memory.change(save).await?;
+    let structured = json!({
+        "id": saved.id().to_string(),
+        "new": matches!(saved, Saved::New(_)),
+        "project_id": project,
+        "left_out": left_out,
+    });
+    let result = match saved {
+        Saved::New(id) => format!("Saved as #{id}."),
+        Saved::Known(id) | Saved::Confirmed(id) => format!("Known already as #{id}; nothing was added."),
+    };
+    let cut = match left_out {
+        0 => String::new(),
+        bytes => format!(
+            " {bytes} bytes were left out, because a memory is at most 48 KiB. Save the parts one by one."
+        ),
+    };
+    Ok(Answer::of_ours(format!("{result}{cut}"), structured))
 }

@@ -19,7 +19,8 @@ use crate::failure::Failure;
 
 pub(super) const NAME: &str = "search";
 
-const EXAMPLE: &str = r#"{"query": "why do totals differ", "type": ["bugfix"], "since": "2 weeks ago"}"#;
+const EXAMPLE: &str =
+    r#"{"query": "why do totals differ", "type": ["bugfix"], "since": "2 weeks ago", "limit": 10}"#;
 
 pub(super) fn definition() -> Tool {
     reading::<Arguments>(
@@ -68,6 +69,10 @@ pub(super) async fn call<M: Memory>(
     request.concepts = arguments.concepts.0;
     request.files = arguments.files.0;
     (request.from, request.until) = (given(arguments.since), given(arguments.until));
+    if matches!(arguments.limit, Some(One(0))) {
+        let message = format!("`limit`: expected 1 to {LARGEST_LIMIT}, not 0");
+        return Err(Failure::new(message, format!("such as {EXAMPLE}")));
+    }
     request.limit = number(arguments.limit).unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT);
     request.offset = number(arguments.offset).unwrap_or(0).min(LARGEST_OFFSET);
     index(asker, request).await

@@ -18,6 +18,7 @@ use crate::answer::{Answer, LEGEND, Line};
 use crate::arguments::{Id, One, given, read};
 use crate::asker::Asker;
 use crate::failure::Failure;
+use crate::shown::superseded;
 
 pub(super) const NAME: &str = "timeline";
 
@@ -134,7 +135,7 @@ fn line(moment: &TimelineEntry, costs: &BTreeMap<RecordId, u64>) -> Line {
         project: None,
         title: moment.title.clone(),
         snippet: String::new(),
-        remark: String::new(),
+        remark: superseded(moment.superseded_by),
     }
     .fitted()
 }

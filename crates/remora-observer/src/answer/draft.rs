@@ -174,7 +174,7 @@ impl Draft {
         }
         let fact = Fact {
             kind: FactKind::from(kind.as_str()),
-            key: key.to_lowercase(),
+            key: key.into(),
             value,
             source: FactSource::Agent,
             trust: MODEL_TRUST,

@@ -897,7 +897,7 @@ fn stated(answer: &str) -> Vec<(String, String, String)> {
     let Outcome::Memory { facts, .. } = parse(answer).outcome else { return Vec::new() };
     let parts = |learned: LearnedFact| {
         assert_eq!(learned.fact.source, FactSource::Agent, "a model is no user");
-        (learned.fact.kind.name().to_owned(), learned.fact.key, learned.fact.value)
+        (learned.fact.kind.name().to_owned(), learned.fact.key.to_string(), learned.fact.value)
     };
     facts.into_iter().map(parts).collect()
 }

@@ -11,6 +11,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use remora_app::records::record_id;
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::fact::FactKind;
 use remora_core::host::Host;
 use remora_core::ids::ObservationId;
 use remora_core::memory::ObservationType;
@@ -70,6 +71,28 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         let read: Result<Path<String>, PathRejection> = Path::from_request_parts(parts, state).await;
         let Path(name) = read.map_err(|error| ApiError::NotFound(error.body_text()))?;
         Ok(Self(name))
+    }
+}
+
+/// No parameters, for handlers that take none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// The id of a record in a body. Responses have ids of observations as numbers, so both are accepted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum RecordName {
+    Text(String),
+    Number(i64),
+}
+
+impl From<RecordName> for String {
+    fn from(name: RecordName) -> Self {
+        match name {
+            RecordName::Text(text) => text,
+            RecordName::Number(number) => number.to_string(),
+        }
     }
 }
 
@@ -141,6 +164,16 @@ impl Word for ObservationId {
 impl Word for ObservationType {
     fn read(word: &str) -> Option<Self> {
         Self::named(word)
+    }
+
+    fn all() -> Vec<&'static str> {
+        Self::ALL.map(Self::name).to_vec()
+    }
+}
+
+impl Word for FactKind {
+    fn read(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
     }
 
     fn all() -> Vec<&'static str> {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Body, Id, One, Sent};
+use super::asked::{Body, Id, One, RecordName, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::visitor::Visitor;
@@ -35,8 +35,8 @@ struct EditBody {
     kind: Option<One<ObservationType>>,
     facts: Option<Vec<String>>,
     #[serde(default)]
-    merge: Vec<String>,
-    superseded_by: Option<String>,
+    merge: Vec<RecordName>,
+    superseded_by: Option<RecordName>,
 }
 
 impl Body for EditBody {
@@ -50,22 +50,28 @@ async fn change(
     Sent(said): Sent<EditBody>,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let EditBody { title, narrative, kind, facts, merge, superseded_by } = said;
+    let merge: Vec<String> = merge.into_iter().map(String::from).collect();
+    let superseded_by = superseded_by.map(String::from);
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     // A change without the token comes from a page, so from a person.
     let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
     let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
-        (false, true, None) => http.change(move |store| edit::edit(store, &id, &changes, by, now)).await,
-        (true, false, None) => http.change(move |store| edit::merge(store, &id, &merge, by, now)).await,
+        (false, true, None) => {
+            http.change(move |store| Ok(edit::edit(store, &id, &changes, by, now)?.row)).await
+        }
+        (true, false, None) => {
+            http.change(move |store| Ok(edit::merge(store, &id, &merge, by, now)?.row)).await
+        }
         (true, true, Some(other)) => {
-            http.change(move |store| edit::supersede(store, &id, &other, by, now)).await
+            http.change(move |store| Ok(edit::supersede(store, &id, &other, by, now)?.row)).await
         }
         _ => Err(ApiError::invalid("one kind of change is needed", HINT)),
     }
 }
 
 async fn undo(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<ObservationRow>, ApiError> {
-    http.change(move |store| edit::undo(store, &id, Time::now())).await
+    http.change(move |store| Ok(edit::undo(store, &id, Time::now())?.row)).await
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -18,6 +18,11 @@ pub(super) enum ApiError {
     /// The request comes from a place that is not allowed.
     Forbidden(&'static str),
     NotFound(String),
+    /// The same, with a hint of its own.
+    Unknown {
+        message: String,
+        hint: &'static str,
+    },
     MethodNotAllowed,
     /// Contradicts a statement that has precedence.
     Conflict(String),
@@ -88,7 +93,7 @@ impl ApiError {
         match self {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::Unknown { .. } => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
@@ -114,6 +119,7 @@ impl ApiError {
             Self::NotFound(what) => {
                 ("not_found", what, "`GET /api/search` finds ids; docs/http.md lists the routes")
             }
+            Self::Unknown { message, hint } => ("not_found", message, hint),
             Self::MethodNotAllowed => {
                 ("method_not_allowed", "this address takes another method", "see the header `Allow`")
             }
@@ -228,9 +234,14 @@ impl From<AppError> for ApiError {
                 "no {} has the id {record}; `GET /api/search` finds ids",
                 record.kind.name()
             )),
-            AppError::UnknownProject(_)
-            | AppError::UnknownDirectory(_)
-            | AppError::NotShared(_)
+            AppError::UnknownProject(_) | AppError::UnknownDirectory(_) => Self::Unknown {
+                message,
+                hint: "name a project by its id, its name or an absolute path; `GET /api/sessions` has names",
+            },
+            AppError::UnknownFact(_) => {
+                Self::Unknown { message, hint: "`GET /api/memory/facts` lists them; `project` says whose" }
+            }
+            AppError::NotShared(_)
             | AppError::UnknownSession(_)
             | AppError::UnknownRecord(_)
             | AppError::NotInTime(_)
@@ -238,7 +249,6 @@ impl From<AppError> for ApiError {
             | AppError::HasDirectory { .. }
             | AppError::NothingToUndo
             | AppError::NotPaused(_)
-            | AppError::UnknownFact(_)
             | AppError::NeverEdited(_)
             | AppError::NothingFound(_) => Self::NotFound(message),
         }

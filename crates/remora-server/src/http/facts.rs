@@ -12,7 +12,7 @@ use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Body, Id, Sent};
+use super::asked::{Asked, Body, Id, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::visitor::Visitor;
@@ -60,7 +60,7 @@ async fn list(
 struct SetFactBody {
     key: String,
     value: String,
-    kind: Option<FactKind>,
+    kind: Option<One<FactKind>>,
     project: Option<String>,
     #[serde(default)]
     replace: bool,
@@ -76,6 +76,7 @@ async fn set(
     Sent(said): Sent<SetFactBody>,
 ) -> Result<Json<Set>, ApiError> {
     let SetFactBody { key, value, kind, project, replace } = said;
+    let kind = kind.map(|One(kind)| kind);
     let request = SetRequest { whose: whose(project)?, key, value, kind, by: visitor.speaks_as(), replace };
     http.change(move |store| facts::set(store, &request, Time::now())).await
 }
@@ -84,7 +85,7 @@ async fn set(
 #[serde(deny_unknown_fields)]
 struct ChangeFactBody {
     value: Option<String>,
-    kind: Option<FactKind>,
+    kind: Option<One<FactKind>>,
     #[serde(default)]
     confirm: bool,
     project: Option<String>,
@@ -104,6 +105,7 @@ async fn change(
     let (whose, by) = (whose(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
+            let kind = kind.map(|One(kind)| kind);
             let request = SetRequest { whose, key, value, kind, by, replace: true };
             http.change(move |store| Ok(facts::change(store, &request, Time::now())?.fact)).await
         }

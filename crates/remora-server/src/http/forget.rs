@@ -11,7 +11,7 @@ use remora_store::forget::{Erased, Forgetting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Body, Sent};
+use super::asked::{Body, RecordName, Sent};
 use super::error::ApiError;
 use super::routes::Api;
 use super::{Http, project};
@@ -27,7 +27,7 @@ pub(super) fn router() -> Api {
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
     #[serde(default)]
-    ids: Vec<String>,
+    ids: Vec<RecordName>,
     topic: Option<String>,
     threshold: Option<f64>,
     file: Option<String>,
@@ -95,7 +95,7 @@ async fn forget(
         if topic.is_some() || file.is_some() || session.is_some() || everything {
             return Err(ApiError::invalid("ids and other conditions exclude each other", HINT));
         }
-        ForgetRequest::Ids(ids)
+        ForgetRequest::Ids(ids.into_iter().map(String::from).collect())
     };
     let plan = http.shared.plan_forgetting(request).await?;
     if !confirm {

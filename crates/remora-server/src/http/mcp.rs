@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use remora_app::AppError;
 use remora_app::forget::{Forgotten, Plan};
 use remora_app::search::SearchRequest;
@@ -13,16 +15,28 @@ use remora_core::settings::Settings;
 use remora_search::Results;
 use remora_store::Store;
 
-use super::Http;
+use super::error::ApiError;
 use super::routes::Routes;
+use super::{Http, PATIENCE};
 use crate::shared::Shared;
 
 pub(super) fn router() -> Routes {
     Routes::default().post("/mcp", answer)
 }
 
-async fn answer(State(http): State<Arc<Http>>, request: Request) -> Response {
-    http.mcp.handle(request).await.map(Body::new)
+async fn answer(State(http): State<Arc<Http>>, request: Request) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let read = tokio::time::timeout(PATIENCE, to_bytes(body, remora_mcp::LONGEST_BODY)).await;
+    let refused = |status: StatusCode, error: Vec<u8>| {
+        Ok((status, [(CONTENT_TYPE, "application/json")], error).into_response())
+    };
+    let Ok(bytes) = read.map_err(|_| ApiError::Slow)? else {
+        return refused(StatusCode::PAYLOAD_TOO_LARGE, remora_mcp::too_long());
+    };
+    if let Some(error) = remora_mcp::refusal(&bytes) {
+        return refused(StatusCode::BAD_REQUEST, error);
+    }
+    Ok(http.mcp.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new))
 }
 
 /// The daemon's memory, as the MCP server uses it.

@@ -48,6 +48,8 @@ struct Remembered {
     project_id: ProjectId,
     /// Whether it did not exist before.
     new: bool,
+    /// Bytes that exceed the limits and were not stored.
+    left_out: usize,
 }
 
 async fn save(
@@ -65,6 +67,11 @@ async fn save(
         by: SavedBy::Program,
     };
     let save = move |store: &mut Store| remora_app::save::save(store, &request, Time::now());
-    let SavedFor { saved, project } = http.shared.change(save).await?;
-    Ok(Json(Remembered { id: saved.id(), project_id: project, new: matches!(saved, Saved::New(_)) }))
+    let SavedFor { saved, project, left_out } = http.shared.change(save).await?;
+    Ok(Json(Remembered {
+        id: saved.id(),
+        project_id: project,
+        new: matches!(saved, Saved::New(_)),
+        left_out,
+    }))
 }

@@ -67,6 +67,9 @@ impl Schemas {
 
 /// A handler whose signature describes it.
 pub(super) trait Endpoint<T>: Handler<T, Arc<Http>> {
+    /// Whether it takes query parameters.
+    const ASKS: bool;
+
     fn describe(schemas: &mut Schemas) -> Operation;
 }
 
@@ -78,6 +81,8 @@ macro_rules! endpoint {
             Fut: Future<Output: Answer>,
             $($part: Part,)*
         {
+            const ASKS: bool = false $(|| $part::ASKS)*;
+
             fn describe(schemas: &mut Schemas) -> Operation {
                 let mut operation = Operation { answer: Fut::Output::content(schemas), ..Operation::default() };
                 $($part::describe(schemas, &mut operation);)*
@@ -94,6 +99,9 @@ endpoint!(A B C D);
 
 /// An argument of a handler. Most do not appear in the document.
 pub(super) trait Part {
+    /// Whether it reads query parameters.
+    const ASKS: bool = false;
+
     fn describe(_: &mut Schemas, _: &mut Operation) {}
 }
 
@@ -104,6 +112,8 @@ impl Part for HeaderMap {}
 impl Part for Id {}
 
 impl<P: JsonSchema> Part for Asked<P> {
+    const ASKS: bool = true;
+
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         let Value::Object(mut schema) = schemas.asked::<P>().to_value() else { return };
         let required = schema.remove("required").unwrap_or_default();

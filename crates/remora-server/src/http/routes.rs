@@ -4,10 +4,14 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::{FromRequestParts as _, Request};
 use axum::handler::Handler;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::Http;
+use super::asked::{Asked, Nothing};
 use super::operation::{Endpoint, Operation, Schemas};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,13 +69,24 @@ pub(super) struct Api(Routes);
 macro_rules! methods {
     ($($function:ident $method:literal)*) => {$(
         pub(super) fn $function<T: 'static, H: Endpoint<T>>(self, path: &'static str, handler: H) -> Self {
-            Self(self.0.add(Route { method: $method, path }, $function(handler), Some(H::describe)))
+            let handler = $function(handler);
+            let handler = if H::ASKS { handler } else { handler.layer(middleware::from_fn(without_parameters)) };
+            Self(self.0.add(Route { method: $method, path }, handler, Some(H::describe)))
         }
     )*};
 }
 
 impl Api {
     methods! { get "GET" post "POST" put "PUT" patch "PATCH" delete "DELETE" }
+}
+
+/// Rejects parameters of a handler that takes none: a mistyped filter would return too much.
+async fn without_parameters(request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match Asked::<Nothing>::from_request_parts(&mut parts, &()).await {
+        Ok(_) => next.run(Request::from_parts(parts, body)).await,
+        Err(error) => error.into_response(),
+    }
 }
 
 impl From<Api> for Routes {

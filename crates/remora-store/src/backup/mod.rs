@@ -58,8 +58,19 @@ pub fn make_from(store: &Store, now: Time) -> Result<Backup, StoreError> {
     make_in_folder(&store.db, store.dir(), now)
 }
 
-/// Same as [`make`], to a path named by the user. Never replaces a file.
+/// Same as [`copy_to`], for a path named by the user. Refuses the data directory: there a copy
+/// under any name would neither be rotated nor be listed.
 pub fn make_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
+    let folder = std::path::absolute(path).ok().and_then(|path| path.parent()?.canonicalize().ok());
+    let own = dir.path().canonicalize().ok();
+    if folder.zip(own).is_some_and(|(folder, own)| folder.starts_with(own)) {
+        return Err(StoreError::InDataDir { path: path.to_owned() });
+    }
+    copy_to(dir, path)
+}
+
+/// Same as [`make`], to a new file of the caller. Never replaces a file.
+pub fn copy_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
     if path.exists() {
         let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         return Err(StoreError::File { path: path.to_owned(), source: exists });

@@ -4,11 +4,12 @@
 //! begins, and is a conflict until a person resolves it. `confirmed_at` is then the time of that.
 
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::fact::FactKey;
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{FACT, FactRow, NewFact, OF_PROJECT, current, read, record};
+use super::{FACT, FactRow, HOLDS, NewFact, OF_KEY, OF_PROJECT, current, read, record};
 use crate::context_files::changed_in_place;
 use crate::search::documents;
 use crate::{Store, StoreError, forget, retention};
@@ -55,22 +56,20 @@ impl Store {
             FactsOf::Everywhere => 0,
             FactsOf::Project(project) => project.0,
         };
-        let sql = format!(
-            "{FACT} AND f.valid_to IS NULL AND {OF_PROJECT} IN (0, ?1)
-             AND (f.project_id IS NOT NULL OR ?1 = 0 OR NOT EXISTS (
-                 SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
-                 AND own.valid_to IS NULL AND own.deleted_at IS NULL))
-             ORDER BY f.key, f.id"
-        );
+        let sql = format!("{FACT} AND {HOLDS} ORDER BY f.key, f.id");
         self.rows(&sql, &[&project], read)
     }
 
     /// Unresolved statements that contradict the current value.
-    pub fn fact_conflicts(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
+    pub fn fact_conflicts(
+        &self,
+        project: Option<ProjectId>,
+        key: &FactKey,
+    ) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
-            "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
+            "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
         );
-        self.rows(&sql, &[&number(project), &key], read)
+        self.rows(&sql, &[&number(project), &&**key], read)
     }
 
     /// The number of keys whose current value is contradicted: of one project, or of all.
@@ -86,11 +85,15 @@ impl Store {
     }
 
     /// All values that a key ever had, latest first.
-    pub fn fact_history(&self, project: Option<ProjectId>, key: &str) -> Result<Vec<FactRow>, StoreError> {
+    pub fn fact_history(
+        &self,
+        project: Option<ProjectId>,
+        key: &FactKey,
+    ) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
-            "{FACT} AND {OF_PROJECT} = ?1 AND f.key = ?2 ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
+            "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
         );
-        self.rows(&sql, &[&number(project), &key], read)
+        self.rows(&sql, &[&number(project), &&**key], read)
     }
 
     /// The host's name of a session.
@@ -148,7 +151,7 @@ impl Store {
     pub fn confirm_fact(
         &mut self,
         project: Option<ProjectId>,
-        key: &str,
+        key: &FactKey,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -172,7 +175,7 @@ impl Store {
     pub fn remove_fact(
         &mut self,
         project: Option<ProjectId>,
-        key: &str,
+        key: &FactKey,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -205,9 +208,9 @@ impl Store {
         transaction.execute(
             &format!(
                 "UPDATE facts AS f SET confirmed_at = NULL, updated_at = ?4
-                 WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at = ?3"
+                 WHERE {OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at = ?3"
             ),
-            params![number(old.project_id), old.fact.key, old.updated_at.0, at.0],
+            params![number(old.project_id), &*old.fact.key, old.updated_at.0, at.0],
         )?;
         transaction
             .execute("UPDATE facts SET valid_to = NULL, updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
@@ -228,12 +231,12 @@ fn row(db: &Connection, id: i64) -> Result<Option<FactRow>, StoreError> {
     Ok(db.query_row(&format!("{FACT} AND f.id = ?1"), [id], read).optional()?)
 }
 
-fn settle(db: &Connection, project: Option<ProjectId>, key: &str, at: Time) -> Result<(), StoreError> {
+fn settle(db: &Connection, project: Option<ProjectId>, key: &FactKey, at: Time) -> Result<(), StoreError> {
     let sql = format!(
         "UPDATE facts AS f SET confirmed_at = ?3, updated_at = ?3
-         WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND {CONTENDER} AND f.confirmed_at IS NULL"
+         WHERE {OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at IS NULL"
     );
-    db.execute(&sql, params![number(project), key, at.0])?;
+    db.execute(&sql, params![number(project), &**key, at.0])?;
     Ok(())
 }
 
@@ -241,12 +244,12 @@ fn settle(db: &Connection, project: Option<ProjectId>, key: &str, at: Time) -> R
 pub(super) fn contend(db: &Connection, new: &NewFact) -> Result<(), StoreError> {
     let NewFact { fact, project, session, prompt_number, at } = new;
     let sql = format!(
-        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND f.key = ?2 AND f.value = ?3 AND {CONTENDER}
+        "SELECT f.id FROM facts AS f WHERE {OF_PROJECT} = ?1 AND {OF_KEY} AND f.value = ?3 AND {CONTENDER}
          AND f.deleted_at IS NULL"
     );
     let known = db
         .prepare_cached(&sql)?
-        .query_row(params![number(*project), fact.key, fact.value], |row| row.get(0))
+        .query_row(params![number(*project), &*fact.key, fact.value], |row| row.get(0))
         .optional()?;
     if let Some(id) = known.map(FactId) {
         db.execute("UPDATE facts SET updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
@@ -261,7 +264,7 @@ pub(super) fn contend(db: &Connection, new: &NewFact) -> Result<(), StoreError> 
         crate::record::new_uuid().as_bytes(),
         fact.kind.name(),
         project.map(|project| project.0),
-        fact.key,
+        &*fact.key,
         fact.value,
         fact.source.to_string(),
         session.map(|session| session.0),

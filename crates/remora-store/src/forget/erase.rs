@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use remora_core::ids::ProjectId;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::bytes;
 use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
+use crate::backup::verify;
 use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, log, schema, scratch};
 
@@ -46,8 +48,12 @@ impl Store {
     /// Files that contain this text in their bytes, free pages included, and that [`Store::erase`] would change.
     pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
         let database = self.dir().database();
-        let mut files =
-            vec![with_suffix(&database, "-wal"), database, self.dir().log(), with_suffix(&self.dir().log(), ".1")];
+        let mut files = vec![
+            with_suffix(&database, "-wal"),
+            database,
+            self.dir().log(),
+            with_suffix(&self.dir().log(), ".1"),
+        ];
         files.extend(copies(self.dir())?);
         let mut found = Vec::new();
         for path in files {
@@ -142,20 +148,33 @@ pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
             other => other.map_err(StoreError::file(&folder))?,
         };
         for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
             let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end));
-            let is_copy = if folder == dir.backups() {
-                name.contains(".db")
-            } else {
-                // Named by `restore`, or by the user as our hints suggest.
-                name.starts_with("remora.db.damaged") || name.starts_with("remora.db.old")
-            };
-            if is_copy && !is_log && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                copies.push(entry.path());
+            // Named by `restore`, or by the user as our hints suggest. These may be damaged.
+            let is_ours = folder == dir.backups() && name.contains(".db")
+                || name.starts_with("remora.db.damaged")
+                || name.starts_with("remora.db.old");
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && !is_log && path != dir.database() && (is_ours || is_database(&path)) {
+                copies.push(path);
             }
         }
     }
     Ok(copies)
+}
+
+/// Whether a file is a sound database of Remora, whatever its name. The user may have made a copy by hand.
+fn is_database(path: &Path) -> bool {
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut head = [0; 16];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_err() || head != *MAGIC {
+        return false;
+    }
+    let tables = connection::open_to_read(path).and_then(|db| verify::tables(&db));
+    tables.is_ok_and(|tables| {
+        ["observations", "event_traces", "pending_messages"].iter().all(|name| tables.contains(*name))
+    })
 }
 
 /// Removes write-ahead logs without a database. No program can open them.

@@ -411,7 +411,7 @@ fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<
         let said: Option<(String, String)> =
             db.query_row(sql, [fact], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         if let Some((key, value)) = said {
-            doomed.hashes.insert(tombstones::of_statement(db, &key, &value)?);
+            doomed.hashes.insert(tombstones::of_statement(db, &key.into(), &value)?);
         }
     }
     for note in numbers(doomed, RecordKind::Note) {

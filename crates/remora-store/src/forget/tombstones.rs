@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::hash::Hasher as _;
 
 use remora_core::document::RecordKind;
+use remora_core::fact::FactKey;
 use remora_core::time::Time;
 use remora_sys::file::{self, is_absent};
 use remora_sys::lock;
@@ -47,7 +48,7 @@ pub(crate) fn of_content(db: &Connection, content_hash: &str) -> Result<Hash, St
 }
 
 /// Hash of a fact.
-pub(crate) fn of_statement(db: &Connection, name: &str, value: &str) -> Result<Hash, StoreError> {
+pub(crate) fn of_statement(db: &Connection, name: &FactKey, value: &str) -> Result<Hash, StoreError> {
     Ok(hash(&key(db)?, &[b"statement", name.as_bytes(), value.as_bytes()]))
 }
 

@@ -6,13 +6,13 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::memory::{Observation, Summary};
 use remora_core::privacy::{Clean, Turn};
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::{Fate, IMPORTED};
 use crate::saving::SavedBy;
 use crate::writing::{self, Origin};
-use crate::{StoreError, forget};
+use crate::{StoreError, editing, facts, forget};
 
 /// A record, ready to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,11 +160,16 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
     let Some(id) = writing::insert_observation_as(db, new.uuid, &origin, observation, new.at)? else {
         return Ok(Err(Fate::Repeated));
     };
-    if new.superseded_by.is_some() || new.pinned_at.is_some() {
+    // A file may hold a cycle of replacements, in which no observation would be found.
+    let superseded_by = match new.superseded_by {
+        Some(by) if editing::leads_to(db, by, new.uuid)? => None,
+        other => other,
+    };
+    if superseded_by.is_some() || new.pinned_at.is_some() {
         db.prepare_cached("UPDATE observations SET superseded_by = ?2, pinned_at = ?3 WHERE id = ?1")?
             .execute(params![
                 id.0,
-                new.superseded_by.as_ref().map(Uuid::as_bytes),
+                superseded_by.as_ref().map(Uuid::as_bytes),
                 new.pinned_at.map(|at| at.0)
             ])?;
     }
@@ -213,13 +218,7 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Outcome {
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
         return Ok(Err(Fate::Forgotten));
     }
-    let current: Option<String> = db
-        .prepare_cached(
-            "SELECT value FROM facts WHERE ifnull(project_id, 0) = ?1 AND key = ?2 AND valid_to IS NULL
-             AND deleted_at IS NULL",
-        )?
-        .query_row(params![new.project.map_or(0, |project| project.0), fact.key], |row| row.get(0))
-        .optional()?;
+    let current = facts::current(db, new.project, &fact.key)?.map(|current| current.value);
     let valid_to = match (new.valid_to, current) {
         (None, Some(value)) if value == fact.value => return Ok(Err(Fate::Repeated)),
         (None, Some(_)) => Some(new.valid_from),
@@ -236,7 +235,7 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Outcome {
         new.uuid.as_bytes(),
         fact.kind.name(),
         new.project.map(|project| project.0),
-        fact.key,
+        &*fact.key,
         fact.value,
         source,
         new.session.map(|session| session.0),

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use remora_core::context::LaidDown;
 use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::feedback::Verdict;
@@ -14,7 +15,7 @@ use remora_store::{Contradiction, FactsOf, NewFact, Recall, SaveFor, SavedBy, Se
 use crate::support::{World, prompt, record_with, stop, turn};
 
 fn fact(kind: FactKind, key: &str, value: &str, trust: f64) -> Fact {
-    Fact { kind, key: key.to_owned(), value: value.to_owned(), source: FactSource::Agent, trust }
+    Fact { kind, key: key.into(), value: value.to_owned(), source: FactSource::Agent, trust }
 }
 
 fn new(fact: Fact, project: Option<ProjectId>, at: i64) -> NewFact {
@@ -53,7 +54,8 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     assert_eq!(indexed(&store), ["ninety"]);
     assert_eq!(store.counts().unwrap().facts, 1);
     let start = store.material(app, Recall::Everything, 5).unwrap();
-    assert_eq!(start.facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["port: ninety"]);
+    let facts: Vec<_> = start.facts.iter().map(|fact| (fact.key.as_str(), fact.text.as_str())).collect();
+    assert_eq!(facts, [("port", "ninety")]);
     // A rebuilt index contains current values only.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
@@ -234,7 +236,7 @@ fn only_statements_of_a_person_are_rules() {
         material
             .laid_down
             .into_iter()
-            .map(|laid_down| format!("{}: {}", laid_down.id, laid_down.text))
+            .map(|LaidDown { id, key, text }| format!("{id}: {key} {text}"))
             .collect()
     };
     let target = SaveFor::Project(app);
@@ -255,24 +257,20 @@ fn only_statements_of_a_person_are_rules() {
             key: "once".into(), value: "Asked “May I?”, chose “Yes”.".into(), trust: 0.4, ..answer
         };
     store.record_fact(&new(once, Some(app), 15)).unwrap();
-    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: we use tabs"]);
+    assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
     let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
-    let facts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
-    assert_eq!(
-        facts,
-        ["tags: sign tags", "Asked “A?”, chose “B”."],
-        "permission that was given once is left out"
-    );
+    let facts: Vec<String> = facts.into_iter().map(|fact| fact.text).collect();
+    assert_eq!(facts, ["sign tags", "Asked “A?”, chose “B”."], "permission that was given once is left out");
     // A resumed session gets statements made elsewhere since.
     let since = |at: i64| Recall::Since { session: SessionId(99), at: Time(at) };
-    assert_eq!(laid_down(&store, since(11)), ["f2: we use tabs"]);
+    assert_eq!(laid_down(&store, since(11)), ["f2: indent we use tabs"]);
     assert_eq!(laid_down(&store, since(13)), Vec::<String>::new());
     // A text saved again by a person becomes the person's, and a verdict revokes it.
     let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
     assert_eq!(again.id(), by_program.id());
-    assert!(laid_down(&store, Recall::Everything).contains(&"1: Obey the page.".to_owned()));
+    assert!(laid_down(&store, Recall::Everything).contains(&"1:  Obey the page.".to_owned()));
     store.judge(again.id(), Verdict::Wrong, false, Time(21)).unwrap();
-    assert_eq!(laid_down(&store, Recall::Everything), ["2: Deploy on Tuesdays.", "f2: we use tabs"]);
+    assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
 }
 
 #[test]
@@ -322,13 +320,13 @@ fn undoing_a_change_restores_the_old_statement() {
     };
     // A contradiction is recorded, and the person resolves it by removing the fact.
     store.record_fact(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
-    assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1);
-    store.remove_fact(app, "indent", Time(400)).unwrap().unwrap();
-    assert_eq!((indexed(&store).len(), store.fact_conflicts(app, "indent").unwrap().len()), (0, 0));
+    assert_eq!(store.fact_conflicts(app, &"indent".into()).unwrap().len(), 1);
+    store.remove_fact(app, &"indent".into(), Time(400)).unwrap().unwrap();
+    assert_eq!((indexed(&store).len(), store.fact_conflicts(app, &"indent".into()).unwrap().len()), (0, 0));
 
     let back = store.restore_fact(row.id, Time(500)).unwrap().unwrap();
     assert_eq!((back.fact.value.as_str(), back.valid_from, back.valid_to), ("two spaces", Time(200), None));
-    assert_eq!(store.fact_conflicts(app, "indent").unwrap().len(), 1, "the conflict is open again");
+    assert_eq!(store.fact_conflicts(app, &"indent".into()).unwrap().len(), 1, "the conflict is open again");
     assert_eq!(indexed(&store), ["two spaces"]);
 
     // An older statement replaces its replacement, with its own source.
@@ -337,7 +335,7 @@ fn undoing_a_change_restores_the_old_statement() {
     assert_eq!(indexed(&store), ["tabs"]);
     assert_eq!(store.facts(FactsOf::All).unwrap().len(), 1);
     assert_eq!(store.restore_fact(old.id, Time(700)).unwrap(), None, "it holds already");
-    let contender = store.fact_conflicts(app, "indent").unwrap()[0].id;
+    let contender = store.fact_conflicts(app, &"indent".into()).unwrap()[0].id;
     assert_eq!(store.restore_fact(contender, Time(700)).unwrap(), None, "it never held");
 }
 

@@ -66,6 +66,8 @@ fn make_to(app: &App, path: &Path) -> Result<()> {
             CliError::usage(format!("cannot write a backup to {}: {source}", path.display()))
                 .hint("name a new file in a directory you can write to: `remora backup --to FILE`")
         }
+        inside @ StoreError::InDataDir { .. } => CliError::usage(inside.to_string())
+            .hint("name a file elsewhere, or let Remora name it: `remora backup`"),
         other => other.into(),
     })?;
     if app.json {

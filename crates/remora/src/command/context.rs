@@ -1,7 +1,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use remora_app::AppError;
 use remora_app::recall::Injection;
 use remora_app::recall::start::{self, Reader};
 use remora_core::context::More;
@@ -60,25 +59,16 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
         return explain::run(app, &store, &asker, prompt);
     }
     let (settings, _) = app::settings(&app.dir);
-    let project = match remora_app::project(&store, &app::whose(arguments.project.as_deref(), false)?) {
-        Ok(project) => Some(project),
-        // Nothing was captured here yet, as in every new project.
-        Err(AppError::UnknownDirectory(_)) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let whose = app::whose(arguments.project.as_deref(), false)?;
+    let project = remora_app::project_or_none(&store, &whose)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
-    let injection = match project {
-        Some(project) => {
-            let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
-            start::preview(&store, project, &settings, reader, Time::now())?
-        }
-        None => None,
-    };
+    let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
+    let injection = start::preview(&store, project, &settings, reader, Time::now())?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
         let names = store.projects()?;
         output::json(&json!({
-            "project": names.iter().find(|row| Some(row.id) == project).map(|row| &row.name),
+            "project": names.iter().find(|row| row.id == project).map(|row| &row.name),
             "text": injection.as_ref().map(|injection| &injection.text),
             "tokens": injection.as_ref().map(|injection| injection.tokens),
             "observations": observations,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use remora_app::edit::{self, Edit as Changes};
+use remora_app::edit::{self, Edit as Changes, Edited};
 use remora_app::judge::observation;
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::time::Time;
@@ -73,7 +73,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     let now = Time::now();
     let before = observation(&store, id)?;
-    let row = if arguments.undo {
+    let Edited { row, changed } = if arguments.undo {
         app.change(&mut store, |store| edit::undo(store, id, now))?
     } else if !merge.is_empty() {
         app.change(&mut store, |store| edit::merge(store, id, merge, by, now))?
@@ -91,7 +91,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         return output::json(&row);
     }
     prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 120));
-    if row == before {
+    if !changed {
         talk("Nothing was changed.");
     } else if !arguments.undo {
         // The plain id, not as it was typed: in a shell, `#12` starts a comment.

@@ -131,9 +131,8 @@ fn list(app: &App, entries: &[Entry]) -> Result<()> {
     }
     if let Some(entry) = entries.iter().find(|entry| !entry.conflicts.is_empty()) {
         let key = &entry.row.fact.key;
-        talk(&format!(
-            "To settle a conflict: `remora facts confirm \"{key}\"`, or `remora facts set \"{key}\" VALUE`"
-        ));
+        let facts = if entry.row.project_id.is_some() { "remora facts" } else { "remora facts --global" };
+        talk(&format!("To settle a conflict: `{facts} confirm \"{key}\"`, or `{facts} set \"{key}\" VALUE`"));
     }
     Ok(())
 }

@@ -109,8 +109,12 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
             .hint("ids are in `remora search`, `remora sessions` and `remora queue`"));
     }
     if plan.is_empty() {
-        return Err(CliError::not_found("nothing was found that could be forgotten")
-            .hint("look in every project: `remora forget --all TOPIC`"));
+        let hint = if arguments.all {
+            "see what search finds in every project: `remora search --all TEXT`"
+        } else {
+            "look in every project: `remora forget --all TOPIC`"
+        };
+        return Err(CliError::not_found("nothing was found that could be forgotten").hint(hint));
     }
     if !app.json {
         print_plan(&plan);

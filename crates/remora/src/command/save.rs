@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::records::record;
-use remora_app::save::SaveRequest;
+use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_store::{Saved, SavedBy};
@@ -61,7 +61,14 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
         by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
     };
-    let saved = app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?.saved;
+    let SavedFor { saved, left_out, .. } =
+        app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?;
+    if left_out > 0 {
+        talk(&format!(
+            "warning: {} left out, because a memory is at most 48 KiB; save the parts one by one",
+            output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "byte")
+        ));
+    }
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
     }

@@ -2,6 +2,7 @@ use clap::Args;
 use remora_app::records::{self, Record, WholeSession};
 use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_core::feedback::Feedback;
+use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
@@ -87,6 +88,14 @@ fn print_observation(row: &ObservationRow) {
     field("read", &observation.files_read.join(", "));
     field("modified", &observation.files_modified.join(", "));
     field("use", &of_use(row.pinned_at, &row.feedback));
+    if let Some(by) = row.superseded_by {
+        field("superseded", &format!("by {by}"));
+    }
+    field("replaces", &listed(&row.replaces));
+}
+
+fn listed(ids: &[ObservationId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn title(text: &str) {

@@ -112,7 +112,8 @@ fn print(moments: &[TimelineEntry], anchor: Option<RecordId>) {
         );
         let room =
             output::columns().map_or(100, |columns| columns.saturating_sub(17 + ids + kinds).clamp(20, 100));
-        say(format!("{line}{}", brief(&moment.title, room)).trim_end());
+        let superseded = moment.superseded_by.map(|by| format!("  (superseded by {by})")).unwrap_or_default();
+        say(format!("{line}{}{superseded}", brief(&moment.title, room)).trim_end());
     }
 }
 

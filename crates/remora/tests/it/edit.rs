@@ -170,3 +170,92 @@ fn over_http_an_observation_is_changed_by_its_id() {
         assert_eq!(patch(id, &body).status, status, "{id} {body}");
     }
 }
+
+#[test]
+fn the_last_word_on_what_replaces_what_counts_and_no_cycle_hides_records() {
+    let world = World::new();
+    observed(&world);
+    for (id, gate) in [("1", "first"), ("2", "second"), ("3", "third")] {
+        world.text(&["edit", id, "--narrative", &format!("The lantern of the {gate} gate burns.")]);
+    }
+    let superseded = |id: &str| world.json(&["show", id])["superseded_by"].clone();
+    world.text(&["edit", "1", "--superseded-by", "2"]);
+    world.text(&["edit", "2", "--superseded-by", "3"]);
+    assert_eq!(hits(&world, "lantern"), ["3"]);
+    // 1 is what 3 is replaced by, although it was replaced by 2, which 3 replaced.
+    world.text(&["edit", "3", "--superseded-by", "1"]);
+    assert_eq!([superseded("1"), superseded("2"), superseded("3")], [json!(null), json!("3"), json!("1")]);
+    assert_eq!(hits(&world, "lantern"), ["1"]);
+    // The undo of either restores both.
+    for id in ["1", "3"] {
+        world.text(&["edit", id, "--undo"]);
+        assert_eq!(
+            [superseded("1"), superseded("2"), superseded("3")],
+            [json!("2"), json!("3"), json!(null)]
+        );
+        world.text(&["edit", "3", "--superseded-by", "1"]);
+    }
+    // The same with a merge.
+    world.text(&["edit", "3", "--merge", "1"]);
+    assert_eq!([superseded("1"), superseded("3")], [json!("3"), json!(null)]);
+    world.text(&["edit", "3", "--undo"]);
+    assert_eq!([superseded("1"), superseded("3")], [json!(null), json!("1")]);
+}
+
+#[test]
+fn a_change_that_is_made_twice_is_one_step_and_an_undo_is_a_change() {
+    let world = World::new();
+    observed(&world);
+    let said = |arguments: &[&str]| {
+        let output = world.remora(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let steps = |id: &str| world.json(&["edit", id, "--history"]).as_array().unwrap().len();
+    for change in [["edit", "1", "--merge", "2"], ["edit", "1", "--superseded-by", "3"]] {
+        assert_ne!(said(&change), "Nothing was changed.\n");
+        let before = (steps("1"), steps("2"), steps("3"));
+        assert_eq!(said(&change), "Nothing was changed.\n");
+        assert_eq!((steps("1"), steps("2"), steps("3")), before);
+    }
+    assert_eq!(said(&["edit", "1", "--undo"]), "");
+    assert_eq!(said(&["edit", "1", "--undo"]), "");
+    assert_eq!(
+        (steps("1"), steps("2"), world.json(&["show", "2"])["superseded_by"].clone()),
+        (0, 0, Value::Null)
+    );
+}
+
+#[test]
+fn a_record_says_what_replaces_it_and_what_it_replaces() {
+    let background = Background::new();
+    let world = &background.world;
+    observed(world);
+    world.text(&["edit", "1", "--superseded-by", "3"]);
+    assert!(world.text(&["show", "1"]).contains("superseded by 3"), "{}", world.text(&["show", "1"]));
+    assert!(world.text(&["show", "3"]).contains("replaces   1"), "{}", world.text(&["show", "3"]));
+    assert_eq!(world.json(&["show", "1"])["superseded_by"], "3");
+    assert_eq!(world.json(&["show", "3"])["replaces"], json!([1]));
+    assert!(world.text(&["timeline", "1"]).contains("(superseded by 3)"));
+    let client = client::start(&background);
+    let listed = client.list("/api/observations?ids=1");
+    assert_eq!(listed["items"][0]["superseded_by"], "3", "{listed}");
+    let timeline = client.list("/api/timeline?anchor=1");
+    assert!(
+        timeline["items"].as_array().unwrap().iter().any(|item| item["superseded_by"] == "3"),
+        "{timeline}"
+    );
+}
+
+#[test]
+fn an_observation_is_not_replaced_by_one_of_another_project() {
+    let world = World::new();
+    observed(&world);
+    let other = world.path("other");
+    fs::create_dir(&other).unwrap();
+    let saved = world.command(&["save", "Tides are high."]).current_dir(&other).output().unwrap();
+    let id = String::from_utf8_lossy(&saved.stdout).trim().to_owned();
+    let refused = world.remora(&["edit", "1", "--superseded-by", &id]);
+    assert!(contains(&refused.stderr, "are of different projects"), "{refused:?}");
+    assert_eq!(world.json(&["show", "1"])["superseded_by"], Value::Null);
+}

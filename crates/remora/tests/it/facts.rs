@@ -182,3 +182,77 @@ fn facts_over_http_are_set_changed_confirmed_and_ended_by_key() {
     assert_eq!(ended.status, 200, "{ended:?}");
     assert_eq!(send("DELETE", &format!("{path}?project=project"), &json!({})).status, 404);
 }
+
+#[test]
+fn a_fact_is_injected_with_its_key() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    typed(&world, &["facts", "set", "package manager", "pnpm"]);
+    typed(&world, &["facts", "set", "line length", "100", "--kind", "convention"]);
+    world.text(&["facts", "set", "api port", "8080"]);
+    world.text(&["facts", "set", "release name", "daisy of the western harbour"]);
+    typed(&world, &["facts", "confirm", "api port"]);
+    let context = world.text(&["context"]);
+    for line in ["- package manager: pnpm", "- line length: 100", "- api port: 8080"] {
+        assert!(context.lines().any(|shown| shown == line), "{line}: {context}");
+    }
+    let injected =
+        world.text(&["context", "--explain", "Is the western harbour daisy the release name?", "--new"]);
+    let own = "#f4 (fact by agent, today) release name: daisy of the western harbour";
+    assert!(injected.contains(own), "{injected}");
+    // A session gets it, and `why` names it in the same words.
+    world.hook(&world.message("SessionStart", &json!({"source": "startup"})));
+    let why = world.text(&["why"]);
+    for said in ["line length: 100", "package manager: pnpm", "api port: 8080"] {
+        assert!(why.contains(said), "{said}: {why}");
+    }
+}
+
+#[test]
+fn keys_that_differ_in_case_or_spaces_are_the_same_key() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    typed(&world, &["facts", "set", "Package Manager", "pnpm"]);
+    let line = |(key, value): (&str, &str)| {
+        json!({"kind": "fact", "project": world.project(), "key": key, "value": value}).to_string() + "\n"
+    };
+    let lines = [("package manager", "npm"), ("Package  Manager", "bun")].map(line).concat();
+    let file = world.path("facts.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    world.text(&["import", file.to_str().unwrap()]);
+    let held = fact(&world, "package manager");
+    assert_eq!(world.json(&["facts"]).as_array().unwrap().len(), 1, "{}", world.text(&["facts"]));
+    assert_eq!(
+        (&held["value"], held["conflicts"].as_array().map(Vec::len)),
+        (&json!("pnpm"), Some(2)),
+        "{held}"
+    );
+    typed(&world, &["facts", "confirm", " PACKAGE manager"]);
+    assert!(fact(&world, "package manager")["conflicts"].is_null());
+}
+
+#[test]
+fn facts_that_hold_everywhere_hold_in_a_new_directory_and_their_conflicts_can_be_settled() {
+    let world = World::new();
+    world.hook(&world.tool("t1"));
+    typed(&world, &["facts", "--global", "set", "editor", "helix"]);
+    let new = world.path("new");
+    std::fs::create_dir(&new).unwrap();
+    let there = |arguments: &[&str]| {
+        let output = world.command(arguments).current_dir(&new).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    for arguments in [&["facts"][..], &["facts", "--json"], &["search", "helix"], &["context"]] {
+        assert!(there(arguments).contains("helix"), "{arguments:?}: {}", there(arguments));
+    }
+    assert!(there(&["search", "unheard"]).contains("Nothing is remembered of"));
+    let contended = world.data().join("remora.db");
+    let sql = "INSERT INTO facts (uuid, kind, key, value, source, trust, valid_from, valid_to, created_at, updated_at)
+               VALUES (randomblob(16), 'fact', 'editor', 'vim', 'agent', 0.5, 9, 9, 9, 9)";
+    rusqlite::Connection::open(contended).unwrap().execute(sql, []).unwrap();
+    let shown = there(&["facts"]);
+    assert!(shown.contains("`remora facts --global confirm \"editor\"`"), "{shown}");
+    typed(&world, &["facts", "--global", "confirm", "editor"]);
+    assert!(!there(&["facts"]).contains("conflict"));
+}

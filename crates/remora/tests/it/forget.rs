@@ -520,3 +520,25 @@ fn after_everything_was_erased_a_running_session_is_captured_from_its_next_promp
     assert_eq!(world.json(&["status"])["counts"]["sessions"], 1);
     nothing_is_left("after the rest of its turn");
 }
+
+#[test]
+fn a_copy_in_the_data_directory_is_refused_or_rewritten_whatever_its_name() {
+    let world = World::new();
+    world.text(&["save", "The quendrith hums at night."]);
+    let inside = world.data().join("my-own-copy.db");
+    let refused = world.remora(&["backup", "--to", inside.to_str().unwrap()]);
+    assert!(contains(&refused.stderr, "is in the data directory"), "{refused:?}");
+    assert!(!inside.exists());
+    let elsewhere = world.path("copy.db");
+    world.text(&["backup", "--to", elsewhere.to_str().unwrap()]);
+    fs::copy(&elsewhere, world.data().join("by-hand.bin")).unwrap();
+    let foreign = world.data().join("foreign.db");
+    let other = rusqlite::Connection::open(&foreign).unwrap();
+    other.execute_batch("CREATE TABLE mine (text TEXT); INSERT INTO mine VALUES ('harbour')").unwrap();
+    drop(other);
+    let before = fs::read(&foreign).unwrap();
+    world.text(&["forget", "1", "--now", "--yes"]);
+    assert_eq!(files_with(&world, "quendrith"), Vec::<String>::new());
+    assert!(world.data().join("by-hand.bin").exists());
+    assert_eq!(fs::read(&foreign).unwrap(), before, "a database of another program stays as it is");
+}

@@ -293,3 +293,37 @@ fn the_port_is_recorded_and_a_taken_one_is_skipped() {
     let elsewhere = Client { port: second.port, token: "0".repeat(64) };
     assert_eq!(elsewhere.get("/api/health").status, 401);
 }
+
+#[test]
+fn what_cannot_be_used_is_refused_by_every_route_with_a_fitting_hint() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["save", "Tides are high."]);
+    world.text(&["save", "Tides are low."]);
+    let client = start(&background);
+    for path in ["/api/memory/stats?project=project", "/api/stats?bogus=1", "/api/settings?bogus=1"] {
+        assert_eq!(client.get(path).status, 422, "{path}");
+        let (without, _) = path.split_once('?').unwrap();
+        assert_eq!(client.get(without).status, 200, "{without}");
+    }
+    let fact = client.post("/api/memory/facts", &json!({"key": "port", "value": "80", "kind": "zz"}));
+    assert_eq!(fact.status, 422, "{fact:?}");
+    assert!(fact.json()["error"]["message"].as_str().unwrap().contains("convention"), "{fact:?}");
+    for (path, hint) in
+        [("/api/search?project=nowhere", "name a project"), ("/api/memory/facts?key=none", "facts")]
+    {
+        let unknown = client.get(path).json();
+        assert!(unknown["error"]["hint"].as_str().unwrap().contains(hint), "{unknown}");
+    }
+    // Ids of responses are numbers, and are accepted as such.
+    let planned = client.post("/api/v1/forget", &json!({"ids": [1]}));
+    assert_eq!(
+        (planned.status, &planned.json()["plan"]["records"][0]["id"]),
+        (200, &json!("1")),
+        "{planned:?}"
+    );
+    let body = json!({"superseded_by": 2}).to_string();
+    let head =
+        format!("{}Content-Type: application/json\r\nContent-Length: {}\r\n", client.friendly(), body.len());
+    assert_eq!(client.send("PATCH", "/api/v1/observations/1", &head, body.as_bytes()).status, 200);
+}

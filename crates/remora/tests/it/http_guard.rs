@@ -144,8 +144,8 @@ fn every_route_answers_a_caller_with_the_token() {
                 // No record has this id.
                 (true, "GET") if asked.contains("{id}") => &[404],
                 (true, "GET") => &[200],
-                // MCP rejects clients that accept neither of its two formats.
-                (true, _) if path == "/mcp" => &[406],
+                // The body is no message of MCP.
+                (true, _) if path == "/mcp" => &[400],
                 // There is nothing to undo, and no fact is named.
                 (true, _) if path.ends_with("/undo") => &[404, 422],
                 // No fact has this key.

@@ -295,7 +295,10 @@ fn wrong_arguments_are_answered_with_a_fix() {
     let mut host = Host::new(&world);
     for (tool, arguments, about) in [
         ("search", json!({ "q": "x" }), "unknown field `q`"),
-        ("search", json!({ "query": "x", "limit": "many" }), "`many` is not a whole number"),
+        ("search", json!({ "query": "x", "limit": "many" }), "`limit`: `many` is not a whole number"),
+        ("search", json!({ "limit": -1 }), "`limit`: `-1` is not a whole number"),
+        ("search", json!({ "limit": 0 }), "`limit`: expected 1 to 100"),
+        ("search", json!({ "files": [{}] }), "`files`: expected a text"),
         ("search", json!({ "type": ["bug"] }), "`bug` is not a type"),
         ("search", json!({ "mode": "fast" }), "`fast` is not a mode"),
         ("search", json!({ "since": "someday" }), "`since` takes a date"),
@@ -736,4 +739,99 @@ fn without_time_to_undo_forgetting_erases_at_once_through_both_doors() {
     let done = remote.call("forget", &json!({ "ids": [second], "confirm": true }));
     assert_eq!(done["structuredContent"]["forgotten"], 1, "{done}");
     assert_eq!(files_with(world, "red lantern"), [""; 0]);
+}
+
+#[test]
+fn a_record_that_was_replaced_says_so() {
+    let world = World::new();
+    known(&world);
+    world.text(&["edit", "1", "--superseded-by", "2"]);
+    let mut host = Host::new(&world);
+    let (whole, read) = host.good("get_observations", json!({ "ids": "#1 #2" }));
+    assert!(whole.contains("superseded by: #2") && whole.contains("replaces: #1"), "{whole}");
+    assert_eq!(read["records"][0]["superseded_by"], "#2");
+    let (line, _) = host.good("timeline", json!({ "anchor": "1" }));
+    assert!(line.contains("(superseded by #2)"), "{line}");
+    host.end();
+}
+
+#[test]
+fn a_new_directory_gets_what_holds_everywhere() {
+    let world = World::new();
+    known(&world);
+    world.text(&["facts", "--global", "set", "editor", "helix"]);
+    let new = world.path("new");
+    std::fs::create_dir(&new).unwrap();
+    let mut host = Host::of("2025-06-18", world.command(&["mcp"]).current_dir(&new));
+    assert!(host.good("search", json!({ "query": "helix" })).0.contains("helix"));
+    assert!(host.good("get_project_context", json!({})).0.contains("editor: helix"));
+    assert!(
+        host.good("search", json!({ "query": "cast" })).0.contains("Nothing is remembered of this project")
+    );
+    host.end();
+}
+
+#[test]
+fn a_memory_that_is_too_long_says_how_much_is_left_out() {
+    let world = World::new();
+    known(&world);
+    let mut host = Host::new(&world);
+    let (said, saved) = host.good("save_memory", json!({ "text": "a word ".repeat(10_000) }));
+    let left_out = saved["left_out"].as_u64().unwrap();
+    assert_eq!(left_out, 69_999 - (48 << 10), "{saved}");
+    assert!(said.contains(&format!("{left_out} bytes were left out")), "{said}");
+    host.end();
+    let typed = world.remora(&["save", &"another word ".repeat(5_000)]);
+    assert!(String::from_utf8_lossy(&typed.stderr).contains("bytes left out"), "{typed:?}");
+}
+
+#[test]
+fn a_session_without_a_summary_is_shown_by_its_own_name() {
+    let world = World::new();
+    known(&world);
+    let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    database
+        .execute_batch(
+            "DELETE FROM session_summaries; UPDATE sessions SET content_session_id = 's24' WHERE content_session_id = 'session-b'",
+        )
+        .unwrap();
+    let mut host = Host::new(&world);
+    let (shown, data) = host.good("get_session_summary", json!({}));
+    assert_eq!((&data["id"], &data["kind"]), (&json!("s24"), &json!("session")), "{shown}");
+    assert_eq!(host.good("get_session_summary", json!({ "session": "s24" })).1["session"], "s24");
+    let (index, _) = host.good("search", json!({ "query": "rounded because of a cast", "type": "bugfix" }));
+    let cost = |text: &str| {
+        let line = text.lines().find(|line| line.contains("#2 ")).unwrap_or_else(|| panic!("{text}"));
+        line.split('~').nth(1).unwrap().split([':', ' ']).next().unwrap().to_owned()
+    };
+    assert_eq!(cost(&index), cost(&shown), "one record has one cost");
+    host.end();
+}
+
+#[test]
+fn unknown_ids_are_named_when_others_are_forgotten() {
+    let world = World::new();
+    known(&world);
+    let mut host = Host::new(&world);
+    let (plan, _) = host.good("forget", json!({ "ids": ["#1", "s999", "zzz"] }));
+    assert!(plan.contains("Nothing is known as #s999, #zzz."), "{plan}");
+    let (trace, _) = host.good("forget", json!({ "ids": "e1" }));
+    assert!(!trace.contains("0 records"), "{trace}");
+    host.end();
+}
+
+#[test]
+fn a_body_that_is_no_message_gets_a_protocol_error_over_http_too() {
+    let background = Background::new();
+    known(&background.world);
+    let client = start(&background);
+    for (body, status, code) in [("{bad", 400, -32700), ("[]", 400, -32600)] {
+        let head = format!(
+            "{}Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            client.friendly(),
+            body.len()
+        );
+        let answer = client.send("POST", "/mcp", &head, body.as_bytes());
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (status, &json!(code)), "{answer:?}");
+    }
 }

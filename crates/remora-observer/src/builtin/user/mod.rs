@@ -300,7 +300,7 @@ fn answer(question: &Question) -> Option<Fact> {
     let is_for_now = is_nod || said.is_of_the_task() || replied.is_of_the_task();
     Some(Fact {
         kind: FactKind::Fact,
-        key: format!("asked {}", key(&asked)?),
+        key: format!("asked {}", key(&asked)?).into(),
         value: format!("Asked “{asked}”, the user {verb} “{given}”."),
         source: FactSource::User,
         trust: if is_for_now { ALLOWED } else { CHOSEN },
@@ -311,7 +311,7 @@ fn fact(kind: FactKind, trust: f64, value: String) -> Option<Fact> {
     if value.chars().count() > LONGEST {
         return None;
     }
-    Some(Fact { kind, key: key(&value)?, value, source: FactSource::User, trust })
+    Some(Fact { kind, key: key(&value)?.into(), value, source: FactSource::User, trust })
 }
 
 /// The key of a statement: its subjects in alphabetical order. Negations, verbs of doing and the words that make it a

@@ -153,8 +153,8 @@ fn used(feedback: &Feedback) -> String {
 #[template(path = "related.html")]
 struct Others {
     related: Vec<Related>,
-    /// Whether another observation replaces this one.
-    superseded: bool,
+    /// URL and id of the record that replaces this one.
+    superseded: Option<(String, String)>,
 }
 
 /// Related observations of the same project. Fetched after the page, because semantic search may have to load
@@ -168,7 +168,10 @@ async fn related((State(http), _): Seen, Path(id): Path<String>) -> Result<Respo
     request.limit = RELATED + 1;
     let found = http.search(request).await?;
     let is_own = |number: i64| number == row.id.0;
-    let superseded = found.hits.iter().any(|hit| is_own(hit.id.number) && hit.superseded);
+    let superseded = row.superseded_by.map(|by| match by.kind {
+        RecordKind::Fact => ("/memory".to_owned(), by.to_string()),
+        _ => (record_link(&by.to_string(), None), by.to_string()),
+    });
     let others = found.hits.iter().filter(|hit| !is_own(hit.id.number) && hit.score >= ALIKE);
     let related = others.take(RELATED).map(|hit| {
         let kind = hit.observation_type.map_or("observation", ObservationType::name);
