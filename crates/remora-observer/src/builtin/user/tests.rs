@@ -216,7 +216,7 @@ fn an_answer_is_kept_with_its_question() {
 
 #[test]
 fn a_later_statement_about_the_same_subject_has_the_same_key() {
-    let key = |text: &str| words(&turn(text)).facts.remove(0).fact.key;
+    let key = |text: &str| words(&turn(text)).facts.remove(0).fact.key.to_string();
     assert_eq!(
         key("Always run the linter before a commit."),
         key("From now on never run the linter before commits")
