@@ -70,9 +70,10 @@ impl Host {
             Self::ClaudeCode => Some(2_400),
             // The limit is 2,500 tokens by its own count.
             Self::Codex => Some(2_200),
-            Self::Gemini | Self::Qwen | Self::Copilot | Self::Opencode => Some(4_000),
-            // The same as over HTTP, where a program may ask for less.
-            Self::Generic | Self::Channel(_) => Some(4_000),
+            // Programs that send Remora's own format may ask for less.
+            Self::Gemini | Self::Qwen | Self::Copilot | Self::Opencode | Self::Generic | Self::Channel(_) => {
+                Some(4_000)
+            }
             Self::Cursor | Self::Windsurf => None,
         }
     }

@@ -76,9 +76,6 @@ impl From<AppError> for CliError {
         match error {
             AppError::Store(error) => error.into(),
             AppError::Config(error) => error.into(),
-            AppError::UnknownProject(_) => {
-                Self::not_found(message).hint("see which projects there are: `remora project list`")
-            }
             AppError::UnknownSession(_) => {
                 Self::not_found(message).hint("see which there are: `remora sessions`")
             }
@@ -95,7 +92,7 @@ impl From<AppError> for CliError {
             AppError::HasDirectory { .. } => {
                 Self::usage(message).hint("see which projects have none: `remora project list`")
             }
-            AppError::NotShared(_) => {
+            AppError::UnknownProject(_) | AppError::NotShared(_) => {
                 Self::not_found(message).hint("see which projects there are: `remora project list`")
             }
             AppError::NoBackup(_) => Self::not_found(message).hint(

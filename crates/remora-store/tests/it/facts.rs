@@ -198,12 +198,12 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     assert!(changed(&store), "a fact ended");
     store.reopen_fact(port, Time(11)).unwrap().unwrap();
     assert!(changed(&store), "a fact reopened");
-    store.confirm_fact(Some(app), "port", Time(12)).unwrap().unwrap();
+    store.confirm_fact(Some(app), &"port".into(), Time(12)).unwrap().unwrap();
     assert!(changed(&store), "a fact confirmed");
     let by_person = Fact { source: FactSource::User, ..fact(FactKind::Preference, "port", "ninety", 1.0) };
     store.set_fact(&new(by_person, Some(app), 13), Contradiction::Refuse).unwrap();
     assert!(changed(&store), "another kind of fact");
-    store.remove_fact(Some(app), "port", Time(14)).unwrap().unwrap();
+    store.remove_fact(Some(app), &"port".into(), Time(14)).unwrap().unwrap();
     assert!(changed(&store), "a fact removed");
     store.restore_fact(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");

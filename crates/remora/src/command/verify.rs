@@ -63,7 +63,7 @@ fn print(verified: &Verified, hint: &str) {
     }
     prose(&format!("{path}: {}", paint(RED, "damaged")));
     for problem in &verified.problems {
-        prose_below("  ", &problem.to_string());
+        prose_below("  ", problem);
     }
     talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::context::{drain, hear, told, told_with};
+use crate::context::{drain, hear, injected_at_start, injected_with};
 use crate::mcp::Host;
 use crate::support::World;
 
@@ -25,12 +25,12 @@ fn send(world: &World, session: &str, event: &str, more: &Value) {
 
 /// A session as a host runs it, from its start to its end. Returns what was injected on the way.
 fn session(world: &World, name: &str, said: &str) -> String {
-    let mut injected = vec![told(world, name, "startup"), told_with(world, name, ASKED)];
+    let mut injected = vec![injected_at_start(world, name, "startup"), injected_with(world, name, ASKED)];
     let file = world.project().join("nginx.conf");
     let ahead = json!({ "tool_name": "Read", "tool_use_id": format!("r-{name}"), "tool_input": { "file_path": file } });
     // In a context of its own: nothing is injected twice into one.
     let apart = format!("{name}-file");
-    injected.push(told(world, &apart, "startup"));
+    injected.push(injected_at_start(world, &apart, "startup"));
     injected.push(hear(world, &apart, world.message("PreToolUse", &ahead)));
     send(
         world,
@@ -130,8 +130,8 @@ fn a_correction_that_differs_in_one_word_is_injected() {
     world.text(&["feedback", "1", "wrong"]);
     let corrected = SAID.replace("one megabyte", "ten megabytes").replace("20 MB", "40 MB");
     session(&world, "two", &corrected);
-    let told = told(&world, "three", "startup").unwrap();
-    assert!(told.contains("ten megabytes") && !told.contains("one megabyte"), "{told}");
+    let start = injected_at_start(&world, "three", "startup").unwrap();
+    assert!(start.contains("ten megabytes") && !start.contains("one megabyte"), "{start}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn every_line_that_why_shows_has_a_command_that_works() {
     let world = World::new();
     // Too short for an observation, so that only the turn and the summary have it.
     let chat = |session: &str| {
-        told_with(&world, session, "Where is the staging server of the bakery?");
+        injected_with(&world, session, "Where is the staging server of the bakery?");
         let mut stop = world.message(
             "Stop",
             &json!({ "last_assistant_message":
@@ -153,8 +153,8 @@ fn every_line_that_why_shows_has_a_command_that_works() {
     chat("one");
     assert_eq!(world.count("observations"), 0);
     let asked = |session: &str| {
-        let start = told(&world, session, "startup").unwrap_or_default();
-        let prompt = told_with(&world, session, "In which city is the staging server of the bakery?");
+        let start = injected_at_start(&world, session, "startup").unwrap_or_default();
+        let prompt = injected_with(&world, session, "In which city is the staging server of the bakery?");
         start + &prompt.unwrap_or_default()
     };
     assert!(asked("two").contains("Oslo"));
