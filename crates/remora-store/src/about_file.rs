@@ -90,7 +90,7 @@ impl Store {
                 continue;
             }
             let known = read_known(row)?;
-            if !known.may_be_told(&wrong) {
+            if !known.may_be_injected(&wrong) {
                 continue;
             }
             let narrative: String = row.get("narrative")?;

@@ -156,7 +156,7 @@ impl Store {
         })?;
         let mut touched: Vec<Touched> = rows.collect::<Result<_, _>>()?;
         let wrong = self.called_wrong(project)?;
-        touched.retain(|touched| touched.known.may_be_told(&wrong));
+        touched.retain(|touched| touched.known.may_be_injected(&wrong));
         Ok(touched)
     }
 }

@@ -90,7 +90,7 @@ impl Store {
     ) -> Result<Material, StoreError> {
         let wrong = self.called_wrong(project)?;
         let mut observations = self.known(project, recall)?;
-        observations.retain(|known| known.may_be_told(&wrong));
+        observations.retain(|known| known.may_be_injected(&wrong));
         let uncommitted = self.changed_files(project)?;
         let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {

@@ -51,7 +51,8 @@ impl Store {
                 Ok(found.is_some_and(|(title, is_upheld)| !is_upheld && wrong.is_said_by(&title)))
             }
             RecordKind::Turn | RecordKind::Summary => {
-                Ok(self.retells(record)? || (!wrong.is_empty() && wrong.is_said_in(&told(&self.db, record)?)))
+                Ok(self.retells(record)?
+                    || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.db, record)?)))
             }
             RecordKind::Fact => {
                 let sql = "SELECT value FROM facts WHERE id = ?1 AND source <> 'user'";
@@ -223,7 +224,7 @@ fn add_retelling(db: &Connection, record: RecordId, wrong: &mut CalledWrong) -> 
     while let Some(row) = rows.next()? {
         add(row, &mut observed)?;
     }
-    wrong.add_text(&told(db, record)?, |statement| observed.is_said_by(statement));
+    wrong.add_text(&text_of(db, record)?, |statement| observed.is_said_by(statement));
     Ok(())
 }
 
@@ -249,7 +250,7 @@ fn project_of(db: &Connection, record: RecordId) -> Result<Option<ProjectId>, St
 }
 
 /// What a turn or a summary states. A prompt states nothing, unless it is a plan, which the agent wrote.
-fn told(db: &Connection, record: RecordId) -> Result<String, StoreError> {
+fn text_of(db: &Connection, record: RecordId) -> Result<String, StoreError> {
     let is_turn = record.kind == RecordKind::Turn;
     let sql = if is_turn {
         "SELECT ifnull(closing_message, ''), text FROM user_prompts WHERE id = ?1"

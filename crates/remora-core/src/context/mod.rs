@@ -135,7 +135,7 @@ impl Known {
     }
 
     /// Whether neither it nor what its title says was called wrong.
-    pub fn may_be_told(&self, wrong: &CalledWrong) -> bool {
+    pub fn may_be_injected(&self, wrong: &CalledWrong) -> bool {
         !self.feedback.is_wrong() && (self.is_upheld() || !wrong.is_said_by(&self.title))
     }
 }

@@ -166,7 +166,7 @@ mod tests {
     use super::super::checks::tests::run;
     use super::*;
 
-    fn told(runs: Vec<Run>) -> Vec<String> {
+    fn found(runs: Vec<Run>) -> Vec<String> {
         let traps = traps(&Turn { runs, ..Turn::default() });
         traps.into_iter().map(|trap| format!("{} ({}) -> {}", trap.fails, trap.why, trap.works)).collect()
     }
@@ -187,15 +187,15 @@ mod tests {
             ("git-lfs pull --all", "Error: unknown flag: --all", "git-lfs pull"),
             ("npm run tests", "npm error Missing script: \"tests\"", "npm run test"),
         ] {
-            let traps = told(vec![run(failed, 2, 1, output), run(worked, 0, 1, PASSED)]);
+            let traps = found(vec![run(failed, 2, 1, output), run(worked, 0, 1, PASSED)]);
             assert_eq!(traps.len(), 1, "{failed}: {traps:?}");
         }
         assert_eq!(
-            told(vec![run("rtk bun run test", 2, 1, NO_SUBCOMMAND), run("bun run test", 0, 1, PASSED)]),
+            found(vec![run("rtk bun run test", 2, 1, NO_SUBCOMMAND), run("bun run test", 0, 1, PASSED)]),
             ["rtk bun run test (unrecognized subcommand 'bun') -> bun run test"]
         );
         assert_eq!(
-            told(vec![
+            found(vec![
                 run("go test ./...", 1, 0, "go: cannot find main module"),
                 run("cd cli && go test ./...", 0, 0, "")
             ]),
@@ -236,7 +236,7 @@ mod tests {
     fn a_request_that_needs_another_option() {
         let runs =
             vec![run(". ./env && curl -sf a", 22, 0, "error: 403"), run("grep x y; curl -H z a", 0, 0, "ok")];
-        assert_eq!(told(runs), ["curl -sf a (403) -> curl -H z a"]);
+        assert_eq!(found(runs), ["curl -sf a (403) -> curl -H z a"]);
     }
 
     #[test]
@@ -266,11 +266,11 @@ mod tests {
             ("it is the same", vec![run("npm ci", 1, 0, "npm error network"), run("npm ci", 0, 0, "")]),
             ("another target", vec![run("curl -sf a", 22, 0, "404"), run("curl -sf b", 0, 0, "ok")]),
         ] {
-            assert_eq!(told(runs), Vec::<String>::new(), "{why}");
+            assert_eq!(found(runs), Vec::<String>::new(), "{why}");
         }
         let mut late = vec![run("rtk bun test", 2, 0, NO_SUBCOMMAND)];
         late.extend((0..CLOSE).map(|n| run(&format!("deno task {n}"), 0, 0, "")));
         late.push(run("bun test", 0, 0, PASSED));
-        assert_eq!(told(late), Vec::<String>::new());
+        assert_eq!(found(late), Vec::<String>::new());
     }
 }

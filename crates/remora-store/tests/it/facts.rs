@@ -363,5 +363,5 @@ fn a_wrong_fact_that_is_learned_again_stays_ended_until_the_user_states_it() {
     let first = store.record_fact(&other).unwrap().id;
     store.end_fact(first, Time(10)).unwrap();
     store.record_fact(&new(fact(FactKind::Fact, "host", "bergen", 0.9), Some(app), 11)).unwrap();
-    assert_eq!(facts(&store), ["host: bergen", "eighty"]);
+    assert_eq!(facts(&store), ["bergen", "eighty"]);
 }

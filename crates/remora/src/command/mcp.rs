@@ -11,6 +11,7 @@ use remora_core::time::Time;
 use remora_mcp::{Memory, stdio};
 use remora_search::Results;
 use remora_store::{Store, StoreError};
+use remora_sys::memory;
 use tokio::task::spawn_blocking;
 
 use crate::app::{self, App};
@@ -51,6 +52,7 @@ pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
         (None, Some(directory)) => Whose::Directory(directory),
         (named, _) => app::whose(named.as_deref(), false)?.absolute(),
     };
+    memory::share_one_heap();
     Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)
 }
 
@@ -65,7 +67,13 @@ impl Here {
         work: impl FnOnce(&App, &mut Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
         let app = Arc::clone(&self.0);
-        let done = spawn_blocking(move || work(&app, &mut Store::open(&app.dir)?));
+        let done = spawn_blocking(move || {
+            let result =
+                Store::open(&app.dir).map_err(AppError::from).and_then(|mut store| work(&app, &mut store));
+            // The process waits most of its life, perhaps beside others of its kind.
+            memory::give_back();
+            result
+        });
         // The thread panicked; the log names the location.
         done.await.unwrap_or(Err(AppError::Store(StoreError::Closed)))
     }

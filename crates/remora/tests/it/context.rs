@@ -261,7 +261,13 @@ fn without_an_answer_from_the_daemon_keywords_are_searched() {
     world.text(&["save", "The staging database is copied from production every Sunday night by cron."]);
     start(&background);
     let pid = background.pid().unwrap().to_string();
-    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+        // A thread that is still running may take the lock after it was checked.
+        while name == "-STOP" && !is_stopped(&pid) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    };
     let prompt = "Why is the staging database of Sunday night copied from production by cron?";
     let is_locked = || {
         let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
@@ -287,6 +293,15 @@ fn without_an_answer_from_the_daemon_keywords_are_searched() {
             world.text(&["logs"])
         );
     }
+}
+
+/// Whether every thread of a process is stopped.
+fn is_stopped(pid: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.filter_map(Result::ok).all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" T"))
+    })
 }
 
 #[test]

@@ -214,7 +214,10 @@ fn after_any_bad_answer_keyword_search_works_and_vectors_follow() {
         ("no JSON", Behaviour::body("<html>")),
         ("no vectors in the answer", Behaviour::body("{}")),
         ("vectors came for", Behaviour::json(200, &json!({ "data": [{ "embedding": [1, 2] }] }))),
-        ("no number", Behaviour::json(200, &json!({ "data": vec![json!({ "embedding": [null, 2] }); 6] }))),
+        (
+            "other than numbers",
+            Behaviour::json(200, &json!({ "data": vec![json!({ "embedding": [null, 2] }); 6] })),
+        ),
         ("over-long", Behaviour::Endless),
         ("the connection broke", Behaviour::Reset),
     ];

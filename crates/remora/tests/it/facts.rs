@@ -246,7 +246,7 @@ fn facts_that_hold_everywhere_hold_in_a_new_directory_and_their_conflicts_can_be
     for arguments in [&["facts"][..], &["facts", "--json"], &["search", "helix"], &["context"]] {
         assert!(there(arguments).contains("helix"), "{arguments:?}: {}", there(arguments));
     }
-    assert!(there(&["search", "unheard"]).contains("Nothing is remembered of"));
+    assert!(there(&["search", "unheard"]).contains("There is no memory of"));
     let contended = world.data().join("remora.db");
     let sql = "INSERT INTO facts (uuid, kind, key, value, source, trust, valid_from, valid_to, created_at, updated_at)
                VALUES (randomblob(16), 'fact', 'editor', 'vim', 'agent', 0.5, 9, 9, 9, 9)";

@@ -224,7 +224,7 @@ fn a_disk_that_is_full_loses_no_event_while_the_reserve_lasts() {
     let world = World::new();
     let script = r#"
         "$REMORA" status >/dev/null
-        "$REMORA" doctor | grep -q "KB in reserve" || exit 97
+        "$REMORA" doctor | grep -q "MiB in reserve" || exit 97
         ! dd if=/dev/zero of="$SMALL/filler" bs=4k >/dev/null 2>&1 || exit 98
         n=100
         while [ $n -lt 160 ]; do
@@ -233,7 +233,7 @@ fn a_disk_that_is_full_loses_no_event_while_the_reserve_lasts() {
         done
         rm "$SMALL/filler"
         "$REMORA" status --json >"$HOME/freed"
-        "$REMORA" doctor | grep -q "KB in reserve" || exit 99
+        "$REMORA" doctor | grep -q "MiB in reserve" || exit 99
     "#;
     let Some(ran) = on_small_disk(&world, "24m", script) else { return };
     assert!(ran.output.stdout.is_empty() && ran.output.stderr.is_empty(), "{:?}", ran.output);

@@ -766,7 +766,7 @@ fn a_new_directory_gets_what_holds_everywhere() {
     assert!(host.good("search", json!({ "query": "helix" })).0.contains("helix"));
     assert!(host.good("get_project_context", json!({})).0.contains("editor: helix"));
     assert!(
-        host.good("search", json!({ "query": "cast" })).0.contains("Nothing is remembered of this project")
+        host.good("search", json!({ "query": "cast" })).0.contains("There is no memory of this project yet")
     );
     host.end();
 }
