@@ -29,7 +29,7 @@ export async function behave({ context, page, test, until, origin, world, turn, 
       await see(tab, "hidden");
       tabs.push(tab);
     }
-    const judge = tabs[6].locator(".given .judge").first();
+    const judge = tabs[6].locator(".given .judge:has([data-verdict=useful])").first();
     const wrong = judge.locator("[data-verdict=wrong]");
     await wrong.click();
     await until("the verdict", async () => (await wrong.getAttribute("aria-pressed")) === "true");
