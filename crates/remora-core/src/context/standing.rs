@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::frame::safe;
 use super::{Material, PastSession, day, part, tokens};
-use crate::prose::{fingerprint, sentences};
+use crate::prose::{fingerprint, split};
 
 const HEADING: &str = "\n## Where things stand\n";
 const EARLIER: &str = "\n## Earlier sessions\n";
@@ -108,7 +108,7 @@ fn uncommitted(files: &[String]) -> String {
 /// Fingerprints of the sentences in a line.
 fn fingerprints(line: &str) -> impl Iterator<Item = u64> {
     let text = line.split_once(": ").map_or(line, |(_, text)| text);
-    sentences(text).into_iter().map(|sentence| fingerprint(&sentence.text))
+    split(text).into_iter().map(|sentence| fingerprint(&sentence))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub use normal::Normal;
 pub use plan::{heading, plan_heading};
 use role::Section;
 pub use role::is_subject;
-use split::split;
+pub(crate) use split::split;
 
 /// The purpose of a sentence in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

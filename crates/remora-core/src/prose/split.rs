@@ -15,7 +15,7 @@ const LEAD_IN_WORDS: usize = 4;
 const LEAD_IN_LETTERS: usize = 8;
 
 /// Splits at the ends of sentences, not at the dots of `main.rs`, `3.5` or `e.g.`.
-pub(super) fn split(text: &str) -> Vec<String> {
+pub(crate) fn split(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut in_code = false;

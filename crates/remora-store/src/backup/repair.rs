@@ -64,7 +64,7 @@ fn build(database: &Path, building: &Path) -> Result<(), StoreError> {
     let db = connection::open_to_build(building)?;
     db.execute("ATTACH ?1 AS old", [database.to_string_lossy()])?;
     db.execute_batch("PRAGMA foreign_keys = OFF; BEGIN")?;
-    let tables = schema::tables()?.iter().filter(|table| !is_derived(table) && !table.starts_with("sqlite_"));
+    let tables = schema::tables().filter(|table| !is_derived(table));
     for table in tables {
         db.execute_batch(&format!(
             "DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}"

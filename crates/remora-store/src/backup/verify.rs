@@ -148,7 +148,7 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
 pub(crate) fn missing_tables(db: &Connection) -> Result<Vec<String>, StoreError> {
     let found = tables(db)?;
     if schema::version(db)? == schema::VERSION {
-        return Ok(schema::tables()?.difference(&found).cloned().collect());
+        return Ok(schema::tables().filter(|table| !found.contains(*table)).map(str::to_owned).collect());
     }
     let missing = OF_EVERY_SCHEMA.into_iter().filter(|table| !found.contains(*table));
     Ok(missing.map(str::to_owned).collect())

@@ -1,10 +1,8 @@
 //! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`; version 10
 //! gets the tables below the marker line in `schema.sql`. The version is in `user_version`.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use remora_sys::file::{create_private_dir, private_file, with_suffix};
@@ -12,7 +10,6 @@ use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
-use crate::backup::verify;
 use crate::connection;
 use crate::data_dir::DataDir;
 use crate::writing::content_hash;
@@ -84,16 +81,15 @@ fn build(db: &Connection) -> Result<(), StoreError> {
     Ok(db.pragma_update(None, "user_version", VERSION)?)
 }
 
-/// The tables of the schema, read from the schema itself.
-pub(crate) fn tables() -> Result<&'static BTreeSet<String>, StoreError> {
-    static TABLES: OnceLock<BTreeSet<String>> = OnceLock::new();
-    if let Some(known) = TABLES.get() {
-        return Ok(known);
-    }
-    let scratch = connection::open_in_memory()?;
-    build(&scratch)?;
-    let found = verify::tables(&scratch)?;
-    Ok(TABLES.get_or_init(|| found))
+/// The tables that the schema names. Every command compares them with the database, so they are read from the text:
+/// building a database for that took a millisecond.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let name = |line: &'static str| {
+        let rest =
+            line.strip_prefix("CREATE TABLE ").or_else(|| line.strip_prefix("CREATE VIRTUAL TABLE "))?;
+        rest.split_whitespace().next()
+    };
+    SCHEMA.lines().filter_map(name)
 }
 
 /// Removes comments, because SQLite would store them with the statements and every hook would read them.

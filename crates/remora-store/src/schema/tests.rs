@@ -4,6 +4,7 @@ use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, Ses
 use remora_core::time::Time;
 
 use super::*;
+use crate::backup::verify;
 use crate::search::{Filters, Weights};
 use crate::{Recall, Selection, Store};
 
@@ -403,4 +404,19 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let state = store.index_state(ProjectScope::All).unwrap();
     assert_eq!(state.records, state.indexed);
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn the_tables_that_are_checked_are_those_of_a_new_database() {
+    let (_temp, dir) = new_dir();
+    create(&dir).unwrap();
+    let found = verify::tables(&connection::open_for_owner(&dir.database()).unwrap()).unwrap();
+    // SQLite's own, and the tables behind the full-text tables.
+    let is_ours =
+        |name: &&str| !name.starts_with("sqlite_") && !name.contains("_text_") && !name.contains("_trigram_");
+    let mut found: Vec<&str> = found.iter().map(String::as_str).filter(is_ours).collect();
+    let mut named: Vec<&str> = tables().collect();
+    found.sort_unstable();
+    named.sort_unstable();
+    assert_eq!(named, found);
 }
