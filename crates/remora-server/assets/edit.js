@@ -152,7 +152,7 @@ async function choose(holder, request, also, chosen, done) {
       await choose(holder, request, also, chosen, done).catch((error) => { $(".said", holder).textContent = error.message; });
       $(`input[value="${CSS.escape(id)}"]`, holder)?.focus();
     });
-    return make("label", {}, box, ` ${kind} `, make("span", { class: "id" }, `#${id}`), ` ${title}`);
+    return make("label", {}, box, make("span", {}, `${kind} `, make("span", { class: "id" }, `#${id}`), ` ${title}`));
   });
   show(holder, all, found, [make("fieldset", { class: "also" }, make("legend", {}, "The same sentences are in:"), ...boxes)], done);
 }
