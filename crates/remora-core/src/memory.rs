@@ -27,16 +27,18 @@ struct Face {
     emoji: &'static str,
     /// Weight from 0 to 1 for ranking if not everything fits. Types that settle or explain something weigh most.
     worth: f64,
+    /// Whether it reports work. The first sentence of such a report is usually its main point.
+    is_report: bool,
 }
 
 /// One entry per type.
 const FACES: [Face; 6] = [
-    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛", worth: 0.8 },
-    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨", worth: 0.6 },
-    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄", worth: 0.4 },
-    Face { kind: ObservationType::Change, name: "change", emoji: "📝", worth: 0.3 },
-    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍", worth: 0.5 },
-    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️", worth: 1.0 },
+    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛", worth: 0.8, is_report: false },
+    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨", worth: 0.6, is_report: true },
+    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄", worth: 0.4, is_report: true },
+    Face { kind: ObservationType::Change, name: "change", emoji: "📝", worth: 0.3, is_report: true },
+    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍", worth: 0.5, is_report: false },
+    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️", worth: 1.0, is_report: false },
 ];
 
 impl ObservationType {
@@ -65,6 +67,11 @@ impl ObservationType {
     /// Weight from 0 to 1 for ranking if not everything fits.
     pub fn worth(self) -> f64 {
         self.face().worth
+    }
+
+    /// Whether it reports work, whose first sentence is usually the main point.
+    pub fn is_report(self) -> bool {
+        self.face().is_report
     }
 
     /// The type with this name. Strict: a mistyped word is `None`, while `From` turns it into a discovery.

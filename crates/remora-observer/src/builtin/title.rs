@@ -94,10 +94,7 @@ pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: Observ
 
 /// Bonus for the first meaningful sentence of a message, which is usually its main point.
 fn headline(kind: ObservationType) -> f64 {
-    match kind {
-        ObservationType::Feature | ObservationType::Refactor | ObservationType::Change => 1.9,
-        ObservationType::Bugfix | ObservationType::Discovery | ObservationType::Decision => 0.9,
-    }
+    if kind.is_report() { 1.9 } else { 0.9 }
 }
 
 fn candidate(source: Source<'_>, place: usize) -> Option<(f64, String)> {

@@ -64,6 +64,8 @@ fn every_observation_type_is_in_the_prompt_of_models_in_the_docs_and_in_the_help
     for text in [
         document("crates/remora-observer/prompts/code.md"),
         document("docs/http.md"),
+        document("docs/mcp.md"),
+        document("docs/import.md"),
         help("search"),
         help("save"),
     ] {
