@@ -3,7 +3,7 @@
 use remora_core::event::Body;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Selection, Store, SummaryRow};
+use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 
 use crate::{AppError, files};
 
@@ -86,9 +86,12 @@ pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<V
     Ok(turns)
 }
 
-/// The latest observations of all projects, newest first.
-pub fn latest_observations(store: &Store, most: u32) -> Result<Vec<ObservationRow>, AppError> {
-    // By time: imported observations have new ids and old times.
-    let selection = Selection { project: None, session: None, limit: most, offset: 0 };
-    Ok(store.list_observations(&selection)?.items)
+/// The latest observations of one project or of all, newest first. By time, because imported observations have new ids
+/// and old times.
+pub fn latest_observations(
+    store: &Store,
+    project: Option<ProjectId>,
+    most: u32,
+) -> Result<Vec<ObservationRow>, AppError> {
+    Ok(store.latest_observations(project, most)?)
 }

@@ -5,7 +5,7 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params_from_iter};
+use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -132,6 +132,33 @@ impl Store {
     pub fn list_observations(&self, selection: &Selection) -> Result<Page<ObservationRow>, StoreError> {
         let columns = Columns { id: "o.id", project: "o.project_id", session: "o.session_id" };
         self.page(OBSERVATION, columns, "o.created_at DESC, o.id DESC", selection, read_observation)
+    }
+
+    /// The latest observations of one project or of all, newest first.
+    pub fn latest_observations(
+        &self,
+        project: Option<ProjectId>,
+        most: u32,
+    ) -> Result<Vec<ObservationRow>, StoreError> {
+        let projects = match project {
+            Some(project) => vec![project],
+            None => self.projects()?.into_iter().map(|row| row.id).collect(),
+        };
+        // One by one, because the index that has them in order starts with the project.
+        let sql = "SELECT created_at, id FROM observations WHERE project_id = ?1 AND deleted_at IS NULL
+                   ORDER BY created_at DESC LIMIT ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut latest: Vec<(i64, i64)> = Vec::new();
+        for project in projects {
+            let rows = statement.query_map(params![project.0, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            for row in rows {
+                latest.push(row?);
+            }
+        }
+        latest.sort_unstable_by(|a, b| b.cmp(a));
+        let ids: Vec<ObservationId> =
+            latest.iter().map(|(_, id)| ObservationId(*id)).take(most as usize).collect();
+        self.observations(&ids)
     }
 
     pub fn list_summaries(&self, selection: &Selection) -> Result<Page<SummaryRow>, StoreError> {

@@ -188,10 +188,7 @@ fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Feed
 }
 
 fn learned(store: &Store, project: Option<ProjectId>) -> Result<Vec<Learned>, remora_app::AppError> {
-    let latest = match project {
-        Some(project) => remora_app::records::latest(store, project, LEARNED)?.observations,
-        None => feed::latest_observations(store, LEARNED)?,
-    };
+    let latest = feed::latest_observations(store, project, LEARNED)?;
     let learned = latest.iter().map(|row| Learned {
         id: row.id.0.to_string(),
         kind: row.observation.kind.name(),
