@@ -300,7 +300,7 @@ fn a_backup_kept_elsewhere_does_not_restore_forgotten_records() {
     world.text(&["restore", copy.to_str().unwrap()]);
     world.text(&["queue", "drain", "--all"]);
     let shown = world.json(&["search", "bug", "--all"]).to_string();
-    assert!(shown.contains("bug 1") && !shown.contains("ug 2 of one"), "{shown}");
+    assert!(shown.contains("ug 1 of one") && !shown.contains("ug 2 of one"), "{shown}");
     let observations: Vec<String> = world.json(&["search", "bug", "--all", "--kind", "observation"])["hits"]
         .as_array()
         .unwrap()
