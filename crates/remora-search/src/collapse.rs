@@ -37,24 +37,14 @@ pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
 /// The records folded into each record.
 pub(crate) type Folded = HashMap<RecordId, Vec<RecordId>>;
 
-/// Keeps one record of each turn: its best observation, or the best-ranked record if it has none. The turn and the
+/// Keeps one record of each turn: its best observation, or the best-ranked record if it has none. The turn and its
 /// summary are folded into it. It takes the place of the first of them. Further observations of the turn stay.
-///
-/// A summary is about its whole session, so it goes to the turn of the session's best observation.
 pub(crate) fn one_a_turn(ranking: &mut Vec<Ranked>) -> Folded {
-    let mut best: HashMap<SessionId, i64> = HashMap::new();
-    for found in ranking.iter().filter(|found| found.outline.record.kind == RecordKind::Observation) {
-        if let Some((session, turn)) = turn_of(&found.outline) {
-            best.entry(session).or_insert(turn);
-        }
-    }
     let mut groups: HashMap<(SessionId, i64), Vec<usize>> = HashMap::new();
     for (at, found) in ranking.iter().enumerate() {
-        let Some((session, mut turn)) = turn_of(&found.outline) else { continue };
-        if found.outline.record.kind == RecordKind::Summary {
-            turn = best.get(&session).copied().unwrap_or(turn);
+        if let Some(turn) = turn_of(&found.outline) {
+            groups.entry(turn).or_default().push(at);
         }
-        groups.entry((session, turn)).or_default().push(at);
     }
     let mut folded = Folded::new();
     let mut moves = Vec::new();

@@ -165,36 +165,6 @@ fn the_counts_of_a_facet_add_up_to_the_hits() {
 }
 
 #[test]
-fn a_summary_is_shown_as_the_observation_of_its_session_that_fits() {
-    let mut world = World::new();
-    let now = Time::now();
-    let learned = "Island prices were stale because of the cache; the header of the geo service was missing.";
-    for (number, (title, narrative)) in (0..).zip([
-        ("Stale prices of the islands", "The cache key had no tariff, so island prices were stale."),
-        ("A missing header", "The geo service wants a header."),
-    ]) {
-        let memory = Memory {
-            observations: vec![observation(title, narrative)],
-            summary: Some(summary("Mend the island prices", learned)),
-            ..Memory::default()
-        };
-        world.turn("app", &format!("Step {number}"), "Done.", &memory, now);
-    }
-    world.index();
-    for mode in [Mode::Text, Mode::Hybrid] {
-        let mut query = world.query("app", "island prices");
-        (query.mode, query.one_a_turn) = (mode, true);
-        let hits = world.search(&query).hits;
-        assert_eq!(hits[0].title, "Stale prices of the islands", "{mode:?}");
-        assert!(
-            hits[0].duplicates.iter().any(|id| id.kind == RecordKind::Summary),
-            "{:?}",
-            hits[0].duplicates
-        );
-    }
-}
-
-#[test]
 fn narrowing_by_a_facet_shows_as_many_as_it_counted() {
     let mut world = World::new();
     for number in 0..60 {
