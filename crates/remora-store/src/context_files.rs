@@ -128,7 +128,7 @@ impl Store {
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations
                   WHERE project_id = ?1 AND deleted_at IS NULL) AS o,
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM session_summaries
-                  WHERE project_id = ?1 AND deleted_at IS NULL) AS s,
+                  WHERE project_id = ?1 AND checkpoint = 0 AND deleted_at IS NULL) AS s,
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM facts
                   WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL) AS f";
         let mark = self.db.prepare_cached(sql)?.query_row([project.0], |row| {

@@ -134,27 +134,17 @@ impl Store {
         Ok(Some(row))
     }
 
-    /// The preferences, conventions and corrections that hold for a project, most trusted first, then newest first.
-    pub fn standing(&self, project: ProjectId) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!(
-            "{FACT} AND {HOLDS} AND f.kind IN ('preference', 'convention', 'correction')
-             ORDER BY f.trust DESC, f.updated_at DESC, f.id DESC"
-        );
-        self.rows(&sql, &[&project.0], read)
-    }
-
-    /// Plain facts that hold for a project, and what others than the user said, most trusted first.
-    pub(crate) fn trusted_facts(
-        &self,
-        project: ProjectId,
-        least_trust: f64,
-        most: u32,
-    ) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!(
-            "{FACT} AND {HOLDS} AND (f.kind = 'fact' OR f.source <> 'user') AND f.trust >= ?2
-             ORDER BY f.trust DESC, f.updated_at DESC LIMIT ?3"
-        );
-        self.rows(&sql, &[&project.0, &least_trust, &most], read)
+    /// All facts that hold for a project: those of the user, and the others with at least this trust. Most trusted
+    /// first, then newest first.
+    pub fn trusted_facts(&self, project: ProjectId, least_trust: f64) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!("{FACT} AND {HOLDS} AND (f.source = 'user' OR f.trust >= ?2)");
+        let mut facts = self.rows(&sql, &[&project.0, &least_trust], read)?;
+        // Sorted here: SQLite would prepare a sorter even for the few that there usually are.
+        facts.sort_by(|a, b| {
+            let by_trust = b.fact.trust.total_cmp(&a.fact.trust);
+            by_trust.then_with(|| (b.updated_at, b.id).cmp(&(a.updated_at, a.id)))
+        });
+        Ok(facts)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use remora_core::context::{Known, LaidDown, Material, PastSession};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
-use remora_core::fact::FactSource;
+use remora_core::fact::{FactKind, FactSource};
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::time::Time;
@@ -25,7 +25,7 @@ const PINNED: u32 = 100;
 const LATELY: usize = 20;
 /// Summaries read for each session, because a session may have several.
 const SUMMARIES_EACH: u32 = 6;
-const MOST_FACTS: u32 = 50;
+const MOST_FACTS: usize = 50;
 /// Limit for texts saved by the user. The newest are kept.
 const MOST_SAVED: u32 = 20;
 /// Facts below this trust are only found by search and are not standing facts, for example a permission given once.
@@ -34,7 +34,7 @@ const LEAST_TRUST: f64 = 0.5;
 /// Columns for [`read_known`], of `observations AS o` and `observation_feedback AS f`.
 pub(crate) const KNOWN_COLUMNS: &str = concat!(
     // Modified files sort before read ones.
-    "o.id, o.created_at, o.type, o.title, length(o.narrative) + length(o.facts), o.discovery_tokens,
+    "o.id, o.created_at, o.type, o.title, octet_length(o.narrative) + octet_length(o.facts), o.discovery_tokens,
     (SELECT path FROM observation_files WHERE observation_id = o.id ORDER BY how, position LIMIT 1),
     o.pinned_at IS NOT NULL, ",
     feedback::feedback_columns!()
@@ -67,7 +67,8 @@ impl Store {
             .db
             .prepare_cached(
                 // Includes deleted prompts: they were asked, too.
-                "SELECT id, project_id, (SELECT max(created_at) FROM user_prompts WHERE session_id = sessions.id)
+                "SELECT id, project_id, (SELECT created_at FROM user_prompts WHERE session_id = sessions.id
+                     ORDER BY prompt_number DESC LIMIT 1)
                  FROM sessions WHERE host = ?1 AND content_session_id = ?2",
             )?
             .query_row(params![session.host.name(), session.id], |row| {
@@ -98,15 +99,17 @@ impl Store {
                 hot_files.push(file.clone());
             }
         }
+        let facts = self.trusted_facts(project, LEAST_TRUST)?;
+        let (typed, facts): (Vec<FactRow>, Vec<FactRow>) = facts.into_iter().partition(is_rule_of_user);
         let name = "SELECT name FROM projects WHERE id = ?1";
         let project_name = self.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
         Ok(Material {
             notices: Vec::new(),
             project: project_name.unwrap_or_else(|| "a new project".to_owned()),
-            laid_down: self.laid_down(project, recall, &wrong)?,
+            laid_down: self.laid_down(project, typed, recall, &wrong)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
-            facts: self.standing_facts(project, recall, &wrong)?,
+            facts: standing_facts(facts, recall, &wrong),
             // The caller adds them if the settings allow it.
             notes: Vec::new(),
             summaries: self.past_sessions(project, recall, sessions, &wrong)?,
@@ -191,6 +194,11 @@ impl Store {
         })?;
         let mut sessions: Vec<(i64, PastSession)> = Vec::new();
         for row in rows {
+            // A session whose last summary has nothing but a request is still looking for an earlier one.
+            let is_complete = |(_, session): &(i64, PastSession)| session.is_substantial();
+            if sessions.len() >= most as usize && sessions.iter().all(is_complete) {
+                break;
+            }
             let (id, mut session) = row?;
             let is_unread = match sessions.iter().find(|(other, _)| *other == id) {
                 Some((_, known)) => known.is_substantial(),
@@ -223,6 +231,7 @@ impl Store {
     fn laid_down(
         &self,
         project: ProjectId,
+        typed: Vec<FactRow>,
         recall: Recall,
         wrong: &CalledWrong,
     ) -> Result<Vec<LaidDown>, StoreError> {
@@ -231,11 +240,11 @@ impl Store {
             Recall::Since { session, at } => (Some(session), at),
         };
         let mut rules = self.saved_by_person(project, since, wrong)?;
-        let typed = self.standing(project)?.into_iter().filter(|row| {
+        let typed = typed.into_iter().filter(|row| {
             let is_known = own.is_some_and(|own| row.session_id == Some(own));
-            row.fact.source == FactSource::User && row.valid_from > since && !is_known
+            row.valid_from > since && !is_known
         });
-        rules.extend(typed.take(MOST_FACTS as usize).map(laid_down));
+        rules.extend(typed.take(MOST_FACTS).map(laid_down));
         Ok(rules)
     }
 
@@ -270,22 +279,23 @@ impl Store {
         }
         Ok(saved)
     }
+}
 
-    /// Standing facts that are not the user's rules.
-    fn standing_facts(
-        &self,
-        project: ProjectId,
-        recall: Recall,
-        wrong: &CalledWrong,
-    ) -> Result<Vec<LaidDown>, StoreError> {
-        if matches!(recall, Recall::Since { .. }) {
-            return Ok(Vec::new());
-        }
-        let mut facts = self.trusted_facts(project, LEAST_TRUST, MOST_FACTS)?;
-        // A statement of the user holds until the user ends it.
-        facts.retain(|row| row.fact.source == FactSource::User || !wrong.is_said_in(&row.fact.value));
-        Ok(facts.into_iter().map(laid_down).collect())
+/// Whether the user stated it as a rule, and not as a plain fact.
+fn is_rule_of_user(row: &FactRow) -> bool {
+    row.fact.source == FactSource::User && row.fact.kind != FactKind::Fact
+}
+
+/// Standing facts that are not the user's rules.
+fn standing_facts(mut facts: Vec<FactRow>, recall: Recall, wrong: &CalledWrong) -> Vec<LaidDown> {
+    if matches!(recall, Recall::Since { .. }) {
+        return Vec::new();
     }
+    facts.retain(|row| row.fact.trust >= LEAST_TRUST);
+    facts.truncate(MOST_FACTS);
+    // A statement of the user holds until the user ends it.
+    facts.retain(|row| row.fact.source == FactSource::User || !wrong.is_said_in(&row.fact.value));
+    facts.into_iter().map(laid_down).collect()
 }
 
 fn laid_down(FactRow { id, fact, .. }: FactRow) -> LaidDown {

@@ -58,9 +58,10 @@ impl World {
         format!("{:?}", self.store.session_summaries(session).unwrap().pop().unwrap().summary)
     }
 
-    /// The facts of the project.
+    /// The preferences, conventions and corrections of the project.
     fn standing(&self) -> Vec<FactRow> {
-        self.store.standing(self.store.projects().unwrap()[0].id).unwrap()
+        let facts = self.store.trusted_facts(self.store.projects().unwrap()[0].id, 0.0).unwrap();
+        facts.into_iter().filter(|row| row.fact.kind != FactKind::Fact).collect()
     }
 
     /// The observations offered at the session start.

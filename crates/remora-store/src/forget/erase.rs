@@ -248,7 +248,7 @@ fn clean(
         let reason = format!("it has schema {version}");
         return Err(StoreError::Damaged { path: path.to_owned(), reason });
     }
-    if version < schema::VERSION {
+    if version < schema::FORGETS {
         // Stand-ins for tables that this version does not have.
         db.execute_batch(
             "CREATE TEMP TABLE revisions (id INTEGER, record TEXT, before TEXT);

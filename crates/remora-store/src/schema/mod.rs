@@ -1,6 +1,8 @@
-//! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`; version 10
-//! gets the tables below the marker line in `schema.sql`. The version is in `user_version`.
+//! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`. Version 10 gets
+//! the tables below the marker line in `schema.sql`, and then, like version 11, the indexes that differ. The version is
+//! in `user_version`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,11 +18,13 @@ use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
 
 /// The schema version that this program writes.
-pub const VERSION: i64 = 11;
+pub const VERSION: i64 = 12;
 /// The oldest schema version that can be migrated.
 pub(crate) const OLDEST: i64 = 9;
 /// The first schema version that marks deleted rows with `deleted_at`.
 pub(crate) const MARKS_DELETED: i64 = 10;
+/// The first schema version that has the tables of forgetting.
+pub(crate) const FORGETS: i64 = 11;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const FROM_9: &str = include_str!("from_9.sql");
@@ -123,7 +127,7 @@ fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Resul
     }
     backup(connection, dir)?;
     if version(connection)? >= MARKS_DELETED {
-        return add_new_tables(connection);
+        return bring_up_to_date(connection);
     }
     // Tables that others refer to are dropped. SQLite allows this change only outside of a transaction.
     connection.pragma_update(None, "foreign_keys", false)?;
@@ -132,35 +136,44 @@ fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Resul
     moved
 }
 
-fn add_new_tables(connection: &mut Connection) -> Result<(), StoreError> {
+fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let added = SCHEMA.split_once(NEW_SINCE_10).map(|(_, added)| added).unwrap_or_default();
-    transaction.execute_batch(&without_comments(added))?;
-    add_missing_indexes(&transaction)?;
-    // The rebuild drops entries that were only marked as deleted before.
-    transaction.execute_batch(
-        "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
-         INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
-    )?;
+    if version(&transaction)? < FORGETS {
+        let added = SCHEMA.split_once(NEW_SINCE_10).map(|(_, added)| added).unwrap_or_default();
+        transaction.execute_batch(&without_comments(added))?;
+        // The rebuild drops entries that were only marked as deleted before.
+        transaction.execute_batch(
+            "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+             INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
+        )?;
+    }
+    renew_indexes(&transaction)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
     Ok(())
 }
 
-/// Adds missing indexes. Version 10 got some without a new number, so some of its databases lack them.
-fn add_missing_indexes(db: &Connection) -> Result<(), StoreError> {
+/// Creates the indexes that are missing or have changed.
+fn renew_indexes(db: &Connection) -> Result<(), StoreError> {
     let scratch = connection::open_in_memory()?;
     build(&scratch)?;
-    let mut indexes =
-        scratch.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")?;
-    let indexes = indexes.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    for index in indexes {
-        let (name, sql) = index?;
-        if !db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1")?.exists([name])? {
-            db.execute_batch(&sql)?;
+    let known = indexes(db)?;
+    for (name, sql) in indexes(&scratch)? {
+        match known.get(&name) {
+            Some(same) if *same == sql => {}
+            Some(_) => db.execute_batch(&format!("DROP INDEX {name}; {sql}"))?,
+            None => db.execute_batch(&sql)?,
         }
     }
     Ok(())
+}
+
+/// The indexes of a database, by name, without those that constraints imply.
+fn indexes(db: &Connection) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut statement =
+        db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn move_over(connection: &mut Connection, copy: &str) -> Result<(), StoreError> {

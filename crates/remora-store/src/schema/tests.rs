@@ -230,6 +230,44 @@ fn version_10_gets_the_new_tables_and_keeps_every_row() {
 }
 
 #[test]
+fn version_11_gets_the_new_indexes_and_keeps_every_row() {
+    let (_new, new) = new_dir();
+    let (_temp, dir) = of_version_9();
+    drop(Store::open(&dir).unwrap());
+    let old = connection::open_for_owner(&dir.database()).unwrap();
+    old.execute_batch(
+        "DROP INDEX session_summaries_by_project;
+         CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
+         INSERT INTO tombstones (hash) VALUES (zeroblob(16));
+         PRAGMA user_version = 11;",
+    )
+    .unwrap();
+    let (all, summaries) = (
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name",
+        "SELECT id, request FROM session_summaries ORDER BY id",
+    );
+    let before = rows(&old, summaries);
+    old.close().unwrap();
+    let store = Store::open(&dir).unwrap();
+    assert_eq!(rows(&store.db, all), rows(&Store::open(&new).unwrap().db, all));
+    assert_eq!(rows(&store.db, summaries), before);
+    assert_eq!(rows(&store.db, "SELECT length(hash) FROM tombstones"), ["Integer(16)"]);
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn the_session_start_finds_summaries_by_an_index_without_checkpoints() {
+    let (_temp, dir) = new_dir();
+    let store = Store::open(&dir).unwrap();
+    let plan = rows(
+        &store.db,
+        "EXPLAIN QUERY PLAN SELECT id FROM session_summaries WHERE project_id = 1 AND checkpoint = 0
+         AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 60",
+    );
+    assert!(plan.len() == 1 && plan[0].contains("USING INDEX session_summaries_by_project"), "{plan:?}");
+}
+
+#[test]
 fn a_failing_migration_changes_nothing() {
     let (_temp, dir) = of_version_9();
     let mut connection = connection::open_for_owner(&dir.database()).unwrap();

@@ -28,8 +28,10 @@ fn indexed(store: &Store) -> Vec<String> {
     store.documents(&all).unwrap().into_iter().map(|row| row.body).collect()
 }
 
+/// The values of the preferences, conventions and corrections that hold.
 fn standing(store: &Store, project: ProjectId) -> Vec<String> {
-    store.standing(project).unwrap().into_iter().map(|row| row.fact.value).collect()
+    let facts = store.trusted_facts(project, 0.0).unwrap().into_iter();
+    facts.filter(|row| row.fact.kind != FactKind::Fact).map(|row| row.fact.value).collect()
 }
 
 fn project(world: &World, store: &mut Store, name: &str) -> ProjectId {
@@ -112,7 +114,7 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     let memory = Memory { facts, ..Memory::default() };
     store.confirm(&batch, &memory, None, Time(9)).unwrap();
     let app = store.projects().unwrap()[0].id;
-    let rows = store.standing(app).unwrap();
+    let rows = store.trusted_facts(app, 0.0).unwrap();
     let said: Vec<_> = rows.iter().map(|row| (row.fact.key.as_str(), row.project_id, row.scope)).collect();
     assert_eq!(said, [("editor", None, FactScope::Global), ("indent", Some(app), FactScope::Project)]);
     for row in &rows {
@@ -193,7 +195,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     store.replace_observations(one, &[two.id()], None, SavedBy::Person, Time(5)).unwrap();
     assert!(changed(&store), "a replacement");
 
-    let port = store.standing(app).unwrap()[0].id;
+    let port = store.trusted_facts(app, 0.0).unwrap()[0].id;
     store.end_fact(port, Time(10)).unwrap().unwrap();
     assert!(changed(&store), "a fact ended");
     store.reopen_fact(port, Time(11)).unwrap().unwrap();
