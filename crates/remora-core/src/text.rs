@@ -118,12 +118,15 @@ fn is_colour(rest: &str) -> bool {
 /// One line of at most `limit` characters, for display.
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
+    let mut length = 0;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
         if !line.is_empty() {
             line.push(' ');
+            length += 1;
         }
         line.push_str(word);
-        if line.chars().count() > limit {
+        length += word.chars().count();
+        if length > limit {
             let mut short: String = line.chars().take(limit.saturating_sub(1)).collect();
             short.truncate(short.trim_end().len());
             short.push('…');

@@ -1,5 +1,7 @@
 //! The block around all injected text: it says what the text is, and stored text cannot close it.
 
+use std::borrow::Cow;
+
 use crate::privacy::tags::{self, CONTEXT_TAG};
 use crate::text::visible;
 
@@ -28,13 +30,17 @@ pub(super) fn own_words(opening: &str, list: &str) -> String {
 /// tag that a host or Remora acts on.
 pub fn safe(text: &str, most: usize) -> String {
     let line = crate::text::one_line(&visible(&without_escapes(text)), most);
-    // Loading an image would tell its server what was read.
-    tags::defused(whole_sentences(&line)).replace("![", "[")
+    without_images(tags::defused(whole_sentences(&line)))
 }
 
 /// Like [`safe`], for text of several lines, uncut. Line breaks are kept, so the caller has to set the text apart.
 pub fn safe_text(text: &str) -> String {
-    tags::defused(visible(&without_escapes(text)).trim()).replace("![", "[")
+    without_images(tags::defused(visible(&without_escapes(text)).trim()))
+}
+
+/// Loading an image would tell its server what was read.
+fn without_images(text: String) -> String {
+    if text.contains("![") { text.replace("![", "[") } else { text }
 }
 
 /// Ends a cut text at the last whole sentence if that keeps more than half of it.
@@ -46,7 +52,10 @@ fn whole_sentences(line: &str) -> &str {
 }
 
 /// Removes terminal escape sequences as a whole; their remains would be garbage.
-fn without_escapes(text: &str) -> String {
+fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
     let mut plain = String::with_capacity(text.len().min(4096));
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -56,7 +65,7 @@ fn without_escapes(text: &str) -> String {
             while chars.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {}
         }
     }
-    plain
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]

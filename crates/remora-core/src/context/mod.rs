@@ -247,9 +247,10 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     // Observations shown in the block of the user's own words are not repeated here.
     let own: Vec<i64> =
         laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
-    let (valuable, mut observations) = valuable::render(material, &own, left, &mut said, now);
+    let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
+    let (valuable, mut observations) = valuable::render(material, &by_worth, &own, left, &mut said);
     add(valuable, &mut left);
-    let rest: Vec<&Known> = timeline::by_start_worth(&material.observations, &material.hot_files, now)
+    let rest: Vec<&Known> = by_worth
         .into_iter()
         .filter(|known| !observations.contains(&known.id) && !own.contains(&known.id))
         .collect();

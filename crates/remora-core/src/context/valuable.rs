@@ -23,12 +23,8 @@ const SHARE: u64 = 75;
 
 /// Observations whose substance is worth reading at the session start, most valuable first.
 pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
-    candidates(material, now).map(|known| known.id).collect()
-}
-
-fn candidates(material: &Material, now: Time) -> impl Iterator<Item = &Known> {
     let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
-    by_worth.into_iter().take(READ)
+    by_worth.into_iter().take(READ).map(|known| known.id).collect()
 }
 
 /// The sentences of a text that mean something to a new reader, within a length in characters: causes, decisions and
@@ -56,16 +52,19 @@ pub fn substance(text: &str, most: usize) -> Vec<String> {
 /// An observation with the sentences shown for it.
 struct Entry<'a> {
     known: &'a Known,
+    title: String,
     /// Most valuable first.
     sentences: Vec<&'a str>,
     shown: usize,
+    /// The line with the sentences that are shown.
+    line: String,
     /// Changes to its file since then.
     since: Option<&'a FileSince>,
 }
 
 impl Entry<'_> {
-    fn line(&self, shown: usize) -> String {
-        let title = safe(&self.known.title, LONGEST_TITLE);
+    fn with_sentences(&self, shown: usize) -> String {
+        let title = &self.title;
         let text = self.sentences[..shown].join(" ");
         let text = safe(&text, MOST_SENTENCES * (LONGEST_SENTENCE + 1));
         let (id, emoji) = (self.known.id, self.known.kind.emoji());
@@ -79,16 +78,16 @@ impl Entry<'_> {
     }
 }
 
-/// Renders the lines and returns the ids in them, without those in `own`, which are shown above. `said` holds the
-/// fingerprints of sentences that are already in the text.
+/// Renders the lines and returns the ids in them, without those in `own`, which are shown above. `by_worth` has the
+/// observations, most valuable first; `said`, the fingerprints of sentences that are already in the text.
 pub(super) fn render(
     material: &Material,
+    by_worth: &[&Known],
     own: &[i64],
     limit: u64,
     said: &mut HashSet<u64>,
-    now: Time,
 ) -> (String, Vec<i64>) {
-    let mut entries = entries(material, own, said, now);
+    let mut entries = entries(material, by_worth, own, said);
     let is_all = entries.len() == material.observations.len();
     let limit = if is_all { limit } else { limit * SHARE / 100 };
     let mut cost = tokens(HEADING);
@@ -97,11 +96,11 @@ pub(super) fn render(
             if shown > entry.sentences.len() || entry.shown + 1 != shown {
                 continue;
             }
-            let before = if shown == 1 { 0 } else { tokens(&entry.line(shown - 1)) };
-            let more = tokens(&entry.line(shown)).saturating_sub(before);
+            let line = entry.with_sentences(shown);
+            let more = tokens(&line).saturating_sub(tokens(&entry.line));
             if cost + more <= limit {
                 cost += more;
-                entry.shown = shown;
+                (entry.shown, entry.line) = (shown, line);
             }
         }
     }
@@ -109,14 +108,19 @@ pub(super) fn render(
     if entries.is_empty() {
         return (String::new(), Vec::new());
     }
-    let lines: String = entries.iter().map(|entry| entry.line(entry.shown)).collect();
+    let lines: String = entries.iter().map(|entry| entry.line.as_str()).collect();
     (format!("{HEADING}{lines}"), entries.iter().map(|entry| entry.known.id).collect())
 }
 
 /// Observations with at least one new sentence, most valuable first.
-fn entries<'a>(material: &'a Material, own: &[i64], said: &mut HashSet<u64>, now: Time) -> Vec<Entry<'a>> {
+fn entries<'a>(
+    material: &'a Material,
+    by_worth: &[&'a Known],
+    own: &[i64],
+    said: &mut HashSet<u64>,
+) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
-    for known in candidates(material, now).filter(|known| !own.contains(&known.id)) {
+    for known in by_worth.iter().take(READ).copied().filter(|known| !own.contains(&known.id)) {
         let Some(sentences) = material.substance.get(&known.id) else { continue };
         let is_new = |sentence: &&str| {
             sentence.chars().count() <= LONGEST_SENTENCE && said.insert(fingerprint(sentence))
@@ -124,7 +128,9 @@ fn entries<'a>(material: &'a Material, own: &[i64], said: &mut HashSet<u64>, now
         let sentences: Vec<&str> =
             sentences.iter().map(String::as_str).filter(is_new).take(MOST_SENTENCES).collect();
         if !sentences.is_empty() && entries.len() < MOST {
-            entries.push(Entry { known, sentences, shown: 0, since: material.files_since.get(&known.id) });
+            let title = safe(&known.title, LONGEST_TITLE);
+            let since = material.files_since.get(&known.id);
+            entries.push(Entry { known, title, sentences, shown: 0, line: String::new(), since });
         }
     }
     entries
@@ -159,28 +165,33 @@ mod tests {
         }
     }
 
+    fn rendered(material: &Material, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
+        let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, NOW);
+        render(material, &by_worth, &[], limit, said)
+    }
+
     #[test]
     fn every_entry_gets_one_sentence_before_any_gets_two() {
-        let (text, shown) = render(&material(3), &[], 2_000, &mut HashSet::new(), NOW);
+        let (text, shown) = rendered(&material(3), 2_000, &mut HashSet::new());
         assert_eq!(shown, [3, 2, 1]);
         assert!(text.contains(
             "- #1 🐛 Bug 1: Sentence 1 of 1. Sentence 2 of 1. Sentence 3 of 1. Sentence 4 of 1.\n"
         ));
-        let (text, shown) = render(&material(3), &[], 40, &mut HashSet::new(), NOW);
+        let (text, shown) = rendered(&material(3), 40, &mut HashSet::new());
         assert_eq!(shown, [3, 2, 1]);
         assert!(text.contains("- #3 🐛 Bug 3: Sentence 1 of 3. Sentence 2 of 3.\n"), "{text}");
         assert!(text.ends_with("- #1 🐛 Bug 1: Sentence 1 of 1.\n"), "{text}");
-        assert_eq!(render(&material(3), &[], 10, &mut HashSet::new(), NOW), (String::new(), vec![]));
+        assert_eq!(rendered(&material(3), 10, &mut HashSet::new()), (String::new(), vec![]));
     }
 
     #[test]
     fn at_most_ten_entries_and_no_repeated_sentence() {
-        let (_, shown) = render(&material(30), &[], 9_000, &mut HashSet::new(), NOW);
+        let (_, shown) = rendered(&material(30), 9_000, &mut HashSet::new());
         assert_eq!(shown, (21..=30).rev().collect::<Vec<_>>());
         let mut material = material(2);
         material.substance.insert(1, vec!["sentence 1 of 2".to_owned()]);
         let mut said = HashSet::from([fingerprint("Sentence 2 of 2.")]);
-        let (text, shown) = render(&material, &[], 2_000, &mut said, NOW);
+        let (text, shown) = rendered(&material, 2_000, &mut said);
         assert_eq!(shown, [2], "the other only repeats it");
         assert!(
             text.ends_with("Sentence 1 of 2. Sentence 3 of 2. Sentence 4 of 2. Sentence 5 of 2.\n"),

@@ -79,9 +79,13 @@ pub fn defused(text: &str) -> String {
             .any(|tag| rest.get(..tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag)))
     };
     let mut defused = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        defused.push(if c == '<' && acts(at) { '‹' } else { c });
+    let mut copied = 0;
+    for (at, _) in text.match_indices('<').filter(|(at, _)| acts(*at)) {
+        defused.push_str(&text[copied..at]);
+        defused.push('‹');
+        copied = at + 1;
     }
+    defused.push_str(&text[copied..]);
     defused
 }
 

@@ -33,6 +33,7 @@ impl Normal {
                     out.push(c);
                     out.push(' ');
                 }
+                c if c.is_ascii_alphanumeric() => word.push(c.to_ascii_lowercase()),
                 c if c.is_alphanumeric() => word.extend(c.to_lowercase()),
                 _ => end(&mut word, &mut out),
             }
@@ -40,7 +41,7 @@ impl Normal {
         end(&mut word, &mut out);
         let words = out.as_bytes().windows(3).filter(|bytes| bytes[0] == b' ');
         let beginnings = words.fold(0, |bits, bytes| bits | beginning(bytes[1], bytes[2]));
-        let has_unspaced = out.chars().any(is_unspaced);
+        let has_unspaced = !out.is_ascii() && out.chars().any(is_unspaced);
         Self { text: out, beginnings, has_unspaced }
     }
 
@@ -59,7 +60,9 @@ impl Normal {
 
     /// Whether the sentence starts with one of these phrases.
     pub fn starts(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| {
+        let first = self.text.as_bytes().get(1);
+        let may_start = |phrase: &&&str| phrase.as_bytes().first() == first;
+        phrases.iter().filter(may_start).any(|phrase| {
             if phrase.starts_with(is_unspaced) {
                 self.text[1..].starts_with(phrase)
             } else {
