@@ -36,7 +36,7 @@ pub(crate) struct Answer<'a> {
 }
 
 /// A record with its best document.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Ranked {
     pub(crate) outline: Outline,
     pub(crate) candidate: Candidate,
@@ -129,7 +129,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     }
     ranking.truncate(wanted + SPARE);
     let asked = Asked { question, weighed, closeness, only_english };
-    let mut hits = unfolded(&ranking, &every, &folded, |ranking| hits(store, asked, ranking))?;
+    let mut hits =
+        unfolded(&ranking, &every, &folded, |ranking, folded| hits(store, asked, ranking, folded))?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
         waiting::insert(&mut hits, waiting, query.sort);
@@ -153,14 +154,13 @@ fn unfolded(
     page: &[Ranked],
     every: &[Ranked],
     folded: &Folded,
-    hits: impl FnOnce(&[Ranked]) -> Result<Vec<Shown>, StoreError>,
+    hits: impl FnOnce(&[Ranked], &HashSet<RecordId>) -> Result<Vec<Shown>, StoreError>,
 ) -> Result<Vec<Shown>, StoreError> {
-    let within: Vec<RecordId> =
+    let within: HashSet<RecordId> =
         page.iter().filter_map(|ranked| folded.get(&ranked.outline.record)).flatten().copied().collect();
     let mut all = page.to_vec();
-    all.extend(every.iter().filter(|ranked| within.contains(&ranked.outline.record)).cloned());
-    let mut shown = hits(&all)?;
-    shown.retain(|shown| !within.contains(&shown.id));
+    all.extend(every.iter().filter(|ranked| within.contains(&ranked.outline.record)).copied());
+    let mut shown = hits(&all, &within)?;
     for shown in &mut shown {
         shown.hit.duplicates.extend(folded.get(&shown.hit.id).into_iter().flatten());
     }
@@ -183,7 +183,7 @@ fn one_a_record(
         best.entry(outline.record)
             .and_modify(|known| {
                 if ranked.candidate.score > known.candidate.score {
-                    *known = ranked.clone();
+                    *known = ranked;
                 }
             })
             .or_insert(ranked);
@@ -243,13 +243,20 @@ struct Asked<'a> {
     only_english: bool,
 }
 
-fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown>, StoreError> {
+/// The hits, without those that are `folded` into others.
+fn hits(
+    store: &Store,
+    asked: Asked<'_>,
+    ranking: &[Ranked],
+    folded: &HashSet<RecordId>,
+) -> Result<Vec<Shown>, StoreError> {
     let Asked { question, weighed, closeness, .. } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.documents(&documents)?;
     let by_id: HashMap<DocumentId, &Ranked> =
         ranking.iter().map(|ranked| (ranked.outline.id, ranked)).collect();
     let mut shown = Vec::with_capacity(rows.len());
+    let mut turns = HashMap::new();
     for row in &rows {
         let Some(ranked) = by_id.get(&row.id) else { continue };
         let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
@@ -261,6 +268,13 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             && near.is_some_and(|near| near > 0.0)
             && Language::of(&row.body) != Language::English;
         let meaning = near.filter(|_| !is_foreign);
+        let score = calibrated(meaning, words);
+        if row.record.kind == RecordKind::Turn {
+            turns.insert(row.record, score);
+        }
+        if folded.contains(&row.record) {
+            continue;
+        }
         let why = Why {
             lexical_rank: candidate.lexical_rank,
             lexical_score: candidate.lexical,
@@ -275,23 +289,22 @@ fn hits(store: &Store, asked: Asked<'_>, ranking: &[Ranked]) -> Result<Vec<Shown
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        let score = calibrated(meaning, words);
         shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
     }
-    speak_for_turns(ranking, &mut shown);
+    speak_for_turns(ranking, &turns, &mut shown);
     Ok(shown)
 }
 
 /// Raises the score of a turn's best observation to that of the turn. It stands before the turn and fits as well: its
 /// words are the observer's, while the turn has the user's own.
-fn speak_for_turns(ranking: &[Ranked], shown: &mut [Shown]) {
+fn speak_for_turns(ranking: &[Ranked], turns: &HashMap<RecordId, f64>, shown: &mut [Shown]) {
     for turn in ranking.iter().filter(|ranked| ranked.outline.record.kind == RecordKind::Turn) {
         let of_turn = ranking.iter().find(|ranked| is_of_turn(&ranked.outline, &turn.outline));
-        let score = shown.iter().find(|shown| shown.id == turn.outline.record).map(|shown| shown.score);
+        let score = turns.get(&turn.outline.record);
         if let (Some(of_turn), Some(score)) = (of_turn, score)
             && let Some(speaker) = shown.iter_mut().find(|shown| shown.id == of_turn.outline.record)
         {
-            speaker.hit.score = speaker.hit.score.max(score);
+            speaker.hit.score = speaker.hit.score.max(*score);
         }
     }
 }
@@ -318,13 +331,16 @@ fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, wh
     }
 }
 
-/// Whether a record can stand for a turn of a session. An observation marked wrong cannot: it would reappear in the
-/// turn's place.
-pub(crate) fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
+/// Whether a record can stand for a turn of a session.
+fn is_of_turn(outline: &Outline, turn: &Outline) -> bool {
+    may_speak(outline) && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
+}
+
+/// Whether a record can stand for its turn. An observation marked wrong cannot: it would reappear in the turn's place.
+pub(crate) fn may_speak(outline: &Outline) -> bool {
     outline.record.kind == RecordKind::Observation
         && !outline.feedback.is_wrong()
         && outline.session.is_some()
-        && (outline.session, outline.prompt_number) == (turn.session, turn.prompt_number)
 }
 
 #[cfg(test)]
@@ -354,8 +370,10 @@ mod tests {
             let outline = Outline {
                 id: DocumentId(number),
                 record: RecordId { kind: RecordKind::Observation, number },
+                project: None,
                 session: None,
                 prompt_number: None,
+                kind: None,
                 created_at: NOW.before(Duration::from_hours(24 * found.age_in_days)),
                 superseded: found.superseded,
                 feedback: Feedback::default(),

@@ -1,13 +1,13 @@
 //! Merges hits that belong together or say the same.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_store::search::Outline;
 
-use crate::answer::{Ranked, Shown, is_of_turn};
+use crate::answer::{Ranked, Shown, may_speak};
+use crate::fusion::Candidate;
 use crate::words::spans;
 
 /// Texts that share at least this part of their words are duplicates.
@@ -16,22 +16,31 @@ const SAME: f64 = 0.9;
 const LEAST_WORDS: usize = 5;
 const MOST_BYTES: usize = 2 << 10;
 
-/// Moves a turn below the observation made of it, which says the same in fewer words. If the turn ranked higher, the
-/// observation takes its place.
-pub(crate) fn turns_below_observations(ranking: &mut [Ranked]) {
-    let mut at = 0;
-    while at < ranking.len() {
-        if ranking[at].outline.record.kind == RecordKind::Turn {
-            let turn = ranking[at].outline;
-            let below = ranking[at + 1..].iter().position(|ranked| is_of_turn(&ranked.outline, &turn));
-            if let Some(distance) = below {
-                let score = ranking[at].candidate.score;
-                ranking[at..=at + 1 + distance].rotate_right(1);
-                ranking[at].candidate.score = score;
+/// Moves a turn below the observations made of it, which say the same in fewer words. If the turn ranked higher, they take
+/// its place.
+pub(crate) fn turns_below_observations(ranking: &mut Vec<Ranked>) {
+    let key = |outline: &Outline| (outline.session, outline.prompt_number);
+    let mut made_of: HashMap<_, Vec<usize>> = HashMap::new();
+    for (at, ranked) in ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline)) {
+        made_of.entry(key(&ranked.outline)).or_default().push(at);
+    }
+    let mut order: Vec<(usize, f64)> = Vec::with_capacity(ranking.len());
+    let mut is_placed = vec![false; ranking.len()];
+    for (at, ranked) in ranking.iter().enumerate() {
+        let score = ranked.candidate.score;
+        let is_turn = ranked.outline.record.kind == RecordKind::Turn;
+        let first = made_of.get(&key(&ranked.outline)).filter(|_| is_turn).into_iter().flatten().copied();
+        for next in first.chain([at]) {
+            if !std::mem::replace(&mut is_placed[next], true) {
+                order.push((next, score));
             }
         }
-        at += 1;
     }
+    let placed = |(at, score): (usize, f64)| {
+        let Ranked { outline, candidate, recency } = ranking[at];
+        Ranked { outline, candidate: Candidate { score, ..candidate }, recency }
+    };
+    *ranking = order.into_iter().map(placed).collect();
 }
 
 /// The records folded into each record.
@@ -125,10 +134,11 @@ fn words(text: &str) -> Vec<u64> {
     words
 }
 
+/// FNV-1a, without allocating: this runs for every word of every hit.
 fn hash(word: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    word.to_ascii_lowercase().hash(&mut hasher);
-    hasher.finish()
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    word.iter().fold(START, |hash, byte| (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of a text")]
@@ -137,6 +147,14 @@ fn are_same(a: &[u64], b: &[u64]) -> bool {
     if shorter.len() < LEAST_WORDS || (shorter.len() as f64) < SAME * longer.len() as f64 {
         return false;
     }
-    let shared = shorter.iter().filter(|word| longer.binary_search(word).is_ok()).count();
-    shared as f64 >= SAME * (a.len() + b.len() - shared) as f64
+    let is_enough = |shared: usize| shared as f64 >= SAME * (a.len() + b.len() - shared) as f64;
+    // Most texts differ after a few words.
+    let mut may_share = shorter.len();
+    for word in shorter {
+        may_share -= usize::from(longer.binary_search(word).is_err());
+        if !is_enough(may_share) {
+            return false;
+        }
+    }
+    true
 }

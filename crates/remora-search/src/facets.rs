@@ -1,9 +1,9 @@
 //! How many of the records found are of which kind. Everything that is a hit is counted, and nothing else, so that the counts
 //! of a facet add up to the hits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use remora_core::ids::SessionId;
+use remora_core::document::RecordKind;
 use remora_core::time::Time;
 use remora_store::search::Outline;
 use remora_store::{Store, StoreError};
@@ -24,23 +24,34 @@ pub(crate) fn facets(
     now: Time,
 ) -> Result<Facets, StoreError> {
     let mut facets = Facets::default();
-    let documents: Vec<_> = found.iter().map(|outline| outline.id).collect();
-    for record in store.counted(&documents)? {
-        count(&mut facets.kinds, record.kind.name());
-        if let Some(observation_type) = record.observation_type {
-            count(&mut facets.types, observation_type.name());
+    for outline in found {
+        count(&mut facets.kinds, outline.record.kind.name());
+        if let Some(kind) = outline.kind {
+            count(&mut facets.types, kind.name());
         }
-        record.project.iter().for_each(|project| count(&mut facets.projects, project));
-        record.concepts.iter().for_each(|concept| count(&mut facets.concepts, concept));
-        record.files.iter().for_each(|file| count(&mut facets.files, file));
+    }
+    let numbers = |kind: RecordKind| -> Vec<i64> {
+        found.iter().map(|outline| outline.record).filter(|id| id.kind == kind).map(|id| id.number).collect()
+    };
+    let (observations, summaries) = (numbers(RecordKind::Observation), numbers(RecordKind::Summary));
+    for (_, concept) in store.concepts_of(&observations)? {
+        count(&mut facets.concepts, &concept);
+    }
+    // A file that was read and changed counts once.
+    for files in [store.files_of(&observations)?, store.files_of_summaries(&summaries)?] {
+        for (_, file) in files.into_iter().collect::<HashSet<_>>() {
+            count(&mut facets.files, &file);
+        }
     }
     for hit in waiting {
         count(&mut facets.kinds, hit.kind.name());
-        hit.project.iter().for_each(|project| count(&mut facets.projects, project));
     }
+    let projects =
+        found.iter().map(|outline| outline.project).chain(waiting.iter().map(|hit| hit.project_id));
+    facets.projects = by_name(projects.flatten().map(|project| project.0), |ids| store.project_names(ids))?;
     let sessions =
         found.iter().map(|outline| outline.session).chain(waiting.iter().map(|hit| hit.session_id));
-    facets.hosts = hosts(store, sessions.flatten())?;
+    facets.hosts = by_name(sessions.flatten().map(|session| session.0), |ids| store.hosts_of(ids))?;
     let times =
         || found.iter().map(|outline| outline.created_at).chain(waiting.iter().map(|hit| hit.created_at));
     for span in SPANS {
@@ -53,21 +64,21 @@ pub(crate) fn facets(
     Ok(facets)
 }
 
-/// Many records come from few sessions, so each session is looked up once.
-fn hosts(
-    store: &Store,
-    sessions: impl Iterator<Item = SessionId>,
+/// How often each name occurs. Many records have few projects and sessions, so each of those is looked up once.
+fn by_name(
+    all: impl Iterator<Item = i64>,
+    names: impl FnOnce(&[i64]) -> Result<Vec<(i64, String)>, StoreError>,
 ) -> Result<BTreeMap<String, usize>, StoreError> {
-    let mut counts: BTreeMap<SessionId, usize> = BTreeMap::new();
-    for session in sessions {
-        *counts.entry(session).or_default() += 1;
+    let mut numbers: BTreeMap<i64, usize> = BTreeMap::new();
+    for id in all {
+        *numbers.entry(id).or_default() += 1;
     }
-    let ids: Vec<SessionId> = counts.keys().copied().collect();
-    let mut hosts = BTreeMap::new();
-    for (session, host) in store.hosts_of(&ids)? {
-        *hosts.entry(host).or_default() += counts.get(&session).copied().unwrap_or_default();
+    let ids: Vec<i64> = numbers.keys().copied().collect();
+    let mut counts = BTreeMap::new();
+    for (id, name) in names(&ids)? {
+        *counts.entry(name).or_default() += numbers.get(&id).copied().unwrap_or_default();
     }
-    Ok(hosts)
+    Ok(counts)
 }
 
 fn keep_most_frequent(counts: &mut BTreeMap<String, usize>) {
@@ -81,5 +92,8 @@ fn keep_most_frequent(counts: &mut BTreeMap<String, usize>) {
 }
 
 fn count(counts: &mut BTreeMap<String, usize>, name: &str) {
-    *counts.entry(name.to_owned()).or_default() += 1;
+    match counts.get_mut(name) {
+        Some(number) => *number += 1,
+        None => drop(counts.insert(name.to_owned(), 1)),
+    }
 }

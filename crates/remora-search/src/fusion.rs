@@ -23,7 +23,7 @@ const LEANING: f64 = 1.5;
 const FOREIGN_WEIGHT: f64 = 0.95;
 
 /// A document found by at least one arm.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Candidate {
     pub(crate) document: DocumentId,
     pub(crate) lexical: Option<f64>,
@@ -258,7 +258,7 @@ mod tests {
             Candidate { lexical_rank: Some(1), semantic_rank: Some(9), ..candidate(1, Some(9.0), Some(0.1)) };
         let near = Candidate { semantic_rank: Some(1), ..candidate(2, None, Some(0.6)) };
         let first = |knows_language| {
-            let mut both = [near.clone(), named.clone()];
+            let mut both = [near, named];
             fuse(&mut both, Some(USUAL), Closeness::BUILTIN, knows_language);
             both.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).map(|best| best.document.0)
         };

@@ -1,6 +1,7 @@
 //! Makes the excerpt that shows why a text was found, and finds the query's terms in a text.
 
 use crate::hit::Snippet;
+use crate::language::Root;
 use crate::lexical::Weighed;
 use crate::stem::stem;
 use crate::syntax::Form;
@@ -57,7 +58,8 @@ struct Mark {
 
 fn marks(text: &str, weighed: &[Weighed], pieces: &[String]) -> Vec<Mark> {
     let mut marks = Vec::new();
-    for (start, end) in spans(text) {
+    let first = FirstLetters::of(weighed);
+    for (start, end) in spans(text).filter(|(start, _)| first.may_begin(text.as_bytes()[*start])) {
         if let Some(term) = term_of(&text[start..end], weighed) {
             marks.push(Mark { start, end, worth: weighed[term].weight() });
         }
@@ -100,15 +102,39 @@ fn word_start(text: &str, at: usize) -> usize {
     })
 }
 
+/// The first letters of the words that may match a query. They rule out most words of a text at once.
+struct FirstLetters([bool; 256]);
+
+impl FirstLetters {
+    fn of(weighed: &[Weighed]) -> Self {
+        let mut may_begin = [false; 256];
+        for term in weighed {
+            let Form::Word { stem, root } = &term.term.form else { continue };
+            match stem.as_bytes().first() {
+                // A word inside a compound is not at its beginning.
+                Some(first) if first.is_ascii() && !root.as_ref().is_some_and(Root::is_in_compounds) => {
+                    may_begin[usize::from(first.to_ascii_lowercase())] = true;
+                    may_begin[usize::from(first.to_ascii_uppercase())] = true;
+                    // Letters that may lose an accent.
+                    may_begin[128..].fill(true);
+                }
+                _ => may_begin.fill(true),
+            }
+        }
+        Self(may_begin)
+    }
+
+    fn may_begin(&self, first: u8) -> bool {
+        self.0[usize::from(first)]
+    }
+}
+
 /// The term of the query that a word matches.
 fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
-    // Quick test by the first letter, which rules out most words: forms of a word share it, except in compounds.
+    // Forms of a word share the first letter, except in compounds, and the stemmer leaves the second alone, too.
     let may_be = |term: &Weighed| match &term.term.form {
         Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
-        Form::Word { stem, .. } => {
-            let (first, of_term) = (word.as_bytes()[0], stem.as_bytes().first().copied().unwrap_or_default());
-            !first.is_ascii() || !of_term.is_ascii() || first.eq_ignore_ascii_case(&of_term)
-        }
+        Form::Word { stem, root } => begins_like(word, stem, if root.is_some() { 1 } else { 2 }),
         Form::Pair { .. } | Form::Call => false,
     };
     if !weighed.iter().any(may_be) {
@@ -121,6 +147,13 @@ fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
     weighed.iter().position(has_stem).or_else(|| weighed.iter().position(is_form))
 }
 
+/// Whether a word may begin like a stem. Letters that may lose an accent are not compared.
+fn begins_like(word: &str, stem: &str, letters: usize) -> bool {
+    let pairs = word.bytes().zip(stem.bytes()).take(letters);
+    let mut known = pairs.take_while(|(letter, of_stem)| letter.is_ascii() && of_stem.is_ascii());
+    known.all(|(letter, of_stem)| letter.eq_ignore_ascii_case(&of_stem))
+}
+
 /// The terms of the query that the texts contain.
 pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[String]) -> Vec<&'a Weighed> {
     places(texts, weighed, pieces).into_iter().map(|place| &weighed[place]).collect()
@@ -129,9 +162,10 @@ pub(crate) fn matched<'a>(texts: &[&str], weighed: &'a [Weighed], pieces: &[Stri
 /// The same, as indexes into `weighed`.
 pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> Vec<usize> {
     let mut is_there = vec![false; weighed.len()];
+    let first = FirstLetters::of(weighed);
     for text in texts {
         let text = remora_core::text::prefix(text, MOST_BYTES);
-        for (start, end) in spans(text) {
+        for (start, end) in spans(text).filter(|(start, _)| first.may_begin(text.as_bytes()[*start])) {
             if let Some(term) = term_of(&text[start..end], weighed) {
                 is_there[term] = true;
             }

@@ -22,12 +22,32 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
 
 /// The byte ranges of the words in a text.
 pub(crate) fn spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let mut rest = text.char_indices().chain([(text.len(), ' ')]);
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let (start, _) = rest.find(|(_, character)| belongs(*character))?;
-        let (end, _) = rest.find(|(_, character)| !belongs(*character))?;
+        let start = next(text, at, true)?;
+        let end = next(text, start, false).unwrap_or(text.len());
+        at = end;
         Some((start, end))
     })
+}
+
+/// The next character that belongs to a word, or that does not. Most text is ASCII, so characters are decoded only
+/// where they have to be.
+fn next(text: &str, from: usize, in_word: bool) -> Option<usize> {
+    let mut at = from;
+    while let Some(byte) = text.as_bytes().get(at) {
+        let (belongs, length) = if byte.is_ascii() {
+            (byte.is_ascii_alphanumeric(), 1)
+        } else {
+            let character = text[at..].chars().next()?;
+            (belongs(character), character.len_utf8())
+        };
+        if belongs == in_word {
+            return Some(at);
+        }
+        at += length;
+    }
+    None
 }
 
 /// Splits a run of letters into parts of scripts without spaces and of others. `修复docker` has two.
@@ -43,11 +63,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn belongs(character: char) -> bool {
-    if character.is_ascii() {
-        character.is_ascii_alphanumeric()
-    } else {
-        character.is_alphanumeric() || is_combining_mark(character)
-    }
+    character.is_alphanumeric() || is_combining_mark(character)
 }
 
 /// Converts to lower case and removes accents.

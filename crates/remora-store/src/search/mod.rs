@@ -12,7 +12,7 @@ mod waiting;
 
 pub use filters::Filters;
 pub use finding::{Match, Weights};
-pub use rows::{Counted, DocumentRow, DocumentText, Outline, RecordText};
+pub use rows::{DocumentRow, DocumentText, Outline, RecordText};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};
 pub use waiting::Waiting;

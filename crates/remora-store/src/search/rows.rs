@@ -23,12 +23,8 @@ pub struct DocumentRow {
     pub project: Option<ProjectId>,
     pub project_name: Option<String>,
     pub session: Option<SessionId>,
-    pub prompt_number: Option<i64>,
     pub title: String,
     pub body: String,
-    pub prompt: String,
-    pub before: String,
-    pub after: String,
     pub created_at: Time,
     /// The type of an observation.
     pub kind: Option<ObservationType>,
@@ -38,28 +34,20 @@ pub struct DocumentRow {
     pub feedback: Feedback,
 }
 
-/// The fields of a document that ranking needs.
+/// The fields of a document that ranking and facets need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
     pub id: DocumentId,
     pub record: RecordId,
+    pub project: Option<ProjectId>,
     pub session: Option<SessionId>,
     /// The turn of the session.
     pub prompt_number: Option<i64>,
     pub created_at: Time,
+    /// The type of an observation.
+    pub kind: Option<ObservationType>,
     pub superseded: bool,
     pub feedback: Feedback,
-}
-
-/// The fields of a record that facets are counted by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
-    pub kind: RecordKind,
-    pub observation_type: Option<ObservationType>,
-    pub project: Option<String>,
-    pub concepts: Vec<String>,
-    /// Files it read or changed, each once.
-    pub files: Vec<String>,
 }
 
 /// All texts of a record, by document.
@@ -100,7 +88,7 @@ impl Store {
     /// Outlines of these documents. Missing ones are left out.
     pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
         let sql = format!(
-            "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, CASE d.kind
+            "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, d.project_id, d.type, CASE d.kind
                        WHEN 'observation' THEN o.prompt_number
                        WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
                        WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
@@ -115,11 +103,13 @@ impl Store {
             Ok(Outline {
                 id: DocumentId(row.get(0)?),
                 record: RecordId { kind, number: row.get(2)? },
+                project: row.get::<_, Option<i64>>(5)?.map(ProjectId),
                 session: row.get::<_, Option<i64>>(3)?.map(SessionId),
-                prompt_number: row.get(5)?,
+                prompt_number: row.get(7)?,
                 created_at: Time(row.get(4)?),
-                superseded: row.get(6)?,
-                feedback: feedback::read(row, 7)?,
+                kind: row.get::<_, Option<String>>(6)?.map(ObservationType::from),
+                superseded: row.get(8)?,
+                feedback: feedback::read(row, 9)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -151,55 +141,67 @@ impl Store {
         Ok(records.into_values().collect())
     }
 
-    /// The facet fields of the records of these documents.
-    pub fn counted(&self, documents: &[DocumentId]) -> Result<Vec<Counted>, StoreError> {
-        let sql = concat!(
-            "SELECT d.kind, o.type, p.name, ",
-            concepts!(),
-            ", CASE d.kind
-                 WHEN 'observation' THEN (SELECT json_group_array(DISTINCT path) FROM observation_files
-                                          WHERE observation_id = d.record_id)
-                 WHEN 'summary' THEN (SELECT json_group_array(value) FROM (
-                     SELECT value FROM session_summaries AS s, json_each(s.files_read) WHERE s.id = d.record_id
-                     UNION SELECT value FROM session_summaries AS s, json_each(s.files_edited) WHERE s.id = d.record_id))
-                 ELSE '[]' END
-             FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
-             LEFT JOIN projects AS p ON p.id = d.project_id
-             LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id"
-        );
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([ids(documents)], |row| {
-            Ok(Counted {
-                kind: RecordKind::from_name(&row.get::<_, String>(0)?).unwrap_or(RecordKind::Observation),
-                observation_type: row.get::<_, Option<String>>(1)?.map(ObservationType::from),
-                project: row.get(2)?,
-                concepts: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
-                files: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// The concepts of these observations, each with its observation.
+    pub fn concepts_of(&self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.names(
+            "SELECT c.observation_id, c.concept FROM json_each(?1) AS wanted
+             CROSS JOIN observation_concepts AS c ON c.observation_id = wanted.value",
+            observations,
+        )
     }
 
-    /// The host of each of these sessions.
-    pub fn hosts_of(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, String)>, StoreError> {
+    /// The files that these observations read or changed, each with its observation.
+    pub fn files_of(&self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.names(
+            "SELECT f.observation_id, f.path FROM json_each(?1) AS wanted
+             CROSS JOIN observation_files AS f ON f.observation_id = wanted.value",
+            observations,
+        )
+    }
+
+    /// The files that the sessions of these summaries read or changed, each with its summary.
+    pub fn files_of_summaries(&self, summaries: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.names(
+            "SELECT s.id, files.value FROM json_each(?1) AS wanted
+             CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_read) AS files
+             UNION ALL
+             SELECT s.id, files.value FROM json_each(?1) AS wanted
+             CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_edited) AS files",
+            summaries,
+        )
+    }
+
+    /// The names of these projects.
+    pub fn project_names(&self, projects: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        let sql = "SELECT p.id, p.name FROM json_each(?1) AS wanted CROSS JOIN projects AS p ON p.id = wanted.value";
+        self.names(sql, projects)
+    }
+
+    /// The hosts of these sessions.
+    pub fn hosts_of(&self, sessions: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
         let sql = "SELECT s.id, s.host FROM json_each(?1) AS wanted CROSS JOIN sessions AS s ON s.id = wanted.value";
+        self.names(sql, sessions)
+    }
+
+    /// Names that belong to these rows. Without rows, the statement is not even prepared.
+    fn names(&self, sql: &str, of: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        if of.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([ids(sessions)], |row| Ok((SessionId(row.get(0)?), row.get(1)?)))?;
+        let rows = statement.query_map([ids(of)], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// These documents, in this order. Missing ones are left out.
     pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
         let sql = format!(
-            "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id,
-                       coalesce(o.prompt_number, s.prompt_number, t.prompt_number), d.title, d.body, d.prompt, d.before,
-                       d.after, d.created_at, o.type, o.superseded_by IS NOT NULL,
+            "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id, d.title, d.body, d.created_at,
+                       o.type, o.superseded_by IS NOT NULL,
                        (SELECT id FROM observations WHERE uuid = o.superseded_by AND deleted_at IS NULL), {COLUMNS}
                    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
                    LEFT JOIN projects AS p ON p.id = d.project_id
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
-                   LEFT JOIN session_summaries AS s ON d.kind = 'summary' AND s.id = d.record_id
-                   LEFT JOIN user_prompts AS t ON d.kind = 'turn' AND t.id = d.record_id
                    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
                    ORDER BY wanted.key"
         );
@@ -218,16 +220,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
         project: row.get::<_, Option<i64>>(4)?.map(ProjectId),
         project_name: row.get(5)?,
         session: row.get::<_, Option<i64>>(6)?.map(SessionId),
-        prompt_number: row.get(7)?,
-        title: row.get(8)?,
-        body: row.get(9)?,
-        prompt: row.get(10)?,
-        before: row.get(11)?,
-        after: row.get(12)?,
-        created_at: Time(row.get(13)?),
-        kind: row.get::<_, Option<String>>(14)?.map(ObservationType::from),
-        superseded: row.get(15)?,
-        superseded_by: row.get::<_, Option<i64>>(16)?.map(ObservationId),
-        feedback: feedback::read(row, 17)?,
+        title: row.get(7)?,
+        body: row.get(8)?,
+        created_at: Time(row.get(9)?),
+        kind: row.get::<_, Option<String>>(10)?.map(ObservationType::from),
+        superseded: row.get(11)?,
+        superseded_by: row.get::<_, Option<i64>>(12)?.map(ObservationId),
+        feedback: feedback::read(row, 13)?,
     })
 }
