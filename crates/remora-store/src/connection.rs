@@ -26,6 +26,9 @@ const OWNER_WAL_PAGES: u32 = 250;
 /// The same for the daemon. If it is killed, the next hook reads 8 MB once.
 pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 
+/// Bytes of the file that a process may map.
+pub(crate) const MOST_MAPPED: i64 = 1 << 30;
+
 /// Page cache of a long-lived process. Mapping the file would be faster, but then every page ever touched would count
 /// as the daemon's memory.
 const CACHE_KIB: i64 = 16 << 10;

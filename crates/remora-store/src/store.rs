@@ -240,6 +240,12 @@ impl Store {
         Ok(connection::widen_cache(&self.db, file_kib)?)
     }
 
+    /// Reads the file through a memory map, for a process that searches once and ends: reading page by page costs it a
+    /// seventh of its time. A long-lived process should not, because every page it ever read counts as its memory.
+    pub fn map_file(&self) -> Result<(), StoreError> {
+        Ok(self.db.pragma_update(None, "mmap_size", connection::MOST_MAPPED)?)
+    }
+
     /// Frees the page cache.
     pub fn shrink_cache(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("PRAGMA shrink_memory")?)

@@ -74,7 +74,12 @@ pub(super) struct Passage {
     is_title: bool,
     /// Terms of the prompt in the passage or its title.
     terms: Vec<usize>,
-    pairs: HashSet<u64>,
+    /// Identifies the text in the ledger of injected passages.
+    hash: u64,
+    /// See [`pairs`].
+    pairs: Vec<u64>,
+    /// Tokens that it adds to its record's line. A title adds none, because the line includes it.
+    tokens: u64,
 }
 
 /// The passages of one record in their original order, so that cause and effect stay together.
@@ -85,14 +90,9 @@ pub(super) fn of_place(chosen: &[Passage], place: usize) -> Vec<&Passage> {
 }
 
 impl Passage {
-    /// A title costs nothing here, because its line includes it.
-    fn tokens(&self) -> u64 {
-        if self.is_title { 0 } else { tokens(&self.text) + 1 }
-    }
-
     /// Identifies the text in the ledger of injected passages.
     pub(super) fn hash(&self) -> u64 {
-        fingerprint(&self.text)
+        self.hash
     }
 }
 
@@ -155,7 +155,7 @@ impl Choice {
 
     /// Adds a passage if it is new and there is room. Returns whether it was added.
     fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
-        if injected.contains(&passage.hash()) {
+        if injected.contains(&passage.hash) {
             self.injected_before.insert(passage.place);
         } else if let Some(same) = self.passages.iter_mut().find(|other| says_the_same(other, passage)) {
             let is_another = same.position != passage.position || same.record != passage.record;
@@ -176,11 +176,11 @@ impl Choice {
 
     fn cost(&self, passage: &Passage) -> u64 {
         let has_line = self.passages.iter().any(|other| other.record == passage.record);
-        passage.tokens() + if has_line { 0 } else { passage.tokens_of_line }
+        passage.tokens + if has_line { 0 } else { passage.tokens_of_line }
     }
 
     fn tokens(&self) -> u64 {
-        let texts = self.passages.iter().map(Passage::tokens).sum::<u64>();
+        let texts = self.passages.iter().map(|passage| passage.tokens).sum::<u64>();
         let mut records = HashSet::new();
         let lines = self.passages.iter().filter(|passage| records.insert(passage.record));
         texts + lines.map(|passage| passage.tokens_of_line).sum::<u64>()
@@ -242,7 +242,7 @@ fn of_record(
         if text.len() < SHORT {
             score -= SHORT_PENALTY;
         }
-        let pairs = pairs(&text);
+        let is_title = has_title && text == hit.title;
         // The title of an observation is injected with its passages, so its words count as evidence, too.
         let mut evidence = own;
         if hit.kind == RecordKind::Observation {
@@ -253,13 +253,15 @@ fn of_record(
             record: hit.id,
             place,
             position,
-            is_title: has_title && text == hit.title,
+            is_title,
+            hash: fingerprint(&text),
+            pairs: pairs(&text),
+            tokens: if is_title { 0 } else { tokens(&text) + 1 },
             text,
             score,
             role,
             tokens_of_line,
             terms: evidence,
-            pairs,
         });
     }
     Ok(passages)
@@ -318,8 +320,8 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
     Ok(Texts { asked, said })
 }
 
-/// Hashes of the word pairs of a text, or of character pairs in a script without spaces.
-fn pairs(text: &str) -> HashSet<u64> {
+/// Hashes of the word pairs of a text, or of character pairs in a script without spaces, sorted.
+fn pairs(text: &str) -> Vec<u64> {
     let mut words: Vec<&str> = Vec::new();
     for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         if run.contains(is_unspaced) {
@@ -328,18 +330,23 @@ fn pairs(text: &str) -> HashSet<u64> {
             words.push(run);
         }
     }
-    words.windows(2).map(|pair| fingerprint(&pair.join(" "))).collect()
+    let hashes: Vec<u64> = words.iter().map(|word| fingerprint(word)).collect();
+    let mut pairs: Vec<u64> =
+        hashes.windows(2).map(|pair| pair[0].wrapping_mul(31).wrapping_add(pair[1])).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 fn says_the_same(one: &Passage, other: &Passage) -> bool {
-    one.hash() == other.hash() || overlap(&one.pairs, &other.pairs) > SAME
+    one.hash == other.hash || overlap(&one.pairs, &other.pairs) > SAME
 }
 
 /// The share of word pairs that two texts have in common, relative to the shorter one.
 #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
-fn overlap(one: &HashSet<u64>, other: &HashSet<u64>) -> f64 {
+fn overlap(one: &[u64], other: &[u64]) -> f64 {
     let smaller = one.len().min(other.len()).max(1);
-    one.intersection(other).count() as f64 / smaller as f64
+    one.iter().filter(|pair| other.binary_search(pair).is_ok()).count() as f64 / smaller as f64
 }
 
 /// Whether a passage repeats a title.

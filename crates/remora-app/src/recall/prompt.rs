@@ -198,6 +198,7 @@ fn ask(
     if let Some(answer) = answer(limits.hedge) {
         return Ok(answer);
     }
+    store.map_file()?;
     let engine = Engine { searcher: &Searcher::new(), embedder: None };
     let by_words = recall(store, engine, request, settings, now)?.injection;
     Ok(answer(limits.daemon).unwrap_or(by_words))

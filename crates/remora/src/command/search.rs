@@ -99,6 +99,7 @@ const MOST_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     let store = app.open()?;
+    store.map_file()?;
     let request = request(arguments)?;
     let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
         if app.json {
