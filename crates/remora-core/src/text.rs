@@ -83,7 +83,8 @@ pub fn is_unspaced(character: char) -> bool {
 /// Text as a reader sees it, for all output: without characters that hide or reverse text, and without terminal
 /// control sequences. Colours are kept.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c| is_hidden(c) || c == '\u{1b}') {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().all(is_plain) || !text.contains(|c| is_hidden(c) || c == '\u{1b}') {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());

@@ -101,7 +101,9 @@ impl Store {
                 break;
             }
         }
-        let since = self.files_since(session.project, about.iter().map(|about| about.known.id))?;
+        let main_files =
+            about.iter().filter_map(|about| Some((about.known.id, about.known.file.as_deref()?)));
+        let since = self.files_since(session.project, main_files)?;
         for about in &mut about {
             about.since = since.get(&about.known.id).copied();
         }

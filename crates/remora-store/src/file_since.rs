@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use remora_core::context::FileSince;
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ObservationId, ProjectId};
 use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
@@ -21,26 +21,28 @@ use crate::{Store, StoreError};
 const MUCH: usize = 3;
 
 impl Store {
+    /// The file that an observation is mostly about.
+    pub fn main_file(&self, observation: ObservationId) -> Result<Option<String>, StoreError> {
+        // Modified files sort before read ones.
+        let sql =
+            "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
+        Ok(self.db.prepare_cached(sql)?.query_row([observation.0], |row| row.get(0)).optional()?)
+    }
+
     /// The observations whose main file has changed or is gone.
-    pub fn files_since(
+    pub fn files_since<'a>(
         &self,
         project: ProjectId,
-        observations: impl IntoIterator<Item = i64>,
+        main_files: impl IntoIterator<Item = (i64, &'a str)>,
     ) -> Result<BTreeMap<i64, FileSince>, StoreError> {
         let sql = "SELECT root FROM projects WHERE id = ?1";
         let root: Option<String> =
             self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
         let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
         let mut since = BTreeMap::new();
-        for observation in observations {
-            // Modified files sort before read ones.
-            let sql =
-                "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
-            let path: Option<String> =
-                self.db.prepare_cached(sql)?.query_row([observation], |row| row.get(0)).optional()?;
-            let Some(path) = path else { continue };
-            let changed = || self.changed_since(project, observation, &path);
-            let found = if is_gone(&root, &path) { Some(FileSince::Gone) } else { changed()? };
+        for (observation, path) in main_files {
+            let changed = || self.changed_since(project, observation, path);
+            let found = if is_gone(&root, path) { Some(FileSince::Gone) } else { changed()? };
             since.extend(found.map(|found| (observation, found)));
         }
         Ok(since)

@@ -3,7 +3,7 @@
 use remora_core::context::{Noted, Recalled};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
-use remora_core::ids::{FactId, NoteId};
+use remora_core::ids::{FactId, NoteId, ObservationId};
 use remora_core::settings::Memory;
 use remora_core::time::Time;
 use remora_core::vault;
@@ -234,7 +234,9 @@ pub(super) fn text_of(
     let longest = usize::MAX;
     let since = match (hit.kind, hit.project_id) {
         (RecordKind::Observation, Some(project)) => {
-            store.files_since(project, [hit.id.number])?.remove(&hit.id.number)
+            let file = store.main_file(ObservationId(hit.id.number))?;
+            let main_file = file.as_deref().map(|file| (hit.id.number, file));
+            store.files_since(project, main_file)?.remove(&hit.id.number)
         }
         _ => None,
     };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use remora_core::context::{self, LaidDown, Material, More, substance};
+use remora_core::context::{self, Known, LaidDown, Material, More, substance};
 use remora_core::event::SessionRef;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
@@ -129,7 +129,10 @@ fn context(
     }
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
-    material.files_since = store.files_since(project, valuable.iter().map(|id| id.0))?;
+    let is_valuable = |known: &&Known| valuable.contains(&ObservationId(known.id));
+    let main_files = material.observations.iter().filter(is_valuable);
+    let main_files = main_files.filter_map(|known| Some((known.id, known.file.as_deref()?)));
+    material.files_since = store.files_since(project, main_files)?;
     for id in valuable {
         let Some((narrative, facts)) = store.narrative(id)? else { continue };
         let mut sentences = substance(&narrative, MOST_READ);

@@ -83,7 +83,8 @@ impl Section {
     /// because someone looked something up.
     fn add_index(&mut self, columns: &str, known: &[Known], longest: usize) {
         let latest = known.iter().map(|known| known.at).max().unwrap_or(Time(0));
-        let by_worth = timeline::by_worth(known, |known| timeline::worth(known, &[], latest));
+        let nothing = timeline::Hot::default();
+        let by_worth = timeline::by_worth(known, |known| timeline::worth(known, &nothing, latest));
         let mut index = Index::new(Clock::Utc);
         let limit = self.left.saturating_sub(tokens(columns));
         index.fill(by_worth.into_iter(), limit, |title| harmless(title, longest));

@@ -157,6 +157,9 @@ pub struct Context {
 
 /// Estimated tokens of a text.
 pub fn tokens(text: &str) -> u64 {
+    if text.is_ascii() {
+        return (text.len() as u64).div_ceil(4);
+    }
     let (mut spaced, mut unspaced) = (0_u64, 0_u64);
     for character in text.chars() {
         if crate::text::is_unspaced(character) {

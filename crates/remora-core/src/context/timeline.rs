@@ -3,7 +3,7 @@
 //! A day with several lines has its own heading. Days with few lines share one, because a heading for every line
 //! would cost a quarter of the text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::frame::safe;
@@ -163,7 +163,34 @@ pub(super) fn render(known: &[&Known], limit: u64) -> (String, Vec<i64>) {
 
 /// Observations by their worth at the session start, most valuable first.
 pub(super) fn by_start_worth<'a>(known: &'a [Known], hot: &[String], now: Time) -> Vec<&'a Known> {
-    by_worth(known, |known| worth(known, hot, now) + use_worth(known, now))
+    let hot = Hot::new(hot.iter().map(String::as_str));
+    by_worth(known, |known| worth(known, &hot, now) + use_worth(known, now))
+}
+
+/// The files in work.
+#[derive(Debug, Default)]
+pub(super) struct Hot<'a> {
+    files: HashSet<&'a str>,
+    /// Git reports a new folder as one entry that ends with a slash.
+    folders: Vec<&'a str>,
+}
+
+impl<'a> Hot<'a> {
+    pub(super) fn new(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hot = Self::default();
+        for path in paths {
+            if path.ends_with('/') {
+                hot.folders.push(path);
+            } else {
+                hot.files.insert(path);
+            }
+        }
+        hot
+    }
+
+    fn has(&self, file: &str) -> bool {
+        self.files.contains(file) || self.folders.iter().any(|folder| file.starts_with(folder))
+    }
 }
 
 /// Observations by worth, highest first. Pinned ones come before all others; wrong ones are left out.
@@ -179,12 +206,9 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
 
 /// Worth of an observation. Decisions and bugs rank highest; bonuses apply if it was expensive to find out, concerns
 /// a file in work, or is recent.
-pub(super) fn worth(known: &Known, hot: &[String], now: Time) -> f64 {
+pub(super) fn worth(known: &Known, hot: &Hot<'_>, now: Time) -> f64 {
     let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
-    // Git reports a new folder as one entry that ends with a slash.
-    let is_hot =
-        |file: &String| hot.iter().any(|hot| hot == file || (hot.ends_with('/') && file.starts_with(hot)));
-    let is_hot = known.file.as_ref().is_some_and(is_hot);
+    let is_hot = known.file.as_ref().is_some_and(|file| hot.has(file));
     let days = now.since(known.at).as_secs_f64() / 86_400.0;
     let recent = 1.5 * 0.5_f64.powf(days / HALF_LIFE_DAYS);
     known.kind.worth() + expensive + if is_hot { 0.5 } else { 0.0 } + recent

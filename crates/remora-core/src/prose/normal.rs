@@ -51,7 +51,7 @@ impl Normal {
         // Hooks check hundreds of sentences against hundreds of phrases, so most phrases are ruled out by their first
         // two letters.
         phrases.iter().any(|phrase| {
-            if phrase.starts_with(is_unspaced) {
+            if !phrase.as_bytes().first().is_some_and(u8::is_ascii) && phrase.starts_with(is_unspaced) {
                 return self.has_unspaced && self.text.contains(phrase);
             }
             self.may_have(phrase) && self.places(phrase).any(|at| self.matches(at, phrase))
