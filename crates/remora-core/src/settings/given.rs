@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use toml::Value;
 
+use super::value::Word;
+use super::{IdleExit, Secret};
+use crate::host::Host;
+
 /// A value as it was given: typed in `config.toml`, plain text in the environment and on the command line.
 #[derive(Debug)]
 pub(super) enum Given<'a> {
@@ -78,6 +82,20 @@ impl Given<'_> {
         seconds.map(Duration::from_secs).ok_or_else(wrong)
     }
 
+    /// A duration that is not zero.
+    pub(super) fn timeout(&self) -> Result<Duration, String> {
+        let timeout = self.duration()?;
+        if timeout.is_zero() { Err(r#"expected a time of at least "1s""#.to_owned()) } else { Ok(timeout) }
+    }
+
+    /// A duration or `never`.
+    pub(super) fn idle_exit(&self) -> Result<IdleExit, String> {
+        match self.text().as_deref() {
+            Some("never") => Ok(IdleExit::Never),
+            _ => self.duration().map(IdleExit::After),
+        }
+    }
+
     /// A list, or one text separated by commas.
     pub(super) fn strings(&self) -> Result<Vec<String>, String> {
         let wrong = || "expected a list of texts".to_owned();
@@ -93,12 +111,28 @@ impl Given<'_> {
         Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
     }
 
-    /// One of the given words.
-    pub(super) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, String> {
+    /// A list of globs, which must be valid.
+    pub(super) fn globs(&self) -> Result<Vec<String>, String> {
+        let globs = self.strings()?;
+        crate::capture::check_globs(&globs)?;
+        Ok(globs)
+    }
+
+    /// A list of hosts by their names.
+    pub(super) fn hosts(&self) -> Result<Vec<Host>, String> {
+        let named = |name: String| {
+            let names = || Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", ");
+            name.parse().map_err(|_| format!("`{name}` is not a host; use {}", names()))
+        };
+        self.strings()?.into_iter().map(named).collect()
+    }
+
+    /// One of the words of `T`.
+    pub(super) fn one_of<T: Word>(&self) -> Result<T, String> {
         let text = self.text();
-        let found = words.iter().find(|(word, _)| text.as_deref() == Some(*word));
+        let found = T::WORDS.iter().find(|(word, _)| text.as_deref() == Some(*word));
         found.map(|(_, value)| *value).ok_or_else(|| {
-            let words: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            let words: Vec<String> = T::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
             match words.split_last() {
                 Some((last, rest)) if !rest.is_empty() => format!("expected {} or {last}", rest.join(", ")),
                 _ => format!("expected {}", words.concat()),
@@ -118,13 +152,20 @@ impl Given<'_> {
         text.map(Cow::into_owned).ok_or_else(|| "expected a text of one line".to_owned())
     }
 
+    /// The name of an observer's mode.
+    pub(super) fn mode(&self) -> Result<String, String> {
+        let simple = |mode: &String| mode.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+        let mode = self.words().ok().filter(simple);
+        mode.ok_or_else(|| r#"expected a mode's name such as "code""#.to_owned())
+    }
+
     /// A key that can be sent in a header. The error never quotes it.
-    pub(super) fn key(&self) -> Result<String, String> {
+    pub(super) fn key(&self) -> Result<Secret, String> {
         let wrong = || "expected a key: one word without spaces".to_owned();
         let text = self.text().ok_or_else(wrong)?;
         let text = text.trim();
         let sendable = text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if sendable { Ok(text.to_owned()) } else { Err(wrong()) }
+        if sendable { Ok(Secret::new(text)) } else { Err(wrong()) }
     }
 
     /// The address of a service. User name and password are rejected, because everyone who lists the settings would

@@ -7,42 +7,21 @@
 mod given;
 mod secret;
 mod sections;
+mod setting;
 mod table;
+mod value;
 
 use std::fmt;
 
 pub use toml::Value;
 
 pub use self::secret::Secret;
-pub use self::sections::{
-    Backup, Budget, Capture, ClaudeCli, Context, Costs, Daemon, Embedder, Forget, IdleExit, Memory,
-    NotesSource, Observer, OverBudget, Provider, Retention, Search, Service, Sync,
-};
-pub use self::table::Setting;
+pub use self::sections::{Embedder, IdleExit, NotesSource, OverBudget, Provider, Service, Sync};
+pub use self::setting::Setting;
+// `Settings`, the structs of its sections, and for this module `SETTINGS`.
+pub use self::table::*;
 
 use self::given::Given;
-use self::table::SETTINGS;
-
-/// All settings, resolved.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Settings {
-    pub observer: Observer,
-    pub budget: Budget,
-    pub costs: Costs,
-    pub anthropic: Service,
-    pub gemini: Service,
-    pub openrouter: Service,
-    pub openai: Service,
-    pub claude_cli: ClaudeCli,
-    pub capture: Capture,
-    pub context: Context,
-    pub daemon: Daemon,
-    pub memory: Memory,
-    pub search: Search,
-    pub retention: Retention,
-    pub forget: Forget,
-    pub backup: Backup,
-}
 
 /// A given value that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
