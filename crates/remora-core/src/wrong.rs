@@ -20,6 +20,9 @@ pub struct CalledWrong {
     pairs: Vec<usize>,
     /// The statements that have a word pair, by its hash. A lookup costs the same whether few or many are wrong.
     with_pair: HashMap<u64, Vec<usize>>,
+    /// Whether it is known that nothing was ever called wrong or corrected, in any project. Then no turn or summary has to
+    /// be examined.
+    pub nothing_corrected: bool,
 }
 
 impl CalledWrong {

@@ -16,8 +16,8 @@ use crate::saving::{self, SavedBy};
 use crate::{FactRow, Store, StoreError, feedback, reading};
 
 /// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
-/// `FAR_BACK`, plus the pinned ones. More would not fit any host's limit.
-const LATEST: u32 = 200;
+/// `FAR_BACK`, plus the pinned ones. That is four times what the usual limit has room for.
+const LATEST: u32 = 120;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
 const PINNED: u32 = 100;

@@ -27,14 +27,20 @@ const ANYTHING_WRONG: &str = concat!(
 const SAID: &str = "o.title, o.narrative, o.facts";
 
 impl Store {
-    /// The statements that were called wrong in a project. Usually there are none, which one lookup in an empty index
-    /// tells.
+    /// The statements that were called wrong in a project. Usually there are none, which lookups in empty indexes tell.
     pub fn called_wrong(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
-        let sql = format!("SELECT {ANYTHING_WRONG}");
-        if !self.db.prepare_cached(&sql)?.query_row([], |row| row.get::<_, bool>(0))? {
-            return Ok(CalledWrong::default());
+        let sql = format!(
+            "SELECT {ANYTHING_WRONG},
+             EXISTS (SELECT 1 FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL)"
+        );
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let (is_wrong, is_superseded): (bool, bool) = self.db.prepare_cached(&sql)?.query_row([], read)?;
+        if is_wrong {
+            return called_wrong(&self.db, project);
         }
-        called_wrong(&self.db, project)
+        let mut nothing = CalledWrong::default();
+        nothing.nothing_corrected = !is_superseded;
+        Ok(nothing)
     }
 
     /// Whether a record says what was called wrong, by a verdict or in a later turn of its session.
@@ -53,10 +59,9 @@ impl Store {
                 let found = self.db.prepare_cached(sql)?.query_row([record.number], read).optional()?;
                 Ok(found.is_some_and(|(title, is_upheld)| !is_upheld && wrong.is_said_by(&title)))
             }
-            RecordKind::Turn | RecordKind::Summary => {
-                Ok(self.retells(record)?
-                    || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.db, record)?)))
-            }
+            RecordKind::Turn | RecordKind::Summary => Ok(!wrong.nothing_corrected
+                && (self.retells(record)?
+                    || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.db, record)?)))),
             RecordKind::Fact => {
                 let sql = "SELECT value FROM facts WHERE id = ?1 AND source <> 'user'";
                 if wrong.is_empty() {
@@ -80,15 +85,6 @@ impl Store {
 
     /// Whether a turn or a summary was called wrong itself, or belongs to an observation that is wrong.
     fn retells(&self, record: RecordId) -> Result<bool, StoreError> {
-        // Usually nothing was ever corrected. Then the long statement below, which takes a tenth of a millisecond to
-        // prepare, is not needed.
-        let sql = format!(
-            "SELECT {ANYTHING_WRONG}
-             OR EXISTS (SELECT 1 FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL)"
-        );
-        if !self.db.prepare_cached(&sql)?.query_row([], |row| row.get::<_, bool>(0))? {
-            return Ok(false);
-        }
         let (retelling, same_turn) = if record.kind == RecordKind::Turn {
             ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
         } else {

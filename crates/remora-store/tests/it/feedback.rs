@@ -164,12 +164,12 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
         material.observations.iter().map(|known| known.id).collect()
     };
     let usual = candidates(&store);
-    assert!(usual.len() == 200 && !usual.contains(&1), "{}", usual.len());
+    assert!(usual.len() == 120 && !usual.contains(&1), "{}", usual.len());
     store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
     store.judge(ObservationId(701), Verdict::Pin, false, Time::now()).unwrap();
     let now = candidates(&store);
-    assert_eq!(now[..200], usual[..], "the latest still come first");
-    assert_eq!(now[200..], [1], "and nothing of another project");
+    assert_eq!(now[..120], usual[..], "the latest still come first");
+    assert_eq!(now[120..], [1], "and nothing of another project");
 }
 
 #[test]
