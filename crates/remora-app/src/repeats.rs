@@ -1,7 +1,7 @@
 //! Records that repeat what another record says.
 //!
-//! A turn, its observations and the summary of its session are made of the same sentences. Whoever forgets one of them
-//! usually means the sentence, which the others would still inject.
+//! A turn, its observations and the summary of its session are made of the same sentences. A user who forgets
+//! one of them usually means the sentence, which the others would still inject.
 
 use std::collections::BTreeSet;
 

@@ -92,7 +92,7 @@ fn read(
             unread.add(pipeline.report(), number, "it is too long")?;
             continue;
         }
-        // Stored with other characters in their place, the text could not be told from the original.
+        // Nothing is replaced: a text with other characters would look as if it were the original.
         let line = match std::str::from_utf8(&bytes) {
             Ok(text) => {
                 let text = text.trim_start_matches('\u{feff}').trim();
