@@ -101,6 +101,7 @@ pub fn search(
     settings: &settings::Search,
     now: Time,
 ) -> Result<Results, AppError> {
+    let _snapshot = store.snapshot()?;
     let (scope, unknown) = match scope(store, &request.whose) {
         Err(unknown @ AppError::UnknownDirectory(_)) => (ProjectScope::One(ProjectId::NONE), Some(unknown)),
         scope => (scope?, None),

@@ -88,7 +88,7 @@ impl Store {
         project: Option<ProjectId>,
         mut each: impl FnMut(Line) -> Result<(), E>,
     ) -> Result<(), E> {
-        let moment = self.db.unchecked_transaction().map_err(StoreError::from)?;
+        let _snapshot = self.snapshot()?;
         let dir = self.dir();
         let readers: [(&str, Read<'_>); 6] = [
             (PROJECTS, &|row| read_project(dir, row)),
@@ -99,7 +99,7 @@ impl Store {
             (FACTS, &read_fact),
         ];
         for (sql, read) in readers {
-            read_all(&moment, sql, project, read, &mut each)?;
+            read_all(&self.db, sql, project, read, &mut each)?;
         }
         Ok(())
     }

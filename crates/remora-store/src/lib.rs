@@ -77,7 +77,7 @@ pub use retention::{AuditRow, Pruned};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use scratch::Scratch;
-pub use store::{Enqueued, ReadOnly, Store};
+pub use store::{Enqueued, ReadOnly, Snapshot, Store};
 pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{Heard, ReadTo, Said, Transcript};
 pub use usage::{Call, CallOutcome, Spent, Usage};

@@ -236,9 +236,9 @@ impl Store {
     /// Rows after `cursor`, at most `most` of each kind.
     pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
         let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
-        // One transaction, so that rows stored together are seen together.
-        let moment = self.db.unchecked_transaction()?;
-        let news = News {
+        // Rows stored together are seen together.
+        let _snapshot = self.snapshot()?;
+        Ok(News {
             prompts: self.rows(&format!("{PROMPT} {}", rows("id")), &[&cursor.prompt, &most], read_prompt)?,
             observations: self.rows(
                 &format!("{OBSERVATION} {}", rows("o.id")),
@@ -251,9 +251,7 @@ impl Store {
                 read_summary,
             )?,
             events: self.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
-        };
-        moment.finish()?;
-        Ok(news)
+        })
     }
 
     pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {

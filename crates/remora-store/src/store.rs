@@ -11,7 +11,7 @@ use remora_core::ids::{EventId, SessionId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::backup::{self, verify};
 use crate::data_dir::DataDir;
@@ -52,6 +52,13 @@ pub enum Enqueued {
     Stored(EventId),
     /// It was stored before, or it was forgotten.
     Duplicate,
+}
+
+/// One state of the database; see [`Store::snapshot`].
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub struct Snapshot<'a> {
+    _transaction: Option<Transaction<'a>>,
 }
 
 impl Store {
@@ -238,6 +245,14 @@ impl Store {
         let sql = "SELECT page_count * page_size / 1024 FROM pragma_page_count(), pragma_page_size()";
         let file_kib: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         Ok(connection::widen_cache(&self.db, file_kib)?)
+    }
+
+    /// Until the result is dropped, everything read is one state of the database, whatever others write. This is also
+    /// faster: without it, every statement takes and releases the lock again. Nothing can be written meanwhile.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
+        let is_within_another = !self.db.is_autocommit();
+        let transaction = if is_within_another { None } else { Some(self.db.unchecked_transaction()?) };
+        Ok(Snapshot { _transaction: transaction })
     }
 
     /// Reads the file through a memory map, for a process that searches once and ends: reading page by page costs it a

@@ -207,8 +207,9 @@ impl Table {
         }
     }
 
+    /// In one piece, because each piece is a call of the system.
     pub(crate) fn print(&self) {
-        self.lines(columns()).iter().for_each(|line| say(line));
+        say(&self.lines(columns()).join("\n"));
     }
 
     fn lines(&self, columns: Option<usize>) -> Vec<String> {

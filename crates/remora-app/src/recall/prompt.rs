@@ -214,6 +214,7 @@ pub fn recall(
     now: Time,
 ) -> Result<Explained, StoreError> {
     let started = Instant::now();
+    let _snapshot = store.snapshot()?;
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
         Some(_) => store.notes_not_injected(request.session)?,

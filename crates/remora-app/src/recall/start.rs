@@ -119,6 +119,7 @@ fn context(
     reader: Reader<'_>,
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
+    let _snapshot = store.snapshot()?;
     let mut material = store.material(project, part, settings.context.summaries)?;
     material.notices = notices;
     if settings.memory.notes_source().is_some() {

@@ -196,8 +196,9 @@ impl Store {
         mut each: impl FnMut(DocumentId, f32, &[u8]),
     ) -> Result<i64, StoreError> {
         // Reads the newest id first, in the same snapshot: vectors stored meanwhile come with the next call.
-        let snapshot = self.db.unchecked_transaction()?;
-        let newest: i64 = snapshot
+        let _snapshot = self.snapshot()?;
+        let newest: i64 = self
+            .db
             .prepare_cached("SELECT ifnull(max(id), 0) FROM vectors")?
             .query_row([], |row| row.get(0))?;
         if last == Some(newest) {
@@ -212,7 +213,7 @@ impl Store {
             "SELECT d.id, v.scale, v.value FROM {order} ON v.document_id = d.id
              WHERE d.project_id IS ?1 AND v.model = ?2 AND v.id > ?3"
         );
-        let mut statement = snapshot.prepare_cached(&sql)?;
+        let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows =
             statement.query(params![project.map(|project| project.0), model, last.unwrap_or(0)])?;
         while let Some(row) = rows.next()? {

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -98,7 +99,8 @@ enum Order {
 const MOST_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
-    let store = app.open()?;
+    // The process is about to end, and the kernel closes files faster than SQLite does.
+    let store = ManuallyDrop::new(app.open()?);
     store.map_file()?;
     let request = request(arguments)?;
     let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
