@@ -32,7 +32,7 @@ const { origin } = new URL(link);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-// A page may still be reloading after a change, which aborts the next navigation of a test: retries it.
+// A page may still be reloading after a change, which aborts the next navigation of a test: waits and tries again.
 function steady(page) {
   const go = page.goto.bind(page);
   page.goto = async (...words) => {
@@ -40,7 +40,8 @@ function steady(page) {
       try {
         return await go(...words);
       } catch (error) {
-        if (tries === 5 || !/interrupted by another navigation/.test(error.message)) throw error;
+        if (tries === 20 || !/interrupted by another navigation/.test(error.message)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 250));
       }
     }
   };
