@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
+use remora_core::prose::fnv1a;
 use remora_store::search::Outline;
 
 use crate::answer::{Ranked, Shown, may_speak};
@@ -134,11 +135,8 @@ fn words(text: &str) -> Vec<u64> {
     words
 }
 
-/// FNV-1a, without allocating: this runs for every word of every hit.
 fn hash(word: &[u8]) -> u64 {
-    const START: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    word.iter().fold(START, |hash, byte| (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME))
+    fnv1a(word.iter().map(u8::to_ascii_lowercase))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of a text")]

@@ -131,7 +131,7 @@ impl FirstLetters {
 
 /// The term of the query that a word matches.
 fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
-    // Forms of a word share the first letter, except in compounds, and the stemmer leaves the second alone, too.
+    // Forms of a word share the first letter, except in compounds. A word and its stem also share the second.
     let may_be = |term: &Weighed| match &term.term.form {
         Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
         Form::Word { stem, root } => begins_like(word, stem, if root.is_some() { 1 } else { 2 }),
@@ -147,11 +147,14 @@ fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
     weighed.iter().position(has_stem).or_else(|| weighed.iter().position(is_form))
 }
 
-/// Whether a word may begin like a stem. Letters that may lose an accent are not compared.
-fn begins_like(word: &str, stem: &str, letters: usize) -> bool {
+/// Whether a word may begin like a stem. Letters that may lose an accent are not compared, and the stemmer makes a final
+/// `y` an `i`.
+pub(crate) fn begins_like(word: &str, stem: &str, letters: usize) -> bool {
     let pairs = word.bytes().zip(stem.bytes()).take(letters);
     let mut known = pairs.take_while(|(letter, of_stem)| letter.is_ascii() && of_stem.is_ascii());
-    known.all(|(letter, of_stem)| letter.eq_ignore_ascii_case(&of_stem))
+    known.all(|(letter, of_stem)| {
+        letter.eq_ignore_ascii_case(&of_stem) || (letter.eq_ignore_ascii_case(&b'y') && of_stem == b'i')
+    })
 }
 
 /// The terms of the query that the texts contain.

@@ -170,7 +170,24 @@ impl Stem {
 
 #[cfg(test)]
 mod tests {
-    use super::stem;
+    use super::{STEP_2, STEP_3, STEP_4, stem};
+    use crate::snippet::begins_like;
+
+    #[test]
+    fn every_word_begins_like_its_stem() {
+        let endings = STEP_2.iter().chain(STEP_3).map(|(ending, _)| *ending).chain(STEP_4.iter().copied());
+        let endings: Vec<&str> =
+            endings.chain(["", "s", "es", "ies", "sses", "eed", "ed", "ing", "y", "e", "ll"]).collect();
+        for beginning in ["", "a", "b", "y", "ab", "ba", "by", "ya", "at", "bl", "iz", "all", "tree", "hopp"]
+        {
+            for ending in &endings {
+                for last in ["", "s", "ed", "ing", "ly"] {
+                    let word = format!("{beginning}{ending}{last}");
+                    assert!(begins_like(&word, &stem(&word), 2), "{word}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn words_are_stemmed_as_porter_described() {

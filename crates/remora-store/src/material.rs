@@ -31,6 +31,12 @@ const MOST_SAVED: u32 = 20;
 /// Facts below this trust are only found by search and are not standing facts, for example a permission given once.
 const LEAST_TRUST: f64 = 0.5;
 
+/// The summaries of a project or of one session, newest first.
+pub(crate) const PAST_SESSIONS: &str =
+    "SELECT session_id, created_at, request, learned, completed, next_steps, notes, id FROM session_summaries
+     WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
+     ORDER BY created_at DESC, id DESC LIMIT ?3";
+
 /// Columns for [`read_known`], of `observations AS o` and `observation_feedback AS f`.
 pub(crate) const KNOWN_COLUMNS: &str = concat!(
     // Modified files sort before read ones.
@@ -175,11 +181,7 @@ impl Store {
             Recall::OfSession(session) => Some(session.0),
             Recall::Since { .. } => return Ok(Vec::new()),
         };
-        let mut statement = self.db.prepare_cached(
-            "SELECT session_id, created_at, request, learned, completed, next_steps, notes, id FROM session_summaries
-             WHERE project_id = ?1 AND (?2 IS NULL OR session_id = ?2) AND checkpoint = 0 AND deleted_at IS NULL
-             ORDER BY created_at DESC, id DESC LIMIT ?3",
-        )?;
+        let mut statement = self.db.prepare_cached(PAST_SESSIONS)?;
         let rows = statement.query_map(params![project.0, only, most * SUMMARIES_EACH], |row| {
             let session = PastSession {
                 id: row.get(7)?,

@@ -551,6 +551,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_snapshot_stays_the_same_whatever_others_write_until_it_ends() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (reader, writer) = (Store::open(&dir).unwrap(), Store::open(&dir).unwrap());
+        let project = |name: &str| {
+            let sql = "INSERT INTO projects (uuid, key, name, root, created_at) VALUES (randomblob(16), ?1, ?1, ?1, 1)";
+            writer.db.execute(sql, [name]).unwrap();
+        };
+        project("first");
+        let snapshot = reader.snapshot().unwrap();
+        assert_eq!(reader.projects().unwrap().len(), 1);
+        project("second");
+        drop(reader.snapshot().unwrap());
+        assert_eq!(reader.projects().unwrap().len(), 1, "an inner snapshot is part of the outer one");
+        drop(snapshot);
+        assert_eq!(reader.projects().unwrap().len(), 2);
+    }
+
+    #[test]
     fn a_group_is_synced_before_it_is_acknowledged_and_a_single_event_is_not() {
         let temp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();

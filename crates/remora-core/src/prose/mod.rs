@@ -104,18 +104,18 @@ impl Role {
     }
 }
 
-/// A hash of the words of a text; case, punctuation and spaces make no difference. FNV-1a, because the value is
-/// stored and must stay the same.
+/// A hash of the words of a text; case, punctuation and spaces make no difference. The value is stored and must stay the
+/// same.
 pub fn fingerprint(text: &str) -> u64 {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    fnv1a(words.flat_map(|word| (word.to_lowercase() + " ").into_bytes()))
+}
+
+/// The FNV-1a hash of some bytes: short to compute, and the same in every version.
+pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let mut hash = START;
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        for byte in word.to_lowercase().bytes().chain([b' ']) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        }
-    }
-    hash
+    bytes.into_iter().fold(START, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 #[cfg(test)]

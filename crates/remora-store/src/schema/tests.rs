@@ -6,7 +6,7 @@ use remora_core::time::Time;
 use super::*;
 use crate::backup::verify;
 use crate::search::{Filters, Weights};
-use crate::{Recall, Selection, Store};
+use crate::{Recall, Selection, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
@@ -259,11 +259,9 @@ fn version_11_gets_the_new_indexes_and_keeps_every_row() {
 fn the_session_start_finds_summaries_by_an_index_without_checkpoints() {
     let (_temp, dir) = new_dir();
     let store = Store::open(&dir).unwrap();
-    let plan = rows(
-        &store.db,
-        "EXPLAIN QUERY PLAN SELECT id FROM session_summaries WHERE project_id = 1 AND checkpoint = 0
-         AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 60",
-    );
+    let mut statement = store.db.prepare(&format!("EXPLAIN QUERY PLAN {}", material::PAST_SESSIONS)).unwrap();
+    let plan = statement.query_map((1, None::<i64>, 60), |row| row.get(3)).unwrap();
+    let plan: Vec<String> = plan.map(Result::unwrap).collect();
     assert!(plan.len() == 1 && plan[0].contains("USING INDEX session_summaries_by_project"), "{plan:?}");
 }
 
