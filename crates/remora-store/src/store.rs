@@ -39,6 +39,9 @@ pub struct Store {
     read_only: Option<ReadOnly>,
     /// The files that were opened. Only tracked by long-lived processes, under which they may be replaced.
     files: Option<Files>,
+    /// Whether the triggers in `search/triggers.sql` have to be created before the first write. Most commands only read,
+    /// and hooks write no documents.
+    lacks_triggers: bool,
     pub(crate) due: Due,
 }
 
@@ -70,7 +73,7 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self { db, dir: dir.clone(), read_only: None, files: None, due: Due::default() })
+        Ok(Self::over(db, dir))
     }
 
     /// For a hook that only reads. `None` if nothing was captured yet.
@@ -81,7 +84,7 @@ impl Store {
         let ask = || {
             let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
             schema::check(&db)?;
-            Ok(Self { db, dir: dir.clone(), read_only: None, files: None, due: Due::default() })
+            Ok(Self::over(db, dir))
         };
         or_to_read(dir, ask()).map(Some)
     }
@@ -117,9 +120,8 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let files = Some(Files::of(dir));
-        let mut store = Self { db, dir: dir.clone(), read_only, files, due: Due::default() };
+        let mut store = Self { read_only, files, lacks_triggers: true, ..Self::over(db, dir) };
         if store.read_only.is_none() {
-            store.db.execute_batch(include_str!("search/triggers.sql"))?;
             // A restored backup may contain forgotten records; tombstones must be complete before the spool is
             // imported.
             store.keep_forgotten()?;
@@ -135,6 +137,11 @@ impl Store {
         Ok(store)
     }
 
+    fn over(db: Connection, dir: &DataDir) -> Self {
+        let due = Due::default();
+        Self { db, dir: dir.clone(), read_only: None, files: None, lacks_triggers: false, due }
+    }
+
     pub fn dir(&self) -> &DataDir {
         &self.dir
     }
@@ -148,6 +155,12 @@ impl Store {
         match self.read_only {
             None => {
                 self.check_in_place()?;
+                if self.lacks_triggers {
+                    let all_or_none = self.db.transaction()?;
+                    all_or_none.execute_batch(include_str!("search/triggers.sql"))?;
+                    all_or_none.commit()?;
+                    self.lacks_triggers = false;
+                }
                 Ok(&mut self.db)
             }
             Some(ReadOnly::NewerSchema(found)) => {
@@ -337,7 +350,7 @@ fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store,
                 let db = connection::open_to_read(&dir.database())?;
                 schema::check(&db)?;
                 let read_only = Some(ReadOnly::Disk);
-                Ok(Store { db, dir: dir.clone(), read_only, files: None, due: Due::default() })
+                Ok(Store { read_only, ..Store::over(db, dir) })
             };
             read().map_err(|_: StoreError| error)
         }

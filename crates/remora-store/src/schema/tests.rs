@@ -344,9 +344,9 @@ fn no_id_is_used_twice() {
 }
 
 /// Sets `deleted_at` of one record.
-fn delete(store: &Store, table: &str, id: i64) {
+fn delete(store: &mut Store, table: &str, id: i64) {
     let sql = format!("UPDATE {table} SET deleted_at = 1 WHERE id = ?1");
-    assert_eq!(store.db.execute(&sql, [id]).unwrap(), 1);
+    assert_eq!(store.writable().unwrap().execute(&sql, [id]).unwrap(), 1);
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let everything = Selection { project: None, session: None, limit: 100, offset: 0 };
     let id = |text: &str| text.parse::<RecordId>().unwrap();
 
-    delete(&store, "observations", 3);
+    delete(&mut store, "observations", 3);
     assert_eq!(store.observation(ObservationId(3)).unwrap(), None);
     assert_eq!(store.session_observations(SessionId(1)).unwrap().len(), 1);
     assert_eq!(store.list_observations(&everything).unwrap().total, 2);
@@ -386,7 +386,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     );
     assert_eq!(words(&store, "tide"), (0, 0));
 
-    delete(&store, "session_summaries", 2);
+    delete(&mut store, "session_summaries", 2);
     assert_eq!(store.summary(SummaryId(2)).unwrap(), None);
     assert_eq!(store.session_summaries(SessionId(1)).unwrap(), []);
     assert_eq!(store.list_summaries(&everything).unwrap().total, 0);
@@ -395,7 +395,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(store.material(project, Recall::Everything, 5).unwrap().summaries, []);
     assert_eq!(words(&store, "delay"), (0, 0));
 
-    delete(&store, "user_prompts", 2);
+    delete(&mut store, "user_prompts", 2);
     assert_eq!(store.prompt(remora_core::ids::PromptId(2)).unwrap(), None);
     assert_eq!(store.prompts(SessionId(1)).unwrap().len(), 1);
     assert_eq!(store.prompt_text(SessionId(1), 1).unwrap(), "");
@@ -409,7 +409,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
             .iter()
             .any(|prompt| prompt.record == id("t6"))
     );
-    delete(&store, "user_prompts", 6);
+    delete(&mut store, "user_prompts", 6);
     assert!(
         store
             .waiting(&Filters::new(ProjectScope::All))
@@ -418,13 +418,13 @@ fn a_deleted_record_is_not_returned_by_any_query() {
             .all(|prompt| prompt.record != id("t6"))
     );
 
-    delete(&store, "facts", 1);
+    delete(&mut store, "facts", 1);
     assert_eq!(store.fact(FactId(1)).unwrap(), None);
     let facts = store.material(project, Recall::Everything, 5).unwrap().facts;
     assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["ninety"]);
     assert_eq!(words(&store, "helix"), (0, 0));
 
-    delete(&store, "notes", 7);
+    delete(&mut store, "notes", 7);
     assert_eq!((store.note(NoteId(7)).unwrap(), store.count_notes().unwrap()), (None, 0));
     assert_eq!((store.known_notes().unwrap(), store.always_injected().unwrap()), (vec![], vec![]));
     assert_eq!(words(&store, "harbour"), (0, 0));
