@@ -1,5 +1,5 @@
 //! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`. Version 10 gets
-//! the tables below the marker line in `schema.sql`, and then, like version 11, the indexes that differ. The version is
+//! the tables below the marker line in `schema.sql`, and then, like every later one, the indexes that differ. The version is
 //! in `user_version`.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
 
 /// The schema version that this program writes.
-pub const VERSION: i64 = 12;
+pub const VERSION: i64 = 13;
 /// The oldest schema version that can be migrated.
 pub(crate) const OLDEST: i64 = 9;
 /// The first schema version that marks deleted rows with `deleted_at`.

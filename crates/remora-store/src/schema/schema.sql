@@ -1,4 +1,4 @@
--- The schema, version 11. `mod.rs` creates a new database from this file; `from_9.sql` migrates version 9.
+-- The schema. `mod.rs` has its version and creates a new database from this file; `from_9.sql` migrates version 9.
 --
 -- * Times are epoch milliseconds in UTC. An `_at` column is NULL until it happens.
 -- * Ids are shown to people and stored by agents, so they are AUTOINCREMENT: no id is ever used twice.
@@ -148,8 +148,9 @@ CREATE TABLE pending_messages (
     heard         TEXT
 ) STRICT;
 
+-- With `kind`, so that a search finds events without reading their payloads.
 CREATE INDEX pending_messages_by_turn
-    ON pending_messages (status, observed, session_id, prompt_number, created_at, id);
+    ON pending_messages (status, observed, session_id, prompt_number, created_at, id, kind);
 -- Finding the next turn must not cost more with a longer queue. These two have few rows, and hooks rarely write them.
 CREATE INDEX pending_messages_by_end ON pending_messages (session_id, prompt_number) WHERE kind = 'turn_ended';
 CREATE INDEX pending_messages_by_retry ON pending_messages (session_id, retry_at) WHERE retry_at IS NOT NULL;
@@ -355,6 +356,9 @@ CREATE TABLE documents (
 
 -- Includes the columns that filters use most, so that they need not read documents, which are long.
 CREATE INDEX documents_by_project ON documents (project_id, lead, created_at, kind, type, session_id);
+-- What ranking reads of hundreds of documents, so that it need not read their texts.
+CREATE INDEX documents_outlined ON documents
+    (id, project_id, kind, record_id, session_id, created_at, type, octet_length(title) + octet_length(body));
 CREATE INDEX documents_to_embed ON documents (id) WHERE embedded = 0;
 
 CREATE VIRTUAL TABLE documents_text USING fts5 (

@@ -5,6 +5,9 @@ use remora_core::time::Time;
 
 use super::*;
 use crate::backup::verify;
+use crate::search::filters::Conditions;
+use crate::search::finding::passing_sql;
+use crate::search::rows::outlines_sql;
 use crate::search::{Filters, Weights};
 use crate::{Recall, Selection, Store, material};
 
@@ -230,18 +233,33 @@ fn version_10_gets_the_new_tables_and_keeps_every_row() {
 }
 
 #[test]
-fn version_11_gets_the_new_indexes_and_keeps_every_row() {
+fn versions_11_and_12_get_the_new_indexes_and_keep_every_row() {
+    for (version, indexes) in [
+        (
+            11,
+            "DROP INDEX session_summaries_by_project;
+             CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);",
+        ),
+        (
+            12,
+            "DROP INDEX documents_outlined;
+             DROP INDEX pending_messages_by_turn;
+             CREATE INDEX pending_messages_by_turn
+                 ON pending_messages (status, observed, session_id, prompt_number, created_at, id);",
+        ),
+    ] {
+        gets_the_new_indexes(version, indexes);
+    }
+}
+
+fn gets_the_new_indexes(version: i64, indexes: &str) {
     let (_new, new) = new_dir();
     let (_temp, dir) = of_version_9();
     drop(Store::open(&dir).unwrap());
     let old = connection::open_for_owner(&dir.database()).unwrap();
-    old.execute_batch(
-        "DROP INDEX session_summaries_by_project;
-         CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
-         INSERT INTO tombstones (hash) VALUES (zeroblob(16));
-         PRAGMA user_version = 11;",
-    )
-    .unwrap();
+    old.execute_batch(indexes).unwrap();
+    old.execute_batch("INSERT INTO tombstones (hash) VALUES (zeroblob(16))").unwrap();
+    old.pragma_update(None, "user_version", version).unwrap();
     let (all, summaries) = (
         "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name",
         "SELECT id, request FROM session_summaries ORDER BY id",
@@ -259,10 +277,29 @@ fn version_11_gets_the_new_indexes_and_keeps_every_row() {
 fn the_session_start_finds_summaries_by_an_index_without_checkpoints() {
     let (_temp, dir) = new_dir();
     let store = Store::open(&dir).unwrap();
-    let mut statement = store.db.prepare(&format!("EXPLAIN QUERY PLAN {}", material::PAST_SESSIONS)).unwrap();
-    let plan = statement.query_map((1, None::<i64>, 60), |row| row.get(3)).unwrap();
-    let plan: Vec<String> = plan.map(Result::unwrap).collect();
+    let plan = plan(&store, material::PAST_SESSIONS);
     assert!(plan.len() == 1 && plan[0].contains("USING INDEX session_summaries_by_project"), "{plan:?}");
+}
+
+#[test]
+fn ranking_reads_an_index_and_no_documents() {
+    let (_temp, dir) = new_dir();
+    let store = Store::open(&dir).unwrap();
+    let conditions = Conditions::new(&Filters::new(ProjectScope::One(ProjectId(1))));
+    for sql in [passing_sql(&conditions), outlines_sql()] {
+        let plan = plan(&store, &sql);
+        assert!(
+            plan.iter().any(|step| step.contains("d USING COVERING INDEX documents_outlined")),
+            "{plan:?}"
+        );
+    }
+}
+
+/// How SQLite runs a statement.
+fn plan(store: &Store, sql: &str) -> Vec<String> {
+    let mut statement = store.db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    // Without values: the plan does not depend on them.
+    statement.raw_query().mapped(|row| row.get(3)).map(Result::unwrap).collect()
 }
 
 #[test]

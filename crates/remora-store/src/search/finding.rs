@@ -8,6 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{ToSql, params_from_iter};
 
 use super::filters::{Conditions, Filters, containing, like_any, marks};
+use super::rows::OUTLINED;
 use crate::{Store, StoreError};
 
 /// Weights of the columns.
@@ -36,9 +37,12 @@ pub struct Match {
     pub score: f64,
 }
 
-/// Number of best matches that are checked against the filters at a time, and how many passing ones are enough.
+/// Number of best matches that are checked against the filters and lowered by their length, and how many passing ones
+/// are enough.
 const LOOK: usize = 400;
 const ENOUGH: usize = 50;
+/// Number of documents that are read at a time.
+const STEP: usize = 100;
 /// If more observations than this have a concept or a file, the filter does not count as selective.
 const FEW: usize = 2_000;
 /// Strings too short for a trigram are searched in this many of the newest documents.
@@ -114,11 +118,17 @@ impl Store {
         // checked first, and usually enough of them pass.
         let mut best = Vec::new();
         for look in matches.chunks(LOOK.max(most)) {
-            let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
-            let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
-            best.extend(look.iter().filter_map(|&Match { document, score }| {
-                Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
-            }));
+            let mut look = look;
+            // Length only lowers a score, so what follows cannot be better than its own.
+            while look.first().is_some_and(|next| !are_better(&best, next.score, most)) {
+                let (step, rest) = look.split_at(look.len().min(STEP));
+                let documents: Vec<DocumentId> = step.iter().map(|found| found.document).collect();
+                let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
+                best.extend(step.iter().filter_map(|&Match { document, score }| {
+                    Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
+                }));
+                look = rest;
+            }
             if best.len() >= most.min(ENOUGH) {
                 break;
             }
@@ -220,12 +230,7 @@ impl Store {
         filters: &Filters,
     ) -> Result<impl Iterator<Item = (DocumentId, f64)>, StoreError> {
         let conditions = Conditions::new(filters);
-        // Reads only the length of a text, not its overflow pages.
-        let sql = format!(
-            "SELECT d.id, octet_length(d.title) + octet_length(d.body)
-             FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value WHERE true{}",
-            conditions.sql()
-        );
+        let sql = passing_sql(&conditions);
         let mut values = vec![Value::from(super::rows::ids(documents))];
         values.extend(conditions.values);
         Ok(self.found(&sql, &values)?.into_iter().map(|found| (found.document, found.score)))
@@ -329,6 +334,19 @@ impl Store {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Statement for the documents, of a JSON list, that pass, with the length of their text.
+pub(crate) fn passing_sql(conditions: &Conditions) -> String {
+    format!(
+        "SELECT d.id, octet_length(d.title) + octet_length(d.body) {OUTLINED} WHERE true{}",
+        conditions.sql()
+    )
+}
+
+/// Whether at least `most` matches have a higher score than `score`.
+fn are_better(matches: &[Match], score: f64, most: usize) -> bool {
+    matches.iter().filter(|found| found.score > score).count() >= most
 }
 
 /// Sorts by score, best first.

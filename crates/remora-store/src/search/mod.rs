@@ -3,9 +3,9 @@
 
 pub(crate) mod documents;
 mod filling;
-mod filters;
-mod finding;
-mod rows;
+pub(crate) mod filters;
+pub(crate) mod finding;
+pub(crate) mod rows;
 mod upkeep;
 mod vectors;
 mod waiting;

@@ -84,20 +84,27 @@ pub(super) fn ids(ids: &[impl ToString]) -> String {
     format!("[{}]", numbers.join(","))
 }
 
+/// The documents `d` of a JSON list of ids. Reads only the index, as long as the statement needs no other columns.
+pub(super) const OUTLINED: &str = "FROM json_each(?) AS wanted
+    CROSS JOIN documents AS d INDEXED BY documents_outlined ON d.id = wanted.value";
+
+/// Statement for the outlines of a JSON list of documents.
+pub(crate) fn outlines_sql() -> String {
+    format!(
+        "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, d.project_id, d.type, CASE d.kind
+             WHEN 'observation' THEN o.prompt_number
+             WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
+             WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
+             o.superseded_by IS NOT NULL, {COLUMNS} {OUTLINED}
+         LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
+         LEFT JOIN observation_feedback AS f ON d.kind = 'observation' AND f.observation_id = d.record_id"
+    )
+}
+
 impl Store {
     /// Outlines of these documents. Missing ones are left out.
     pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
-        let sql = format!(
-            "SELECT d.id, d.kind, d.record_id, d.session_id, d.created_at, d.project_id, d.type, CASE d.kind
-                       WHEN 'observation' THEN o.prompt_number
-                       WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
-                       WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
-                       o.superseded_by IS NOT NULL, {COLUMNS}
-                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
-                   LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
-                   LEFT JOIN observation_feedback AS f ON d.kind = 'observation' AND f.observation_id = d.record_id"
-        );
-        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut statement = self.db.prepare_cached(&outlines_sql())?;
         let rows = statement.query_map([ids(documents)], |row| {
             let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
             Ok(Outline {

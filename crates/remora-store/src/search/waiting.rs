@@ -105,7 +105,7 @@ const PROMPTS: Source = Source {
     rows: "SELECT q.id, s.project_id, p.name, q.session_id, q.prompt_number, q.created_at
            FROM (SELECT DISTINCT session_id, prompt_number FROM pending_messages INDEXED BY pending_messages_by_turn) AS m
            CROSS JOIN user_prompts AS q ON q.session_id = m.session_id AND q.prompt_number = m.prompt_number
-           JOIN sessions AS s ON s.id = q.session_id JOIN projects AS p ON p.id = s.project_id
+           CROSS JOIN sessions AS s ON s.id = q.session_id CROSS JOIN projects AS p ON p.id = s.project_id
            WHERE q.deleted_at IS NULL
            AND NOT EXISTS (SELECT 1 FROM documents WHERE kind = 'turn' AND record_id = q.id)",
     table: "user_prompts",
@@ -117,12 +117,9 @@ const PROMPTS: Source = Source {
 const EVENTS: Source = Source {
     kind: RecordKind::Event,
     rows: "SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at
-           FROM (SELECT id, session_id, prompt_number, created_at
-                 FROM pending_messages INDEXED BY pending_messages_by_turn WHERE observed = 0
-                 ORDER BY id DESC LIMIT 2000) AS m
-           JOIN sessions AS s ON s.id = m.session_id JOIN projects AS p ON p.id = s.project_id
-           WHERE (SELECT kind FROM pending_messages WHERE id = m.id)
-               NOT IN ('prompt_submitted', 'session_started', 'session_ended')",
+           FROM pending_messages AS m INDEXED BY pending_messages_by_turn
+           CROSS JOIN sessions AS s ON s.id = m.session_id CROSS JOIN projects AS p ON p.id = s.project_id
+           WHERE m.observed = 0 AND m.kind NOT IN ('prompt_submitted', 'session_started', 'session_ended')",
     table: "pending_messages",
     text: "t.payload",
     read: |row| Ok(plain_text(&row.get::<_, String>(6)?)),
