@@ -21,6 +21,8 @@ use remora_app::recall::prompt::{self, Explained, PromptRequest};
 use remora_app::search::SearchRequest;
 use remora_search::Results;
 use remora_store::DataDir;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use poke::{Poked, poke};
 
@@ -34,20 +36,23 @@ pub const UI_LINK: &str = "/api/v1/ui-link";
 /// How long a command waits for an answer. Hooks pass their own limit.
 const DEADLINE: Duration = Duration::from_secs(3);
 
-/// A client of the data directory's daemon. Every request returns `None` if no daemon runs or if it fails to answer
-/// in time: callers can do without it.
+/// A client of the running daemon. Every request returns `None` if it fails to answer in time: callers can do without
+/// it.
 #[derive(Debug, Clone)]
 pub struct Daemon {
     dir: DataDir,
+    port: u16,
 }
 
 impl Daemon {
-    pub fn of(dir: &DataDir) -> Self {
-        Self { dir: dir.clone() }
+    /// The data directory's daemon, if one runs and takes requests.
+    pub fn find(dir: &DataDir) -> Option<Self> {
+        let port = presence::find(dir).ok().flatten()?.port?;
+        Some(Self { dir: dir.clone(), port })
     }
 
     pub fn search(&self, request: &SearchRequest) -> Option<Results> {
-        request::post(&self.dir, SEARCH, request, DEADLINE)
+        self.post(SEARCH, request, DEADLINE)
     }
 
     /// The path of a new link to the pages. The link works once.
@@ -56,17 +61,27 @@ impl Daemon {
         struct Link {
             path: String,
         }
-        let link: Link = request::post(&self.dir, UI_LINK, &serde_json::json!({}), DEADLINE)?;
+        let link: Link = self.post(UI_LINK, &serde_json::json!({}), DEADLINE)?;
         Some(link.path)
     }
 
     pub fn explain(&self, request: &PromptRequest) -> Option<Explained> {
-        request::post(&self.dir, EXPLAIN, request, DEADLINE)
+        self.post(EXPLAIN, request, DEADLINE)
+    }
+
+    fn post<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        question: &impl Serialize,
+        patience: Duration,
+    ) -> Option<A> {
+        let token = token::read(&self.dir).ok().flatten()?;
+        request::post((self.port, &token), path, question, patience)
     }
 }
 
 impl prompt::Daemon for Daemon {
     fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>> {
-        request::post(&self.dir, RECALL, request, patience)
+        self.post(RECALL, request, patience)
     }
 }

@@ -5,26 +5,22 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use remora_store::DataDir;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{presence, token};
+use crate::token::Token;
 
 /// Connection timeout. The daemon is on this machine, so a slower one is hanging.
 const CONNECT: Duration = Duration::from_millis(250);
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// Sends a POST request and returns the answer. `None` if no daemon runs, or if no complete answer with status 200
-/// arrives within `patience`.
-pub(crate) fn post<Q: Serialize, A: DeserializeOwned>(
-    dir: &DataDir,
+/// Sends a POST request and returns the answer. `None` if no complete answer with status 200 arrives within `patience`.
+pub(crate) fn post<A: DeserializeOwned>(
+    (port, token): (u16, &Token),
     path: &str,
-    question: &Q,
+    question: &impl Serialize,
     patience: Duration,
 ) -> Option<A> {
-    let port = presence::find(dir).ok().flatten()?.port?;
-    let token = token::read(dir).ok().flatten()?;
     let question = serde_json::to_string(question).ok()?;
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\

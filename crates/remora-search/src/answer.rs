@@ -12,7 +12,7 @@ use crate::closeness::Closeness;
 use crate::collapse::{self, Folded};
 use crate::facets::facets;
 use crate::fusion::Candidate;
-use crate::hit::{Facets, Hit, Plan, Results, Why};
+use crate::hit::{Facets, Hit, Plan, Results, Snippet, Why};
 use crate::language::Language;
 use crate::lexical::{self, Weighed};
 use crate::query::{Mode, SearchQuery, Sort};
@@ -74,10 +74,12 @@ pub(crate) fn by_date(
     let found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
     let page: Vec<DocumentId> =
         found.iter().skip(query.offset).take(query.limit).map(|outline| outline.id).collect();
-    let mut hits: Vec<Hit> =
-        store.documents(&page)?.iter().map(|row| hit(row, &[], &[], 0.0, Why::default())).collect();
-    for hit in &mut hits {
+    let mut hits = Vec::with_capacity(page.len());
+    for row in store.documents(&page)? {
+        let mut hit = hit(&row, 0.0, Why::default());
+        hit.snippet = snippet(&row.body, &[], &[]);
         hit.duplicates.extend(folded.get(&hit.id).into_iter().flatten());
+        hits.push(hit);
     }
     let plan = Plan {
         mode: Mode::Text,
@@ -143,7 +145,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     // Recall needs the hits only, so facets are not computed for it.
     let facets =
         if query.is_prompt { Facets::default() } else { facets(store, &found, &waiting, query.now)? };
-    let hits = hits.into_iter().map(|shown| shown.hit).skip(query.offset).take(query.limit).collect();
+    let page = hits.into_iter().skip(query.offset).take(query.limit);
+    let hits = page.map(|shown| shown.with_snippet(query, weighed, &question.pieces)).collect();
     let terms = Terms { weighed: weighed.to_vec(), pieces: question.pieces.clone() };
     Ok(Results { hits, total, more, facets, plan, terms })
 }
@@ -222,8 +225,21 @@ fn top_up(
 /// A hit, with the text that duplicates are detected by.
 #[derive(Debug)]
 pub(crate) struct Shown {
+    /// Without its snippet: most hits do not get onto the page.
     pub(crate) hit: Hit,
     pub(crate) text: String,
+    /// Where the body begins in the text.
+    pub(crate) body: usize,
+}
+
+impl Shown {
+    /// Recall chooses sentences of a record. Only facts and notes are injected by their snippet.
+    fn with_snippet(mut self, query: &SearchQuery, weighed: &[Weighed], pieces: &[String]) -> Hit {
+        if !query.is_prompt || matches!(self.hit.kind, RecordKind::Fact | RecordKind::Note) {
+            self.hit.snippet = snippet(&self.text[self.body..], weighed, pieces);
+        }
+        self.hit
+    }
 }
 
 impl std::ops::Deref for Shown {
@@ -289,7 +305,7 @@ fn hits(
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        shown.push(Shown { hit: hit(row, weighed, &question.pieces, score, why), text });
+        shown.push(Shown { hit: hit(row, score, why), text, body: row.title.len() + 1 });
     }
     speak_for_turns(ranking, &turns, &mut shown);
     Ok(shown)
@@ -309,14 +325,14 @@ fn speak_for_turns(ranking: &[Ranked], turns: &HashMap<RecordId, f64>, shown: &m
     }
 }
 
-fn hit(row: &DocumentRow, weighed: &[Weighed], pieces: &[String], score: f64, why: Why) -> Hit {
+fn hit(row: &DocumentRow, score: f64, why: Why) -> Hit {
     let title = if row.title.is_empty() { one_line(&row.body, 80) } else { row.title.clone() };
     Hit {
         id: row.record,
         kind: row.record.kind,
         part: row.part.clone(),
         title,
-        snippet: snippet(&row.body, weighed, pieces),
+        snippet: Snippet::default(),
         score,
         why,
         project: row.project_name.clone(),

@@ -5,11 +5,11 @@ use remora_core::text::one_line;
 use remora_store::{Store, StoreError};
 
 use crate::answer::Shown;
-use crate::hit::{Hit, Why};
+use crate::hit::{Hit, Snippet, Why};
 use crate::lexical::Weighed;
 use crate::query::{SearchQuery, Sort};
 use crate::score::{Words, calibrated};
-use crate::snippet::{matched, snippet};
+use crate::snippet::matched;
 use crate::syntax::{Form, Question};
 use crate::words::fold;
 
@@ -56,7 +56,7 @@ pub(crate) fn hits(
             kind: waiting.record.kind,
             part: waiting.record.kind.name().to_owned(),
             title: one_line(&waiting.text, 80),
-            snippet: snippet(&waiting.text, weighed, &question.pieces),
+            snippet: Snippet::default(),
             score: calibrated(None, words),
             why,
             project: Some(waiting.project_name),
@@ -69,7 +69,7 @@ pub(crate) fn hits(
             feedback: Feedback::default(),
             duplicates: Vec::new(),
         };
-        found.push(Shown { hit, text: waiting.text });
+        found.push(Shown { hit, text: waiting.text, body: 0 });
     }
     found.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
     Ok(found)

@@ -7,7 +7,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,8 +140,6 @@ pub enum WhichRetrievals {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InjectedBefore {
     pub records: HashSet<RecordId>,
-    /// The sessions of these observations.
-    pub sessions: HashSet<SessionId>,
     /// Always injected notes, with their versions. A part of such a note may also be injected with a prompt.
     pub notes: HashSet<(i64, String)>,
 }
@@ -227,11 +225,6 @@ impl Store {
                     before.notes.insert((record.number, item.version));
                 }
             }
-        }
-        let mut session_of = self.db.prepare_cached("SELECT session_id FROM observations WHERE id = ?1")?;
-        for record in before.records.iter().filter(|record| record.kind == RecordKind::Observation) {
-            let found = session_of.query_row([record.number], |row| row.get(0)).optional()?;
-            before.sessions.extend(found.map(SessionId));
         }
         Ok(before)
     }

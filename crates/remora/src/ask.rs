@@ -19,7 +19,7 @@ pub(crate) fn search(
     request: SearchRequest,
 ) -> std::result::Result<Results, AppError> {
     let request = SearchRequest { whose: request.whose.absolute(), ..request };
-    if let Some(found) = Daemon::of(&app.dir).search(&request) {
+    if let Some(found) = Daemon::find(&app.dir).and_then(|daemon| daemon.search(&request)) {
         return Ok(found);
     }
     let settings = app::settings(&app.dir).0.search;
@@ -33,7 +33,7 @@ pub(crate) fn search(
 
 /// What would be injected with a prompt, and why. The flag says whether the daemon answered.
 pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Result<(Explained, bool)> {
-    if let Some(explained) = Daemon::of(&app.dir).explain(request) {
+    if let Some(explained) = Daemon::find(&app.dir).and_then(|daemon| daemon.explain(request)) {
         return Ok((explained, true));
     }
     let settings = app::settings(&app.dir).0;

@@ -86,6 +86,7 @@ pub(super) struct Judge<'a> {
     memory: &'a Memory,
     /// Notes that will be injected.
     notes: &'a [Noted],
+    /// Notes that were injected; empty if notes are off.
     before: InjectedBefore,
     ledger: Ledger,
     /// When the host last emptied the session's context.
@@ -99,7 +100,11 @@ impl<'a> Judge<'a> {
         memory: &'a Memory,
         notes: &'a [Noted],
     ) -> Result<Self, StoreError> {
-        let (before, ledger) = (store.injected_before(request.session)?, store.ledger(request.session, "")?);
+        let ledger = store.ledger(request.session, "")?;
+        let before = match memory.notes_source() {
+            Some(_) => store.injected_before(request.session)?,
+            None => InjectedBefore::default(),
+        };
         let emptied_at = store.emptied_at(request.session)?;
         Ok(Self { request, memory, notes, before, ledger, emptied_at })
     }

@@ -95,8 +95,9 @@ impl PromptRequest {
     }
 }
 
-/// Asks the daemon. Returns `None` if no daemon runs, or if it failed or was too late.
+/// A running daemon.
 pub trait Daemon: Send + 'static {
+    /// `None` if it failed or was too late.
     fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>>;
 }
 
@@ -140,7 +141,7 @@ pub struct Submitted<'a> {
 /// The injection for a prompt of a captured session, logged.
 pub fn submit(
     store: &mut Store,
-    daemon: impl Daemon,
+    daemon: Option<impl Daemon>,
     submitted: &Submitted<'_>,
     settings: &Settings,
 ) -> Result<Option<Injection>, StoreError> {
@@ -175,14 +176,20 @@ pub fn log(
     Ok(())
 }
 
-/// The daemon's answer or, if it is late, the result of a word search.
+/// The daemon's answer or, if it is late or there is none, the result of a word search.
 fn ask(
     store: &Store,
-    daemon: impl Daemon,
+    daemon: Option<impl Daemon>,
     request: &PromptRequest,
     settings: &Settings,
     (now, began): (Time, Instant),
 ) -> Result<Option<Injection>, StoreError> {
+    let by_words = || -> Result<Option<Injection>, StoreError> {
+        store.map_file()?;
+        let engine = Engine { searcher: &Searcher::new(), embedder: None };
+        Ok(recall(store, engine, request, settings, now)?.injection)
+    };
+    let Some(daemon) = daemon else { return by_words() };
     let limits = Limits::of(&settings.memory);
     let (sender, answers) = mpsc::channel();
     let question = request.clone();
@@ -198,9 +205,7 @@ fn ask(
     if let Some(answer) = answer(limits.hedge) {
         return Ok(answer);
     }
-    store.map_file()?;
-    let engine = Engine { searcher: &Searcher::new(), embedder: None };
-    let by_words = recall(store, engine, request, settings, now)?.injection;
+    let by_words = by_words()?;
     Ok(answer(limits.daemon).unwrap_or(by_words))
 }
 

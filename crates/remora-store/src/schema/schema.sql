@@ -193,6 +193,8 @@ CREATE UNIQUE INDEX observations_by_content ON observations (session_id, content
 -- Includes the columns that the session start selects by, so that it reads only observations that it injects.
 CREATE INDEX observations_by_project ON observations (project_id, created_at, superseded_by, type)
     WHERE deleted_at IS NULL;
+-- What ranking reads of hundreds of observations.
+CREATE INDEX observations_outlined ON observations (id, prompt_number, superseded_by);
 CREATE INDEX observations_superseded ON observations (session_id, prompt_number) WHERE superseded_by IS NOT NULL;
 CREATE INDEX observations_pinned ON observations (project_id, created_at) WHERE pinned_at IS NOT NULL;
 

@@ -243,6 +243,7 @@ fn versions_11_and_12_get_the_new_indexes_and_keep_every_row() {
         (
             12,
             "DROP INDEX documents_outlined;
+             DROP INDEX observations_outlined;
              DROP INDEX pending_messages_by_turn;
              CREATE INDEX pending_messages_by_turn
                  ON pending_messages (status, observed, session_id, prompt_number, created_at, id);",

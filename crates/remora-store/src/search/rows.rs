@@ -96,7 +96,8 @@ pub(crate) fn outlines_sql() -> String {
              WHEN 'turn' THEN (SELECT prompt_number FROM user_prompts WHERE id = d.record_id)
              WHEN 'summary' THEN (SELECT prompt_number FROM session_summaries WHERE id = d.record_id) END,
              o.superseded_by IS NOT NULL, {COLUMNS} {OUTLINED}
-         LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
+         LEFT JOIN observations AS o INDEXED BY observations_outlined
+             ON d.kind = 'observation' AND o.id = d.record_id
          LEFT JOIN observation_feedback AS f ON d.kind = 'observation' AND f.observation_id = d.record_id"
     )
 }

@@ -287,7 +287,7 @@ fn answer(
             response::with_notice(session.host, Moment::SessionStart, &text, STALE)
         }
         Body::PromptSubmitted { text } => {
-            let daemon = Daemon::of(dir);
+            let daemon = Daemon::find(dir);
             let submitted = Submitted { session, directory: &event.cwd, text, at: record.at, began };
             let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))

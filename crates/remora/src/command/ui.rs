@@ -44,7 +44,7 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
     let no_port =
         || CliError::internal("the daemon has no port, so there are no pages").hint("see why: `remora logs`");
     let port = port(&app.dir)?.ok_or_else(no_port)?;
-    let path = Daemon::of(&app.dir).ui_link().ok_or_else(no_port)?;
+    let path = Daemon::find(&app.dir).and_then(|daemon| daemon.ui_link()).ok_or_else(no_port)?;
     let to = if to.is_empty() { to } else { format!("&to={to}") };
     let link = format!("http://127.0.0.1:{port}{path}{to}");
     if app.json {
