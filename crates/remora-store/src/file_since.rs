@@ -6,6 +6,7 @@
 //! project modified it under the same name. Changes that no agent made, and a checkout of another branch, are not
 //! detected: a hook has no time for git, and a checkout changes the times of files that stay the same.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -40,9 +41,11 @@ impl Store {
             self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
         let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
         let mut since = BTreeMap::new();
+        let is_checkout = LazyCell::new(|| root.join(".git").exists());
         for (observation, path) in main_files {
             let changed = || self.changed_since(project, observation, path);
-            let found = if is_gone(&root, path) { Some(FileSince::Gone) } else { changed()? };
+            let found =
+                if is_gone(&root, path, || *is_checkout) { Some(FileSince::Gone) } else { changed()? };
             since.extend(found.map(|found| (observation, found)));
         }
         Ok(since)
@@ -70,7 +73,7 @@ impl Store {
 
 /// Whether a file is gone. Absolute paths are outside of the project, for example in a removed worktree, and never
 /// count as gone.
-fn is_gone(root: &Path, path: &str) -> bool {
+fn is_gone(root: &Path, path: &str, is_checkout: impl FnOnce() -> bool) -> bool {
     let path = Path::new(path);
     if path.is_absolute() {
         return false;
@@ -78,5 +81,5 @@ fn is_gone(root: &Path, path: &str) -> bool {
     let whole = root.join(path);
     let is_missing =
         matches!(fs::symlink_metadata(&whole), Err(error) if error.kind() == ErrorKind::NotFound);
-    is_missing && (root.join(".git").exists() || whole.parent().is_some_and(Path::is_dir))
+    is_missing && (is_checkout() || whole.parent().is_some_and(Path::is_dir))
 }

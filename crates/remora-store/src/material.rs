@@ -1,6 +1,6 @@
 //! The records that a session may get at its start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use remora_core::context::{Known, LaidDown, Material, PastSession};
 use remora_core::document::{RecordId, RecordKind};
@@ -10,6 +10,7 @@ use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
@@ -142,31 +143,55 @@ impl Store {
     }
 
     fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {
+        let candidates: Vec<i64> = self.candidates(project, recall)?.into_iter().collect();
+        let sql = format!(
+            "SELECT {KNOWN_COLUMNS} FROM json_each(?1) AS wanted CROSS JOIN observations AS o ON o.id = wanted.value
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query_map([serde_json::to_string(&candidates)?], read_known)?;
+        let mut known: Vec<Known> = rows.collect::<Result<_, _>>()?;
+        known.sort_by_key(|known| std::cmp::Reverse((known.at, known.id)));
+        Ok(known)
+    }
+
+    /// The observations that a start chooses from. They are selected here and not in one statement, which would take
+    /// longer to prepare than to run.
+    fn candidates(&self, project: ProjectId, recall: Recall) -> Result<BTreeSet<i64>, StoreError> {
         let (condition, session, since) = match recall {
             Recall::Everything => ("?2 = ?2 AND ?3 = ?3", 0, 0),
             Recall::OfSession(session) => ("session_id = ?2 AND ?3 = ?3", session.0, 0),
             Recall::Since { session, at } => ("session_id <> ?2 AND created_at > ?3", session.0, at.0),
         };
         let live = "project_id = ?1 AND superseded_by IS NULL AND deleted_at IS NULL";
-        // Decisions and bugfixes are useful for longer than the rest. Pinned observations are always included.
+        let newest_first = format!("{live} AND {condition} ORDER BY created_at DESC");
+        let values = params![project.0, session, since];
+        let mut candidates = BTreeSet::new();
+        let sql = format!("SELECT id, type FROM observations WHERE {newest_first} LIMIT {FAR_BACK}");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(values)?;
+        let (mut all, mut lasting) = (0, 0);
+        while let Some(row) = rows.next()?
+            && (all < LATEST || lasting < LASTING)
+        {
+            // Decisions and bugfixes are useful for longer than the rest.
+            let is_lasting =
+                lasting < LASTING && matches!(row.get_ref(1)?, ValueRef::Text(b"decision" | b"bugfix"));
+            if all < LATEST || is_lasting {
+                candidates.insert(row.get(0)?);
+            }
+            all += 1;
+            lasting += u32::from(is_lasting);
+        }
         let sql = format!(
-            "SELECT {KNOWN_COLUMNS} FROM observations AS o
-             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id WHERE o.id IN (
-                 SELECT id FROM (SELECT id FROM observations WHERE {live} AND {condition}
-                     ORDER BY created_at DESC LIMIT {LATEST})
-                 UNION
-                 SELECT id FROM (SELECT id FROM (SELECT id, type FROM observations WHERE {live} AND {condition}
-                     ORDER BY created_at DESC LIMIT {FAR_BACK}) WHERE type IN ('decision', 'bugfix') LIMIT {LASTING})
-                 UNION
-                 SELECT id FROM (SELECT id FROM observations INDEXED BY observations_pinned
-                     WHERE pinned_at IS NOT NULL AND {live} AND {condition} ORDER BY created_at DESC LIMIT {PINNED})
-             )"
+            "SELECT id FROM observations INDEXED BY observations_pinned
+             WHERE pinned_at IS NOT NULL AND {newest_first} LIMIT {PINNED}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![project.0, session, since], read_known)?;
-        let mut known: Vec<Known> = rows.collect::<Result<_, _>>()?;
-        known.sort_by_key(|known| std::cmp::Reverse((known.at, known.id)));
-        Ok(known)
+        for id in statement.query_map(values, |row| row.get(0))? {
+            candidates.insert(id?);
+        }
+        Ok(candidates)
     }
 
     fn past_sessions(
@@ -258,16 +283,21 @@ impl Store {
         since: Time,
         wrong: &CalledWrong,
     ) -> Result<Vec<LaidDown>, StoreError> {
+        let session = "SELECT id FROM sessions WHERE host = ?2
+                       AND content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)";
+        let values = params![project.0, Host::Generic.name(), saving::SESSION];
+        let session: Option<i64> =
+            self.db.prepare_cached(session)?.query_row(values, |row| row.get(0)).optional()?;
+        let Some(session) = session else { return Ok(Vec::new()) };
         let mut statement = self.db.prepare_cached(
-            "SELECT o.id, o.narrative, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM sessions AS s JOIN observations AS o ON o.session_id = s.id
+            "SELECT o.id, o.narrative, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM observations AS o
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE s.host = ?2 AND s.content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)
-             AND o.provider = ?4 AND o.updated_at > ?5 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
+             WHERE o.session_id = ?1 AND o.provider = ?2 AND o.updated_at > ?3
+             AND o.superseded_by IS NULL AND o.deleted_at IS NULL
              AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0)
-             ORDER BY o.created_at DESC, o.id DESC LIMIT ?6",
+             ORDER BY o.created_at DESC, o.id DESC LIMIT ?4",
         )?;
-        let person = SavedBy::Person.provider();
-        let values = params![project.0, Host::Generic.name(), saving::SESSION, person, since.0, MOST_SAVED];
+        let values = params![session, SavedBy::Person.provider(), since.0, MOST_SAVED];
         let rows = statement.query_map(values, |row| {
             let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
             Ok((LaidDown { id, key: String::new(), text: row.get(1)? }, row.get::<_, bool>(2)?))

@@ -68,6 +68,13 @@ pub(crate) fn joined(db: &Connection, place: &Place) -> rusqlite::Result<Option<
 /// The project that a directory joined when this session began in it, if any. By then a hook has resolved the
 /// directory.
 pub(crate) fn joined_with(db: &Connection, session: SessionId) -> rusqlite::Result<Option<Joined>> {
+    // Most sessions begin in a known directory, and every start asks.
+    let is_new = "SELECT 1 FROM sessions AS s CROSS JOIN project_aliases AS own
+                  ON own.project_id = s.project_id AND own.seen_at = s.started_at
+                  WHERE s.id = ?1 AND own.origin IS NOT NULL";
+    if !db.prepare_cached(is_new)?.exists([session.0])? {
+        return Ok(None);
+    }
     let began = "(SELECT project_id, started_at FROM sessions WHERE id = ?1)";
     let sql = format!("{JOINED} AND (own.project_id, own.seen_at) = {began} LIMIT 1");
     db.prepare_cached(&sql)?.query_row([session.0], read_joined).optional()
