@@ -53,6 +53,22 @@ pub fn share_one_heap() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn share_one_heap() {}
 
+/// For a process that ends soon: keeps freed memory, which would otherwise be returned to the system and requested again
+/// several times, and takes it in large steps.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "it is a function of the C library")]
+pub fn keep_until_the_end() {
+    const STEP: libc::c_int = 1 << 20;
+    // SAFETY: it sets numbers in the allocator. A failure changes nothing, so the results are ignored.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        libc::mallopt(libc::M_TOP_PAD, STEP);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn keep_until_the_end() {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use remora_sys::memory;
 
 use crate::app::App;
 use crate::bugs;
@@ -119,6 +120,9 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn dispatch(cli: &Cli) -> Result<ExitCode> {
+    if !matches!(cli.command, Command::Daemon(_) | Command::Mcp(_)) {
+        memory::keep_until_the_end();
+    }
     let app = App::new(cli.json)?;
     bugs::log_panics(Some(app.dir.clone()), |place| {
         output::talk(&format!("{} a bug in Remora, at {place}", paint(RED.bold(), "error:")));

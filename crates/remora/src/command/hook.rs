@@ -26,6 +26,7 @@ use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
 use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
+use remora_sys::memory;
 
 use crate::{app, bugs, env, stdin};
 
@@ -68,7 +69,8 @@ pub(crate) fn run(arguments: &Arguments) {
     if env::disabled() {
         return;
     }
-    remora_sys::memory::share_one_heap();
+    memory::share_one_heap();
+    memory::keep_until_the_end();
     log::set_origin("hook");
     let dir = arguments.data_dir.clone().or_else(env::data_dir).map(DataDir::new);
     bugs::log_panics(dir.clone(), |_| ());
