@@ -157,18 +157,13 @@ pub struct Context {
 
 /// Estimated tokens of a text.
 pub fn tokens(text: &str) -> u64 {
-    if text.is_ascii() {
-        return (text.len() as u64).div_ceil(4);
-    }
-    let (mut spaced, mut unspaced) = (0_u64, 0_u64);
-    for character in text.chars() {
-        if crate::text::is_unspaced(character) {
-            unspaced += 1;
-        } else {
-            spaced += 1;
-        }
-    }
-    spaced.div_ceil(4) + unspaced
+    // Every line of a start is counted, so only characters that may be unspaced are decoded.
+    const FIRST_LEAD: u8 = 0xE0;
+    let leads = text.bytes().enumerate().filter(|(_, byte)| *byte >= FIRST_LEAD);
+    let begins_unspaced = |at: usize| text[at..].starts_with(crate::text::is_unspaced);
+    let unspaced = leads.filter(|(at, _)| begins_unspaced(*at)).count();
+    let spaced = text.chars().count() - unspaced;
+    (spaced.div_ceil(4) + unspaced) as u64
 }
 
 /// One line of at most `most` tokens, made safe by [`safe`]. A cut line ends in `…`, which is counted.

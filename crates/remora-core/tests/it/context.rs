@@ -200,6 +200,23 @@ fn an_observation_whose_file_is_gone_says_so() {
 }
 
 #[test]
+fn four_letters_are_a_token_and_so_is_one_unspaced_character() {
+    let cases = [
+        ("", 0),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("été à", 2),
+        ("🐛 bug…", 2),
+        ("缓存", 2),
+        ("ok 缓存。", 4),
+        ("ไทย", 3),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(tokens(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_line_never_exceeds_its_token_limit() {
     for text in [
         "plain words ".repeat(90),
