@@ -195,9 +195,10 @@ fn a_restore_by_mistake_can_be_undone() {
 fn a_database_emptied_under_a_running_daemon_is_restored() {
     let background = Background::new();
     let world = &background.world;
-    background.command(&["daemon", "start"]).output().unwrap();
+    // Before the daemon starts: it would observe some of the turns itself, and `queue drain` does not wait for it.
     world.observe();
     world.text(&["backup"]);
+    background.command(&["daemon", "start"]).output().unwrap();
     OpenOptions::new().write(true).open(world.database()).unwrap().set_len(0).unwrap();
     world.hook(&world.prompt("later", "What about the harbour?"));
     background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
