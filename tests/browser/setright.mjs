@@ -130,8 +130,8 @@ export async function setRight({ page, context, test, until, origin, link, brows
   await test("files and the timeline show observations with links", async () => {
     await page.goto(`${origin}/files`);
     await page.locator('form[data-instant] input[name="q"]').pressSequentially("sched", { delay: 20 });
+    await until("the whole question", () => /q=sched$/.test(page.url()));
     await until("one file", async () => /^1 file/.test(await page.locator("[data-renew]").innerText()));
-    assert.match(page.url(), /q=sched/);
     await page.locator(".file .slim a").first().click();
     await page.waitForURL(/observations/);
     await page.goto(`${origin}/timeline?project=1`);
