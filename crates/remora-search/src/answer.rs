@@ -15,7 +15,7 @@ use crate::fusion::Candidate;
 use crate::hit::{Facets, Hit, Plan, Results, Snippet, Why};
 use crate::language::Language;
 use crate::lexical::{self, Weighed};
-use crate::query::{Mode, SearchQuery, Sort};
+use crate::query::{Mode, SearchQuery, Snippets, Sort};
 use crate::score::{Words, calibrated};
 use crate::snippet::{matched, snippet};
 use crate::syntax::Question;
@@ -233,9 +233,9 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Recall chooses sentences of a record. Only facts and notes are injected by their snippet.
     fn with_snippet(mut self, query: &SearchQuery, weighed: &[Weighed], pieces: &[String]) -> Hit {
-        if !query.is_prompt || matches!(self.hit.kind, RecordKind::Fact | RecordKind::Note) {
+        let is_injected = matches!(self.hit.kind, RecordKind::Fact | RecordKind::Note);
+        if query.snippets == Snippets::All || is_injected {
             self.hit.snippet = snippet(&self.text[self.body..], weighed, pieces);
         }
         self.hit

@@ -53,6 +53,14 @@ impl Sort {
     }
 }
 
+/// Which hits get a snippet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Snippets {
+    All,
+    /// Only facts and notes, which recall injects by their snippet. Of other records it injects sentences.
+    Injected,
+}
+
 /// A search query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchQuery {
@@ -70,6 +78,7 @@ pub struct SearchQuery {
     /// Whether filters only choose among the results of the text, so that a facet shows exactly as many as it counted.
     /// Otherwise they are searched in full, deeper than the best results without them.
     pub narrows: bool,
+    pub snippets: Snippets,
     /// The current time.
     pub now: Time,
 }
@@ -86,6 +95,7 @@ impl SearchQuery {
             is_prompt: false,
             one_a_turn: false,
             narrows: false,
+            snippets: Snippets::All,
             now: Time::now(),
         }
     }

@@ -16,7 +16,7 @@ use remora_core::privacy;
 use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
 use remora_core::time::{HOOK_LIMIT, Time};
-use remora_search::{Mode, SearchQuery, Searcher};
+use remora_search::{Mode, SearchQuery, Searcher, Snippets};
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{Store, StoreError};
 use schemars::JsonSchema;
@@ -176,7 +176,7 @@ pub fn log(
     Ok(())
 }
 
-/// The daemon's answer or, if it is late or there is none, the result of a word search.
+/// The daemon's answer. If no daemon runs, or if it is late, the result of a word search.
 fn ask(
     store: &Store,
     daemon: Option<impl Daemon>,
@@ -187,7 +187,8 @@ fn ask(
     let by_words = || -> Result<Option<Injection>, StoreError> {
         store.map_file()?;
         let engine = Engine { searcher: &Searcher::new(), embedder: None };
-        Ok(recall(store, engine, request, settings, now)?.injection)
+        let query = SearchQuery { snippets: Snippets::Injected, ..query(request, settings, now) };
+        Ok(choose(store, engine, request, settings, &query)?.injection)
     };
     let Some(daemon) = daemon else { return by_words() };
     let limits = Limits::of(&settings.memory);
@@ -218,6 +219,16 @@ pub fn recall(
     settings: &Settings,
     now: Time,
 ) -> Result<Explained, StoreError> {
+    choose(store, engine, request, settings, &query(request, settings, now))
+}
+
+fn choose(
+    store: &Store,
+    engine: Engine<'_>,
+    request: &PromptRequest,
+    settings: &Settings,
+    query: &SearchQuery,
+) -> Result<Explained, StoreError> {
     let started = Instant::now();
     let _snapshot = store.snapshot()?;
     let memory = &settings.memory;
@@ -237,7 +248,7 @@ pub fn recall(
         evidence: Evidence::default(),
     };
     if explanation.skipped.is_none() {
-        let found = engine.searcher.search(store, engine.embedder, &query(request, settings, now))?;
+        let found = engine.searcher.search(store, engine.embedder, query)?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
         let wrong = store.called_wrong(request.project)?;
@@ -246,7 +257,7 @@ pub fn recall(
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }
     let more = more(store, request.session, settings);
-    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, now))?;
+    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, query.now))?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
     explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

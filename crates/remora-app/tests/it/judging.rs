@@ -1,3 +1,4 @@
+use remora_app::recall::Candidate;
 use remora_app::recall::prompt::PromptRequest;
 use remora_core::event::Body;
 use remora_core::feedback::Verdict;
@@ -32,6 +33,9 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
         injection.map_or_else(Vec::new, |found| found.items.into_iter().map(|item| item.id).collect())
     };
     assert_eq!(injected(&mut world), ["1"]);
+    let explained = world.recall(&request, &settings, false, at).explanation;
+    let shows = |candidate: &Candidate| candidate.hit.snippet.text.contains("valve");
+    assert!(explained.candidates.iter().all(shows), "{explained:?}");
     world.store.judge(ObservationId(1), Verdict::Wrong, false, at).unwrap();
     assert_eq!(injected(&mut world), [""; 0], "not even from the text of its turn");
     let mut query = world.query("app", "sluice valve pressure");
