@@ -37,12 +37,9 @@ pub struct Match {
     pub score: f64,
 }
 
-/// Number of best matches that are checked against the filters and lowered by their length, and how many passing ones
-/// are enough.
+/// Number of best matches that are checked against the filters at a time, and how many passing ones are enough.
 const LOOK: usize = 400;
 const ENOUGH: usize = 50;
-/// Number of documents that are read at a time.
-const STEP: usize = 100;
 /// If more observations than this have a concept or a file, the filter does not count as selective.
 const FEW: usize = 2_000;
 /// Strings too short for a trigram are searched in this many of the newest documents.
@@ -118,17 +115,11 @@ impl Store {
         // checked first, and usually enough of them pass.
         let mut best = Vec::new();
         for look in matches.chunks(LOOK.max(most)) {
-            let mut look = look;
-            // Length only lowers a score, so what follows cannot be better than its own.
-            while look.first().is_some_and(|next| !are_better(&best, next.score, most)) {
-                let (step, rest) = look.split_at(look.len().min(STEP));
-                let documents: Vec<DocumentId> = step.iter().map(|found| found.document).collect();
-                let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
-                best.extend(step.iter().filter_map(|&Match { document, score }| {
-                    Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
-                }));
-                look = rest;
-            }
+            let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
+            let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
+            best.extend(look.iter().filter_map(|&Match { document, score }| {
+                Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
+            }));
             if best.len() >= most.min(ENOUGH) {
                 break;
             }
@@ -342,11 +333,6 @@ pub(crate) fn passing_sql(conditions: &Conditions) -> String {
         "SELECT d.id, octet_length(d.title) + octet_length(d.body) {OUTLINED} WHERE true{}",
         conditions.sql()
     )
-}
-
-/// Whether at least `most` matches have a higher score than `score`.
-fn are_better(matches: &[Match], score: f64, most: usize) -> bool {
-    matches.iter().filter(|found| found.score > score).count() >= most
 }
 
 /// Sorts by score, best first.
