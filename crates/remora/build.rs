@@ -27,6 +27,6 @@ fn has_static_unwinder() -> bool {
         None => return false,
     };
     let found = Command::new(linker).arg("-print-file-name=libgcc_eh.a").output();
-    // If there is none, the name is repeated without a path.
+    // Without such a file, the compiler prints the bare name.
     found.is_ok_and(|found| Path::new(String::from_utf8_lossy(&found.stdout).trim()).is_absolute())
 }

@@ -583,6 +583,20 @@ mod tests {
     }
 
     #[test]
+    fn triggers_are_created_once_and_before_the_first_write() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let triggers = |db: &Connection| -> i64 {
+            let sql = "SELECT count(*) FROM sqlite_temp_schema WHERE type = 'trigger'";
+            db.query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(triggers(&store.db), 0, "a store that only reads needs none");
+        for _ in 0..2 {
+            assert_eq!(triggers(store.writable().unwrap()), 8);
+        }
+    }
+
+    #[test]
     fn a_group_is_synced_before_it_is_acknowledged_and_a_single_event_is_not() {
         let temp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();

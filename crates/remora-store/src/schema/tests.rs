@@ -283,16 +283,18 @@ fn the_session_start_finds_summaries_by_an_index_without_checkpoints() {
 }
 
 #[test]
-fn ranking_reads_an_index_and_no_documents() {
+fn ranking_reads_indexes_and_no_texts() {
     let (_temp, dir) = new_dir();
     let store = Store::open(&dir).unwrap();
     let conditions = Conditions::new(&Filters::new(ProjectScope::One(ProjectId(1))));
-    for sql in [passing_sql(&conditions), outlines_sql()] {
-        let plan = plan(&store, &sql);
-        assert!(
-            plan.iter().any(|step| step.contains("d USING COVERING INDEX documents_outlined")),
-            "{plan:?}"
-        );
+    let (passing, outlines) = (passing_sql(&conditions), outlines_sql());
+    for (sql, step) in [
+        (&passing, "d USING COVERING INDEX documents_outlined"),
+        (&outlines, "d USING COVERING INDEX documents_outlined"),
+        (&outlines, "o USING COVERING INDEX observations_outlined"),
+    ] {
+        let plan = plan(&store, sql);
+        assert!(plan.iter().any(|taken| taken.contains(step)), "{plan:?}");
     }
 }
 
