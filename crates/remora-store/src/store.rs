@@ -177,11 +177,13 @@ impl Store {
 
     fn enqueue_after_spool(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
         self.let_spool_go_first()?;
-        if let Some(enqueued) = self.try_enqueue(record)? {
+        // Nearly every session that starts is new.
+        let is_start = matches!(record.captured.event().body, Body::SessionStarted { .. });
+        if !is_start && let Some(enqueued) = self.try_enqueue(record)? {
             return Ok(enqueued);
         }
-        // The session is new. Its directory is resolved outside of the transaction, because that reads files while
-        // others would wait.
+        // The directory of a new session is resolved outside of the transaction, because that reads files while others
+        // would wait.
         let located = record.clone().located();
         self.try_enqueue(&located)?.ok_or(StoreError::Busy)
     }
