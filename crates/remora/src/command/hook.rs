@@ -10,7 +10,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use remora_app::capture::{self, Door, Report, Taken};
@@ -91,7 +91,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
     let began = Instant::now();
     let fate = Arc::new(Fate::default());
-    watch(HOOK_LIMIT, at_the_limit(dir.clone(), Arc::clone(&fate)));
+    let watcher = watch(dir.clone(), Arc::clone(&fate));
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
@@ -105,7 +105,13 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let taken = capture::take(dir, &settings, env::home().as_deref(), report, Time::now());
     match taken.map_err(|error| error.to_string())? {
         Taken::Record(mut record) => {
-            record.host_process = HostProcess::of_this_hook();
+            if is_asking(&record) {
+                record.host_process = HostProcess::of_this_hook();
+            }
+            // Once the event is stored, the process may take only the time that the user allows for an answer.
+            if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
+                fate.answer_within(&settings, watcher.as_ref());
+            }
             let mut delivered = deliver(dir, &settings, &record, &fate);
             let answered = match &mut delivered {
                 Ok(store) => answer(dir, store, &record, &settings, began),
@@ -134,7 +140,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             // There is no event that could be lost.
             fate.stored.store(true, Ordering::Release);
             let Some(room) = ahead.session.host.room() else { return Ok(()) };
-            watch(patience(&settings), || true);
+            fate.answer_within(&settings, watcher.as_ref());
             let more = settings.context.more(ahead.session.host, "remora");
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
             if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
@@ -155,19 +161,28 @@ const STALE: &str =
 struct Fate {
     record: OnceLock<(EventRecord, Sync)>,
     stored: AtomicBool,
+    /// End of the time for recall with a prompt or a file.
+    answer_by: OnceLock<Instant>,
 }
 
-/// Runs at the time limit: an event that is not in the database yet goes to the spool.
-fn at_the_limit(dir: DataDir, fate: Arc<Fate>) -> impl FnOnce() -> bool + Send + 'static {
-    move || {
-        if !fate.stored.load(Ordering::Acquire) {
-            let reason = match fate.record.get() {
-                Some((record, sync)) => spool(&dir, record.clone(), *sync, "the database took too long"),
-                None => format!("it was not read in time; {LOST}"),
-            };
-            problems::report(Some(&dir), &reason);
+impl Fate {
+    /// Starts the time for recall.
+    fn answer_within(&self, settings: &Settings, watcher: Option<&Thread>) {
+        let time = Duration::from_millis(settings.memory.auto_retrieve_ms.into());
+        // Cannot fail: a hook has one answer.
+        let _ = self.answer_by.set(Instant::now() + time);
+        if let Some(watcher) = watcher {
+            watcher.unpark();
         }
-        true
+    }
+
+    /// The time until the process ends, which is at `limit` at the latest. `None` if it is over.
+    fn time_left(&self, limit: Instant) -> Option<Duration> {
+        let now = Instant::now();
+        // An event that is not stored yet has time until the limit.
+        let answer_by = self.answer_by.get().filter(|by| now < **by || self.stored.load(Ordering::Acquire));
+        let end = answer_by.map_or(limit, |by| limit.min(*by));
+        Some(end.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }
 }
 
@@ -193,26 +208,16 @@ pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, 
     })
 }
 
-/// Time limit for recall with a prompt or a file.
-fn patience(settings: &Settings) -> Duration {
-    Duration::from_millis(settings.memory.auto_retrieve_ms.into())
-}
-
 /// Stores the record in the database or, if that fails or takes too long, in the spool. If both succeed, its
 /// uuid prevents a duplicate.
 fn deliver(
     dir: &DataDir,
     settings: &Settings,
     record: &EventRecord,
-    fate: &Arc<Fate>,
+    fate: &Fate,
 ) -> Result<ManuallyDrop<Store>, String> {
     // Cannot fail: only this function sets it.
     let _ = fate.record.set((record.clone(), settings.capture.sync));
-    // Once the event is stored, the process may take only the time that the user allows for an answer.
-    if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
-        let fate = Arc::clone(fate);
-        watch(patience(settings), move || fate.stored.load(Ordering::Acquire));
-    }
     let attempt =
         panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &fate.stored)));
     let reason = match attempt {
@@ -225,18 +230,31 @@ fn deliver(
     Err(spooled)
 }
 
-/// Ends the process at its time limit, whatever the other thread is waiting for, unless `ends` returns false.
-fn watch(time: Duration, ends: impl FnOnce() -> bool + Send + 'static) {
+/// Starts a thread that ends the process at its time limit, whatever the other thread is waiting for. An event that is
+/// not in the database by then goes to the spool.
+fn watch(dir: DataDir, fate: Arc<Fate>) -> Option<Thread> {
+    let limit = Instant::now() + HOOK_LIMIT;
     let watcher = thread::Builder::new().spawn(move || {
-        thread::sleep(time);
-        if ends() {
-            // Waits for an answer that is being written.
-            let _out = std::io::stdout().lock();
-            std::process::exit(0);
+        while let Some(left) = fate.time_left(limit) {
+            thread::park_timeout(left);
         }
+        if !fate.stored.load(Ordering::Acquire) {
+            let reason = match fate.record.get() {
+                Some((record, sync)) => spool(&dir, record.clone(), *sync, "the database took too long"),
+                None => format!("it was not read in time; {LOST}"),
+            };
+            problems::report(Some(&dir), &reason);
+        }
+        // Waits for an answer that is being written.
+        let _out = std::io::stdout().lock();
+        std::process::exit(0);
     });
-    if let Err(error) = watcher {
-        problems::report(None, &format!("no thread to watch the time: {error}"));
+    match watcher {
+        Ok(watcher) => Some(watcher.thread().clone()),
+        Err(error) => {
+            problems::report(None, &format!("no thread to watch the time: {error}"));
+            None
+        }
     }
 }
 
