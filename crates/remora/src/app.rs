@@ -16,6 +16,8 @@ use crate::output;
 
 pub(crate) struct App {
     pub(crate) dir: DataDir,
+    /// As they were when the process started.
+    pub(crate) settings: Settings,
     pub(crate) settings_problems: Vec<Problem>,
     pub(crate) json: bool,
 }
@@ -31,8 +33,8 @@ impl App {
 
     pub(crate) fn at(data_dir: &Path, json: bool) -> Self {
         let dir = DataDir::new(data_dir);
-        let (_, settings_problems) = settings(&dir);
-        Self { dir, settings_problems, json }
+        let (settings, settings_problems) = settings(&dir);
+        Self { dir, settings, settings_problems, json }
     }
 
     pub(crate) fn warn_of_settings(&self) {

@@ -10,7 +10,7 @@ use remora_search::{Embed, Mode, Results, Searcher};
 use remora_server::embedders;
 use remora_store::Store;
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::Result;
 
 pub(crate) fn search(
@@ -22,13 +22,13 @@ pub(crate) fn search(
     if let Some(found) = Daemon::find(&app.dir).and_then(|daemon| daemon.search(&request)) {
         return Ok(found);
     }
-    let settings = app::settings(&app.dir).0.search;
+    let settings = &app.settings.search;
     // Loading the model costs more than a keyword search, so it has to be requested by name.
     let wants_model = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
-    let mut embedder = if wants_model { embedders::open(&settings) } else { None };
+    let mut embedder = if wants_model { embedders::open(settings) } else { None };
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let engine = Engine { searcher: &Searcher::new(), embedder };
-    search::search(store, engine, &request, &settings, Time::now())
+    search::search(store, engine, &request, settings, Time::now())
 }
 
 /// What would be injected with a prompt, and why. The flag says whether the daemon answered.
@@ -36,9 +36,8 @@ pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Resu
     if let Some(explained) = Daemon::find(&app.dir).and_then(|daemon| daemon.explain(request)) {
         return Ok((explained, true));
     }
-    let settings = app::settings(&app.dir).0;
-    let mut embedder = embedders::open(&settings.search);
+    let mut embedder = embedders::open(&app.settings.search);
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let engine = Engine { searcher: &Searcher::new(), embedder };
-    Ok((prompt::recall(store, engine, request, &settings, Time::now())?, false))
+    Ok((prompt::recall(store, engine, request, &app.settings, Time::now())?, false))
 }

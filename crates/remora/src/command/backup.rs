@@ -7,7 +7,7 @@ use remora_store::backup::Backup as Copy;
 use remora_store::{StoreError, backup as copies};
 use serde_json::{Value, json};
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, say};
 
@@ -47,7 +47,7 @@ pub(crate) fn run(app: &App, arguments: &Backup) -> Result<()> {
 }
 
 fn make(app: &App) -> Result<()> {
-    let made = backup::make(&app.dir, &app::settings(&app.dir).0.backup, Time::now())?;
+    let made = backup::make(&app.dir, &app.settings.backup, Time::now())?;
     if app.json {
         let removed: Vec<Value> = made.removed.iter().map(as_json).collect();
         return output::json(&json!({ "backup": as_json(&made.backup), "removed": removed }));

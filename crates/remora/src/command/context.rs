@@ -58,12 +58,12 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
         };
         return explain::run(app, &store, &asker, prompt);
     }
-    let (settings, _) = app::settings(&app.dir);
+    let settings = &app.settings;
     let whose = app::whose(arguments.project.as_deref(), false)?;
     let project = remora_app::project_or_none(&store, &whose)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
-    let injection = start::preview(&store, project, &settings, reader, Time::now())?;
+    let injection = start::preview(&store, project, settings, reader, Time::now())?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
         let names = store.projects()?;

@@ -143,7 +143,7 @@ fn status(app: &App) -> Result<ExitCode> {
     } else {
         say(&match &found {
             Some(daemon) => describe(daemon),
-            None => absent(app::settings(&app.dir).0.daemon.autostart).to_owned(),
+            None => absent(app.settings.daemon.autostart).to_owned(),
         });
     }
     Ok(if found.is_some() { ExitCode::SUCCESS } else { ExitCode::from(1) })

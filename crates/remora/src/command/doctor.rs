@@ -8,7 +8,7 @@ use remora_store::problems;
 use serde_json::json;
 
 use super::install::surroundings;
-use crate::app::{self, App};
+use crate::app::App;
 use crate::env;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose, prose_below, say};
@@ -31,13 +31,12 @@ pub(crate) fn run(app: &App, arguments: &Doctor) -> Result<ExitCode> {
         app.dir.create()?;
         problems::acknowledge(&app.dir, Time::now())?;
     }
-    let (settings, settings_problems) = app::settings(&app.dir);
     let machine = surroundings(app).ok();
     let daemon = super::status::daemon(presence::find(&app.dir).unwrap_or_default().as_ref());
     let about = Examination {
         dir: &app.dir,
-        settings: &settings,
-        settings_problems: &settings_problems,
+        settings: &app.settings,
+        settings_problems: &app.settings_problems,
         machine: machine.as_ref(),
         daemon: &daemon,
         is_disabled: env::disabled(),

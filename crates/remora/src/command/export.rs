@@ -10,7 +10,7 @@ use remora_store::Store;
 use remora_sys::file::private_file;
 use serde_json::json;
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, count, talk};
 
@@ -44,8 +44,7 @@ enum Form {
 }
 
 pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
-    let settings = app::settings(&app.dir).0;
-    if let Err(error) = export::back_up(&app.dir, &settings.backup, Time::now()) {
+    if let Err(error) = export::back_up(&app.dir, &app.settings.backup, Time::now()) {
         // An export only reads, so it continues without a backup.
         talk(&format!("warning: no backup was made before the export: {error}"));
     }

@@ -125,8 +125,7 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     if !arguments.yes && !is_confirmed()? {
         return Err(CliError::usage("nothing was forgotten").hint("to forget without a question: `--yes`"));
     }
-    let settings = app::settings(&app.dir).0;
-    let undo = if arguments.now { Duration::ZERO } else { settings.forget.undo() };
+    let undo = if arguments.now { Duration::ZERO } else { app.settings.forget.undo() };
     let forgotten = app.change(store, |store| forget::forget(store, &plan, undo, Time::now()))?;
     if app.json {
         let erased = &forgotten.erased;

@@ -9,7 +9,7 @@ use remora_core::time::Time;
 use serde_json::json;
 
 use super::context_files;
-use crate::app::{self, App};
+use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, Table, count, paint, prose, say, talk};
@@ -57,10 +57,9 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     let home = env::home();
     let Some(source) = arguments.source.as_deref() else { return show_available(app, home.as_deref()) };
     app.warn_of_settings();
-    let (settings, _) = app::settings(&app.dir);
     let request = Request {
         dir: &app.dir,
-        settings: &settings,
+        settings: &app.settings,
         home: home.as_deref(),
         directories: arguments.directories.iter().cloned().collect::<HashMap<_, _>>(),
         dry_run: arguments.dry_run,
@@ -81,7 +80,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     context_files::warn(&imported.followed);
     if !arguments.dry_run {
         // Vectors are created in the background; keyword search finds everything now.
-        let _ = remora_client::poke(&app.dir, settings.daemon.autostart);
+        let _ = remora_client::poke(&app.dir, app.settings.daemon.autostart);
     }
     if app.json {
         return output::json(&as_json(&imported));

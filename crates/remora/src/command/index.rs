@@ -76,19 +76,19 @@ fn scope(store: &Store, which: &Which) -> Result<ProjectScope> {
 
 fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {
     let state = store.index_state(scope)?;
-    let settings = app::settings(&app.dir).0.search;
-    let health = embedder_health(app, &settings);
+    let settings = &app.settings.search;
+    let health = embedder_health(app, settings);
     if app.json {
-        return output::json(&as_json(&state, &settings, health.as_ref()));
+        return output::json(&as_json(&state, settings, health.as_ref()));
     }
     let line = |label: &str, text: &str| say(&format!("{}{text}", paint(DIM, &format!("{label:<11}"))));
     let missing = state.records.saturating_sub(state.indexed);
     let waiting = if missing > 0 { format!(", {missing} not yet indexed") } else { String::new() };
     line("records", &format!("{}{waiting}", state.records));
     line("documents", &state.documents.to_string());
-    line("vectors", &vectors_text(&state, &settings));
+    line("vectors", &vectors_text(&state, settings));
     line("model", state.model.as_deref().unwrap_or("none yet"));
-    line("embedder", &embedder_text(&settings, health.as_ref()));
+    line("embedder", &embedder_text(settings, health.as_ref()));
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
 
 /// Creates the vectors. Left to the daemon if one is running, to avoid doing the work twice.
 fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
-    let settings = app::settings(&app.dir).0.search;
+    let settings = &app.settings.search;
     if settings.embedder == Embedder::Off {
         talk("search.embedder is off: no vectors are made, and search is by words only.");
         return Ok(());
@@ -169,7 +169,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     let mut embedder = None;
     let step = |store: &mut Store| {
         if presence::find(&app.dir)?.is_some() && poke(&app.dir, false) == Ok(Poked::Heard) {
-            if let Some(trouble) = embedder_health(app, &settings).and_then(|health| health.trouble) {
+            if let Some(trouble) = embedder_health(app, settings).and_then(|health| health.trouble) {
                 return Err(no_vectors(&trouble.reason));
             }
             thread::sleep(BETWEEN_LOOKS);
@@ -177,7 +177,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
         }
         let embedder = match &mut embedder {
             Some(embedder) => embedder,
-            none => match embedders::open(&settings) {
+            none => match embedders::open(settings) {
                 Some(opened) => none.insert(opened),
                 None => return Ok(Step::Stuck),
             },

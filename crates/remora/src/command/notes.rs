@@ -7,7 +7,7 @@ use remora_store::Store;
 use remora_store::notes::NotesState;
 use serde_json::json;
 
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, YELLOW, count, paint, prose, say, talk};
 
@@ -36,11 +36,11 @@ enum Action {
 }
 
 pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
-    let settings = app::settings(&app.dir).0.memory;
+    let settings = &app.settings.memory;
     match arguments.action {
-        None | Some(Action::Status) => status(app, &app.open()?, &settings),
-        Some(Action::Sync) => sync(app, &settings),
-        Some(Action::Trust) => trust(app, &settings),
+        None | Some(Action::Status) => status(app, &app.open()?, settings),
+        Some(Action::Sync) => sync(app, settings),
+        Some(Action::Trust) => trust(app, settings),
     }
 }
 

@@ -66,13 +66,13 @@ const OBSERVERS: &[(Provider, &str)] = &[
 
 /// Asks which observer to use. `None` keeps the current one.
 pub(super) fn observer(app: &App) -> Result<Option<Provider>> {
-    let now = app::settings(&app.dir).0.observer.provider;
+    let now = app.settings.observer.provider;
     talk(&format!("\n{}", paint(BOLD, "Who writes the memory?")));
     for (number, (provider, cost)) in (1..).zip(OBSERVERS) {
         let mark = if *provider == now { "*" } else { " " };
         talk_below(&format!("{mark} {number}  {:<11} ", provider.as_str()), cost);
     }
-    let budget = app::settings(&app.dir).0.budget.daily_tokens;
+    let budget = app.settings.budget.daily_tokens;
     talk(&paint(
         DIM,
         &format!(

@@ -8,7 +8,7 @@ use remora_store::{EventRow, Store};
 use serde_json::json;
 
 use super::context_files;
-use crate::app::{App, settings};
+use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, count, prose, say, talk};
 
@@ -72,11 +72,10 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 
 fn drain(app: &App, all: bool) -> Result<()> {
     let mut store = app.open()?;
-    let (settings, _) = settings(&app.dir);
     let owner = format!("drain-{}", std::process::id());
     let turns = if all { Turns::All } else { Turns::Ended(SILENCE) };
     let DrainReport { drained, followed, pending: left } =
-        queue::drain(&mut store, &owner, turns, &settings.capture)?;
+        queue::drain(&mut store, &owner, turns, &app.settings.capture)?;
     context_files::warn(&followed);
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     if app.json {

@@ -12,20 +12,20 @@ use remora_notes::Access;
 use remora_store::{Counts, Spent, Store};
 
 use super::install::surroundings;
-use crate::app::{self, App};
+use crate::app::App;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_below, say};
 
 /// Reports a damaged database instead of failing: events in the spool still count.
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
-    let settings = app::settings(&app.dir).0;
+    let settings = &app.settings;
     let presence = presence::find(&app.dir).unwrap_or_default();
     let (store, error) = match app.open() {
         Ok(store) => (Some(store), None),
         Err(error) => (None, Some(error)),
     };
     let notes = match &store {
-        Some(store) => notes(app, store, &settings)?,
+        Some(store) => notes(app, store, settings)?,
         None => None,
     };
     let opened = match (&store, &error) {
@@ -33,14 +33,14 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         (None, error) => Err(error.as_ref().map_or_else(String::new, |error| error.message().to_owned())),
     };
     let daemon = daemon(presence.as_ref());
-    let status = status::status(&app.dir, opened, &settings, daemon, notes, Time::now())?;
+    let status = status::status(&app.dir, opened, settings, daemon, notes, Time::now())?;
     let hosts = surroundings(app).map(|around| state::hosts(&around)).unwrap_or_default();
     if app.json {
         let mut status = serde_json::to_value(&status)?;
         status["hosts"] = serde_json::to_value(&hosts)?;
         output::json(&status)?;
     } else {
-        print(&status, presence.as_ref(), &settings, &hosts);
+        print(&status, presence.as_ref(), settings, &hosts);
         if let (Ok(here), Some(store)) = (std::env::current_dir(), &store)
             && let Some(joined) = projects::joined(store, &here)?
         {
