@@ -34,7 +34,7 @@ impl Dialect {
         let name = (self.event)(&name);
         let cwd = wire.text("cwd");
         let body = match name {
-            "SessionStart" => Body::SessionStarted { source: wire.text("source") },
+            "SessionStart" => Body::SessionStarted { source: wire.text("source").into() },
             "UserPromptSubmit" => match self.prompt(&mut wire) {
                 Some(body) => body,
                 None => return self.synthetic(&wire),

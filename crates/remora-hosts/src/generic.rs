@@ -4,7 +4,7 @@
 //! Formats of hosts change without notice, so they are read member by member. This format is ours, so it is read into
 //! types: a member of the wrong type is an error, and the OpenAPI document uses the schemas of the same types.
 
-use remora_core::event::{Agent, Body, Event, Origin, SessionRef};
+use remora_core::event::{Agent, Body, Event, Origin, SessionRef, Start};
 use remora_core::host::Host;
 use remora_core::intake::Document;
 use remora_core::text::prefix;
@@ -74,7 +74,7 @@ enum Timestamp {
 pub struct Init {
     /// The user's prompt; starts a turn
     prompt: Option<String>,
-    /// Why the session started: `startup` (the default), `resume`, `clear`
+    /// How the session started: `startup` (the default), `resume`, `clear` or `compact`
     source: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl Message for Init {
         match self.prompt {
             Some(text) if was_private && text.trim().is_empty() => Body::PromptWithheld,
             Some(text) => Body::PromptSubmitted { text },
-            None => Body::SessionStarted { source: said(self.source, "startup") },
+            None => Body::SessionStarted { source: self.source.map_or(Start::New, Start::from) },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Distinguishes a replayed event from a repeated one.
 
-use remora_core::event::{Body, Event};
+use remora_core::event::{Body, Event, Start};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::hash::Hasher;
 
@@ -39,7 +39,7 @@ pub(crate) fn ordinal(body: &Body, prompt_counter: i64, turn_open: bool) -> i64 
     match body {
         Body::PromptSubmitted { .. } | Body::PromptWithheld if !turn_open => prompt_counter + 1,
         // A session starts once but can be resumed several times.
-        Body::SessionStarted { source } if source != "resume" => 0,
+        Body::SessionStarted { source } if *source != Start::Resumed => 0,
         _ => prompt_counter,
     }
 }

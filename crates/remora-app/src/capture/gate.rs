@@ -77,7 +77,7 @@ fn cleaned(event: Event, clean: impl Fn(Event) -> Captured) -> Captured {
 fn bare(body: &Body) -> Body {
     let none = String::new;
     match body {
-        Body::SessionStarted { source } => Body::SessionStarted { source: source.clone() },
+        Body::SessionStarted { source } => Body::SessionStarted { source: *source },
         Body::PromptSubmitted { .. } | Body::PromptWithheld => Body::PromptWithheld,
         Body::ToolUsed(ToolUse { tool, outcome, duration_ms, .. }) => Body::ToolUsed(ToolUse {
             tool: tool.clone(),

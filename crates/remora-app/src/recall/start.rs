@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use remora_core::context::{self, Known, LaidDown, Material, More, substance};
-use remora_core::event::SessionRef;
+use remora_core::event::{SessionRef, Start};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
@@ -34,8 +34,7 @@ pub struct Reader<'a> {
 pub struct Starting<'a> {
     pub session: &'a SessionRef,
     pub directory: &'a str,
-    /// The kind of start, in the host's term.
-    pub source: &'a str,
+    pub how: Start,
 }
 
 /// The text for a session start, logged.
@@ -47,23 +46,22 @@ pub fn begin(
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    let Starting { session, directory, source } = starting;
+    let Starting { session, directory, how } = starting;
     let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if store.has_just_started(session.id, source, now)? {
+    if store.has_just_started(session.id, how.name(), now)? {
         return Ok(None);
     }
-    // Compaction and clearing both empty the context, so earlier injections are gone.
-    if matches!(source, "compact" | "clear") && store.read_only().is_none() {
+    if how.empties_context() && store.read_only().is_none() {
         store.begin_epoch(session.id, now)?;
     }
-    let Some(part) = part(source, session) else { return Ok(None) };
+    let Some(part) = part(how, session) else { return Ok(None) };
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
     let notices = notices(store, session.id, now)?;
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {
         return Ok(None);
     };
     let is_first =
-        super::log(store, &injection.retrieval((session.id, ""), Moment::Start, source, started, now))?;
+        super::log(store, &injection.retrieval((session.id, ""), Moment::Start, how.name(), started, now))?;
     Ok(is_first.then_some(injection))
 }
 
@@ -102,11 +100,11 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
 }
 
 /// What to inject for this kind of start. A resumed session gets only what is new; a compacted one, its own memory.
-fn part(source: &str, session: KnownSession) -> Option<Recall> {
-    match source {
-        "compact" => Some(Recall::OfSession(session.id)),
-        "resume" => session.last_prompt_at.map(|at| Recall::Since { session: session.id, at }),
-        _ => Some(Recall::Everything),
+fn part(how: Start, session: KnownSession) -> Option<Recall> {
+    match how {
+        Start::Compacted => Some(Recall::OfSession(session.id)),
+        Start::Resumed => session.last_prompt_at.map(|at| Recall::Since { session: session.id, at }),
+        Start::New | Start::Cleared => Some(Recall::Everything),
     }
 }
 

@@ -5,7 +5,7 @@ use remora_app::Engine;
 use remora_app::recall::prompt::{Explained, PromptRequest, recall};
 use remora_app::recall::start;
 use remora_core::context::More;
-use remora_core::event::{Body, Event, Origin, SessionRef};
+use remora_core::event::{Body, Event, Origin, SessionRef, Start};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_core::memory::{Memory, Observation, ObservationType};
@@ -97,11 +97,11 @@ impl World {
         now: Time,
     ) -> Explained {
         let name = format!("asks-{}", self.turns);
-        self.hook(project, &name, Body::SessionStarted { source: "startup".into() }, now);
+        self.hook(project, &name, Body::SessionStarted { source: Start::New }, now);
         let session = SessionRef { host: Host::ClaudeCode, id: name };
         start::begin(
             &mut self.store,
-            start::Starting { session: &session, directory: "/nowhere", source: "startup" },
+            start::Starting { session: &session, directory: "/nowhere", how: Start::New },
             settings,
             start::Reader { more: More::Commands("remora"), limit: 2_000 },
             now,

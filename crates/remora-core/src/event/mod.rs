@@ -74,12 +74,56 @@ pub struct Agent {
     pub kind: String,
 }
 
+/// How a session started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "&'static str")]
+pub enum Start {
+    /// With an empty context.
+    New,
+    /// The agent still has its context.
+    Resumed,
+    /// The user emptied the context.
+    Cleared,
+    /// The host replaced the context by a digest.
+    Compacted,
+}
+
+impl Start {
+    /// The word in the database and in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Start::New => "startup",
+            Start::Resumed => "resume",
+            Start::Cleared => "clear",
+            Start::Compacted => "compact",
+        }
+    }
+
+    /// Whether the agent no longer has what was injected before.
+    pub fn empties_context(self) -> bool {
+        matches!(self, Start::Cleared | Start::Compacted)
+    }
+}
+
+impl From<Start> for &'static str {
+    fn from(start: Start) -> Self {
+        start.name()
+    }
+}
+
+/// Older payloads have any word of a host.
+impl From<String> for Start {
+    fn from(word: String) -> Self {
+        let known = [Start::Resumed, Start::Cleared, Start::Compacted];
+        known.into_iter().find(|start| start.name() == word).unwrap_or(Start::New)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
     SessionStarted {
-        /// `startup`, `resume`, `clear`, `compact` or any other word of the host.
-        source: String,
+        source: Start,
     },
     PromptSubmitted {
         text: String,
@@ -146,10 +190,8 @@ impl Body {
     /// Passes every free text to `visitor`.
     pub fn visit(&mut self, visitor: &mut impl TextVisitor) {
         match self {
-            Body::PromptWithheld => {}
-            Body::SessionStarted { source: text }
-            | Body::PromptSubmitted { text }
-            | Body::SessionEnded { reason: text } => visitor.prose(text),
+            Body::PromptWithheld | Body::SessionStarted { .. } => {}
+            Body::PromptSubmitted { text } | Body::SessionEnded { reason: text } => visitor.prose(text),
             Body::TurnEnded { message, error } => {
                 visitor.prose(message);
                 if let Some(error) = error {

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use remora_core::event::{Body, Origin};
+use remora_core::event::{Body, Origin, Start};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::EventRecord;
@@ -11,7 +11,7 @@ use crate::support::{World, event, write_git_directory};
 impl World {
     /// The project of a new session in `directory`.
     fn project_of(&self, session: &str, directory: &Path) -> i64 {
-        let body = Body::SessionStarted { source: "startup".into() };
+        let body = Body::SessionStarted { source: Start::New };
         self.hook(&EventRecord::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
         self.open().sessions_named(session).unwrap().remove(0).project_id.0
     }

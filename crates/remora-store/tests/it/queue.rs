@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use remora_core::event::{Body, ToolCall};
+use remora_core::event::{Body, Start, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
@@ -290,7 +290,7 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
         record.host_process = host;
         world.hook(&record);
     };
-    let started = || Body::SessionStarted { source: "startup".into() };
+    let started = || Body::SessionStarted { source: Start::New };
     let mut store = world.open();
     let mut claimed = || {
         let now = Time(0).after(Duration::from_secs(1_060));

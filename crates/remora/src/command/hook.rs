@@ -297,7 +297,7 @@ fn answer(
         Body::SessionStarted { source } => {
             let command = env::command();
             let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
-            let starting = Starting { session, directory: &event.cwd, source };
+            let starting = Starting { session, directory: &event.cwd, how: *source };
             let begin = || recall::start::begin(store, starting, settings, reader, record.at);
             let injection = guarded(dir, begin);
             if !remora_install::is_stale(dir.path(), session.host) {

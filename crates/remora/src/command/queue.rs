@@ -153,7 +153,7 @@ fn list(app: &App, limit: u32) -> Result<()> {
 pub(crate) fn what(event: &EventRow) -> String {
     let short = |text: &str| brief(text, 60);
     let line = match &event.payload {
-        Some(Body::SessionStarted { source }) => format!("session started ({source})"),
+        Some(Body::SessionStarted { source }) => format!("session started ({})", source.name()),
         Some(Body::PromptSubmitted { text }) => format!("prompt: {}", short(text)),
         Some(Body::ToolUsed(tool)) => used(event, &short(tool.call.subject())),
         Some(Body::TurnEnded { message, .. }) => format!("turn ended: {}", short(message)),

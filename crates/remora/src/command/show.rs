@@ -187,7 +187,7 @@ fn print_event(row: &EventRow) {
 
 fn print_body(body: &Body) {
     match body {
-        Body::SessionStarted { source } => field("source", source),
+        Body::SessionStarted { source } => field("source", source.name()),
         Body::SessionEnded { reason } => field("reason", reason),
         Body::PromptWithheld => field("prompt", "private: nothing of it was kept"),
         Body::PromptSubmitted { text } => field("prompt", text),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use remora_app::capture::{self, Report, Taken};
 use remora_app::recall::start::{self, Reader, Starting};
 use remora_core::context::More;
-use remora_core::event::SessionRef;
+use remora_core::event::{SessionRef, Start};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
@@ -259,7 +259,7 @@ fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<EventRecord>,
     records.clear();
     while observer.observe(store, Time::now().after(Duration::from_secs(1))).unwrap().is_some() {}
     let session = SessionRef { host: Host::ClaudeCode, id: "s0".into() };
-    let starting = Starting { session: &session, directory: "/nowhere/p0", source: "startup" };
+    let starting = Starting { session: &session, directory: "/nowhere/p0", how: Start::New };
     let reader = Reader { limit: 2_000, more: More::Commands("remora") };
     let injection = start::begin(store, starting, &Settings::default(), reader, Time::now()).unwrap();
     if let Some(text) = injection.map(|injection| injection.text) {
