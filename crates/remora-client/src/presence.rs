@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use remora_core::time::Time;
 use remora_net::Health;
@@ -46,12 +46,11 @@ pub struct Hold {
 impl Hold {
     /// `None` if another process is the daemon.
     pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
-        let lock = open(dir)?;
-        match lock::take_before(&lock, Instant::now() + PATIENCE) {
-            Ok(()) => {}
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => return Ok(None),
-        }
+        let lock = match lock::take(&lock_file(dir), PATIENCE) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let hold = Self { dir: dir.clone(), started_at: Time::now(), lock };
         hold.introduce(None, None, None)?;
         Ok(Some(hold))
@@ -65,7 +64,7 @@ impl Hold {
     /// be mistaken for it, because the old inode is in use as long as it is open.
     pub fn is_in_place(&self) -> bool {
         let inode = |file: &fs::Metadata| (file.dev(), file.ino());
-        let there = fs::metadata(self.dir.path().join(LOCK)).ok();
+        let there = fs::metadata(lock_file(&self.dir)).ok();
         self.lock.metadata().is_ok_and(|own| there.is_some_and(|there| inode(&own) == inode(&there)))
     }
 
@@ -100,7 +99,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
     if !dir.path().join(LOCK).exists() {
         return Ok(None);
     }
-    match open(dir)?.try_lock_shared() {
+    match lock::open(&lock_file(dir))?.try_lock_shared() {
         Ok(()) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => {
@@ -119,8 +118,8 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
     }
 }
 
-fn open(dir: &DataDir) -> io::Result<File> {
-    lock::open(&dir.path().join(LOCK))
+fn lock_file(dir: &DataDir) -> PathBuf {
+    dir.path().join(LOCK)
 }
 
 fn card(dir: &DataDir) -> PathBuf {

@@ -1,9 +1,9 @@
 //! Serializes installing and uninstalling, which read and write the receipt and the same files of hosts.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use remora_sys::lock;
 
@@ -24,11 +24,6 @@ impl Lock {
         if !data_dir.is_dir() {
             return Ok(Self { _file: None });
         }
-        let file = lock::open(&data_dir.join(NAME))?;
-        match lock::take_before(&file, Instant::now() + PATIENCE) {
-            Ok(()) => Ok(Self { _file: Some(file) }),
-            Err(TryLockError::Error(error)) => Err(error),
-            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-        }
+        Ok(Self { _file: Some(lock::take(&data_dir.join(NAME), PATIENCE)?) })
     }
 }

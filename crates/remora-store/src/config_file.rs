@@ -3,10 +3,11 @@
 //! The file is replaced atomically: a reader sees the old file or the new one. `config.lock` serializes changes; the
 //! kernel releases it even if its holder is killed.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use remora_core::settings::{Setting, Value};
 use remora_sys::file::{is_absent, read_small, replace};
@@ -82,12 +83,10 @@ fn edit(
 
 fn take_lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
     let place = dir.config_lock();
-    let file = lock::open(&place).map_err(StoreError::file(&place))?;
-    match lock::take_before(&file, Instant::now() + PATIENCE) {
-        Ok(()) => Ok(file),
-        Err(TryLockError::Error(error)) => Err(StoreError::file(&place)(error).into()),
-        Err(TryLockError::WouldBlock) => Err(ConfigError::Busy { path: path.to_owned() }),
-    }
+    lock::take(&place, PATIENCE).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => ConfigError::Busy { path: path.to_owned() },
+        _ => StoreError::file(&place)(error).into(),
+    })
 }
 
 fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, Wrong> {

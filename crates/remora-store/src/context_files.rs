@@ -7,7 +7,6 @@ use std::fs::File;
 use remora_core::context::Known;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_sys::lock;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
@@ -78,10 +77,7 @@ pub struct Touched {
 impl Store {
     /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
     pub fn lock_context_files(&self) -> Result<File, StoreError> {
-        let path = self.dir().context_files_lock();
-        let file = lock::open(&path).map_err(StoreError::file(&path))?;
-        file.lock().map_err(StoreError::file(&path))?;
-        Ok(file)
+        self.dir().lock_context_files()
     }
 
     /// All projects with context files.

@@ -1,13 +1,19 @@
 //! The paths of all files: one directory that only the user can access.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use remora_sys::file::{create_private_dir, is_absent, network_file_system};
+use remora_sys::lock;
 
 use crate::StoreError;
+
+/// Longest wait for another process. A backup or a migration of a large database takes a minute or two, so a process that
+/// holds a lock for longer hangs.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataDir {
@@ -31,9 +37,9 @@ impl DataDir {
         self.path.join("backups")
     }
 
-    /// Held while a backup is written.
-    pub(crate) fn backup_lock(&self) -> PathBuf {
-        self.path.join("backup.lock")
+    /// Held while a backup is written, or while none may be.
+    pub(crate) fn lock_backups(&self) -> Result<File, StoreError> {
+        locked(self.path.join("backup.lock"))
     }
 
     /// The result of the daemon's last check of the database.
@@ -128,13 +134,14 @@ impl DataDir {
     }
 
     /// Held while context files are changed.
-    pub(crate) fn context_files_lock(&self) -> PathBuf {
-        self.path.join("context-files.lock")
+    pub(crate) fn lock_context_files(&self) -> Result<File, StoreError> {
+        locked(self.path.join("context-files.lock"))
     }
 
-    /// Held while the database file is created or migrated.
-    pub(crate) fn schema_lock(&self) -> PathBuf {
-        self.path.join("schema.lock")
+    /// Held while the database file is created, migrated or replaced, and while tombstones change. Hooks wait for it
+    /// before they create a missing database.
+    pub(crate) fn lock_schema(&self) -> Result<File, StoreError> {
+        locked(self.path.join("schema.lock"))
     }
 
     /// Creates the directory if it is missing, for the user alone.
@@ -172,6 +179,10 @@ impl DataDir {
         }
         Ok(())
     }
+}
+
+fn locked(path: PathBuf) -> Result<File, StoreError> {
+    lock::take(&path, PATIENCE).map_err(StoreError::file(path))
 }
 
 fn tighten(path: &Path, most: u32) -> io::Result<()> {

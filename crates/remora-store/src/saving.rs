@@ -79,7 +79,7 @@ impl Store {
     ) -> Result<Saved, StoreError> {
         let dir = self.dir().clone();
         self.writable()?;
-        let _lock = forget::lock(&dir)?;
+        let _lock = dir.lock_schema()?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let project = match target {

@@ -8,21 +8,34 @@ use std::time::{Duration, Instant};
 
 use crate::file::private_file;
 
-/// Pause between two attempts. Holders keep a lock for microseconds to milliseconds.
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
+/// Pauses between two attempts. Most holders keep a lock for microseconds to milliseconds, some for seconds.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 
 /// Opens the file for a lock, and creates it if it is missing. Its contents have no meaning.
 pub fn open(path: &Path) -> io::Result<File> {
     private_file().create(true).truncate(false).write(true).open(path)
 }
 
-/// Takes the exclusive lock on a file; [`TryLockError::WouldBlock`] if it is not free before the deadline.
-pub fn take_before(file: &File, deadline: Instant) -> Result<(), TryLockError> {
+/// Takes the exclusive lock on a file, which is held until the result is dropped. Fails with
+/// [`io::ErrorKind::WouldBlock`] if another process keeps it for longer than `patience`.
+pub fn take(path: &Path, patience: Duration) -> io::Result<File> {
+    let file = open(path)?;
+    let deadline = Instant::now() + patience;
+    let mut pause = FIRST_PAUSE;
     loop {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(BETWEEN_ATTEMPTS),
-            other => return other,
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
         }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let reason = format!("another process has held this lock for {} s", patience.as_secs());
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
+        }
+        thread::sleep(pause.min(left));
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -34,12 +47,11 @@ mod tests {
     fn a_lock_is_taken_once_it_is_free_and_not_waited_for_beyond_the_deadline() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
-        let (held, waiting) = (open(&path).unwrap(), open(&path).unwrap());
-        take_before(&held, Instant::now()).unwrap();
-        assert!(matches!(take_before(&waiting, Instant::now()), Err(TryLockError::WouldBlock)));
-        let soon = Instant::now() + Duration::from_millis(5);
-        assert!(matches!(take_before(&waiting, soon), Err(TryLockError::WouldBlock)));
-        let waiter = thread::spawn(move || take_before(&waiting, Instant::now() + Duration::from_mins(5)));
+        let held = take(&path, Duration::ZERO).unwrap();
+        for patience in [Duration::ZERO, Duration::from_millis(5)] {
+            assert_eq!(take(&path, patience).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+        let waiter = thread::spawn(move || take(&path, Duration::from_mins(5)));
         drop(held);
         waiter.join().unwrap().unwrap();
     }

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use remora_core::time::Time;
 use remora_sys::file::{create_private_dir, is_absent, private_file, with_suffix};
-use remora_sys::lock;
 use rusqlite::Connection;
 use rusqlite::backup::Backup as Copying;
 use serde::Serialize;
@@ -89,8 +88,7 @@ fn open_source(dir: &DataDir) -> Result<Connection, StoreError> {
 fn make_in_folder(source: &Connection, dir: &DataDir, now: Time) -> Result<Backup, StoreError> {
     let folder = dir.backups();
     create_private_dir(&folder).map_err(StoreError::file(&folder))?;
-    let lock = lock::open(&dir.backup_lock()).map_err(StoreError::file(dir.backup_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.backup_lock()))?;
+    let _lock = dir.lock_backups()?;
     let path = folder.join(now.format_utc(NAME));
     let bytes = make_at(source, dir, &path)?.bytes;
     Ok(Backup { path, made_at: now, bytes, before_migration: false })

@@ -43,7 +43,7 @@ fn is_tree_derived(db: &Connection, line: &str) -> rusqlite::Result<bool> {
 
 /// Copies the records into a new database and replaces the old one with it. The caller holds the daemon's lock.
 pub fn repair(dir: &DataDir, now: Time) -> Result<Restored, StoreError> {
-    let _lock = restore::lock(dir)?;
+    let _lock = dir.lock_schema()?;
     let database = dir.database();
     // From here on hooks use the spool. Events stored after the copy would be lost.
     let held = restore::hold_back_writers(&database);

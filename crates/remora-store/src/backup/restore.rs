@@ -1,12 +1,11 @@
 //! Restores a backup. The replaced database is set aside.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use remora_core::time::{HOOK_LIMIT, Time};
 use remora_sys::file::with_suffix;
-use remora_sys::lock;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +39,7 @@ pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), Stor
 /// Replaces the database with a copy of the backup. The caller holds the daemon's lock, so no daemon has the database
 /// open.
 pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreError> {
-    let _lock = lock(dir)?;
+    let _lock = dir.lock_schema()?;
     if let Some(problem) = verify(from)?.problems.into_iter().next() {
         return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
     }
@@ -56,13 +55,6 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
     let known = list(dir)?.into_iter().find(|backup| backup.path == from);
     let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
     Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
-}
-
-/// Takes the lock that hooks wait for before they create a missing database.
-pub(super) fn lock(dir: &DataDir) -> Result<File, StoreError> {
-    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
-    Ok(lock)
 }
 
 /// Sets the database aside and renames the new one into place. Returns the path of the old one.

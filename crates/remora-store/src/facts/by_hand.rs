@@ -107,7 +107,7 @@ impl Store {
         let by_person = new.fact.source == remora_core::fact::FactSource::User;
         let dir = self.dir().clone();
         self.writable()?;
-        let _lock = forget::lock(&dir)?;
+        let _lock = dir.lock_schema()?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let hash = forget::of_statement(&transaction, &new.fact.key, &new.fact.value)?;
         if forget::is_forgotten(&transaction, &hash)? {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_sys::file::{self, free_space, is_absent, with_suffix};
-use remora_sys::lock;
 use rusqlite::{Connection, params};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,9 +73,7 @@ impl Store {
             return Ok(None);
         }
         // Prevents a backup meanwhile, which would copy the free pages.
-        let path = self.dir().backup_lock();
-        let lock = lock::open(&path).map_err(StoreError::file(&path))?;
-        lock.lock().map_err(StoreError::file(&path))?;
+        let lock = self.dir().lock_backups()?;
         let dir = self.dir().clone();
         let mut erased = Erased::default();
         let hashes = tombstones::all(&self.db)?;

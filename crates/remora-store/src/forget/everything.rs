@@ -7,7 +7,6 @@ use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::time::Time;
 use remora_sys::file::{is_absent, with_suffix};
-use remora_sys::lock;
 use rusqlite::TransactionBehavior;
 
 use super::erase::{copies, remove_copy, remove_loose_logs};
@@ -45,9 +44,7 @@ impl Store {
     pub fn erase_everything(&mut self) -> Result<Vec<PathBuf>, StoreError> {
         let dir = self.dir().clone();
         // Prevents a backup meanwhile, which would keep the data.
-        let path = dir.backup_lock();
-        let lock = lock::open(&path).map_err(StoreError::file(&path))?;
-        lock.lock().map_err(StoreError::file(&path))?;
+        let _lock = dir.lock_backups()?;
         private_turns::erase(&dir, &self.running()?).map_err(StoreError::file(dir.path()))?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for table in TABLES {

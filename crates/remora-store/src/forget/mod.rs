@@ -31,9 +31,7 @@ use serde::Serialize;
 
 pub use erase::Erased;
 pub use find::Criteria;
-pub(crate) use tombstones::{
-    is_forgotten, is_record_forgotten, lift, lock, of_content, of_note, of_statement,
-};
+pub(crate) use tombstones::{is_forgotten, is_record_forgotten, lift, of_content, of_note, of_statement};
 
 use crate::context_files::changed_in_place;
 use crate::search::documents;
@@ -182,7 +180,7 @@ impl Store {
         let records: Vec<RecordId> = doomed.records.keys().copied().collect();
         let purge_at = now.after(terms.undo);
         self.writable()?;
-        let lock = tombstones::lock(self.dir())?;
+        let lock = self.dir().lock_schema()?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let touched = find::sessions(&transaction, doomed)?;
         let mut held = Held::default();
@@ -231,7 +229,7 @@ impl Store {
         now: Time,
     ) -> Result<Option<Forgetting>, StoreError> {
         self.writable()?;
-        let lock = tombstones::lock(self.dir())?;
+        let lock = self.dir().lock_schema()?;
         let sql =
             "SELECT id FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
                    ORDER BY id DESC LIMIT 1";

@@ -2,14 +2,13 @@
 //! backup has an old state of the table.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::Hasher as _;
 
 use remora_core::document::RecordKind;
 use remora_core::fact::FactKey;
 use remora_core::time::Time;
 use remora_sys::file::{self, is_absent};
-use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use uuid::Uuid;
@@ -97,14 +96,6 @@ pub(super) fn all(db: &Connection) -> Result<BTreeSet<Hash>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Held while table and file change together.
-pub(crate) fn lock(dir: &DataDir) -> Result<File, StoreError> {
-    let path = dir.schema_lock();
-    let lock = lock::open(&path).map_err(StoreError::file(&path))?;
-    lock.lock().map_err(StoreError::file(&path))?;
-    Ok(lock)
-}
-
 /// Writes the table to the file. The caller holds the lock.
 pub(super) fn write_file(db: &Connection, dir: &DataDir) -> Result<(), StoreError> {
     replace_file(dir, &all(db)?)
@@ -149,7 +140,7 @@ impl Store {
             return Ok(());
         }
         // Another process may be forgetting: compared again while none can.
-        let lock = lock(self.dir())?;
+        let lock = self.dir().lock_schema()?;
         let (file, table) = (read_file(self.dir())?, all(&self.db)?);
         let missing: BTreeSet<Hash> = file.difference(&table).copied().collect();
         if !missing.is_empty() {

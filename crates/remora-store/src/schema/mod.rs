@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use remora_sys::file::{create_private_dir, private_file, with_suffix};
-use remora_sys::lock;
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
@@ -55,8 +54,7 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
 /// Creates a new database. It appears complete or not at all: it is built under another name and then renamed, so
 /// that a crash leaves no partial schema behind.
 pub(crate) fn create(dir: &DataDir) -> Result<(), StoreError> {
-    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
+    let _lock = dir.lock_schema()?;
     let database = dir.database();
     if database.exists() {
         return Ok(());
@@ -119,8 +117,7 @@ pub(crate) fn migrate(connection: &mut Connection, dir: &DataDir) -> Result<(), 
 }
 
 fn migrate_with(connection: &mut Connection, dir: &DataDir, copy: &str) -> Result<(), StoreError> {
-    let lock = lock::open(&dir.schema_lock()).map_err(StoreError::file(dir.schema_lock()))?;
-    lock.lock().map_err(StoreError::file(dir.schema_lock()))?;
+    let _lock = dir.lock_schema()?;
     // Another process may have migrated it first.
     if version(connection)? == VERSION {
         return Ok(());
