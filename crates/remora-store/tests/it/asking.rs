@@ -199,6 +199,24 @@ fn an_answer_equal_to_another_record_points_to_it() {
 }
 
 #[test]
+fn an_answer_equal_to_a_record_of_another_session_is_an_echo_for_half_a_minute() {
+    for (seconds, expected) in [(30, "1 Giraffe; 2 Lion < 1"), (31, "1 Giraffe; 2 Giraffe")] {
+        let world = World::new();
+        let mut store = world.open();
+        let began = Time::now();
+        for (session, builtin, answered) in [("a", "Zebra", 0), ("b", "Lion", seconds)] {
+            begin(&world, session, 1);
+            end(&world, session, 1);
+            let batch = claim(&mut store, began.after(Duration::from_mins(1))).unwrap();
+            store.remember(&batch, &memory("builtin", &[builtin]), began).unwrap();
+            let at = began.after(Duration::from_secs(answered));
+            store.confirm(&batch, &memory("model", &["Giraffe"]), None, at).unwrap();
+        }
+        assert_eq!(rows(&world), expected, "after {seconds} s");
+    }
+}
+
+#[test]
 fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it() {
     let world = World::new();
     let mut store = world.open();
