@@ -29,16 +29,60 @@ struct Face {
     worth: f64,
     /// Whether it reports work. The first sentence of such a report is usually its main point.
     is_report: bool,
+    /// Whether it is useful for longer than the rest.
+    lasts: bool,
 }
 
 /// One entry per type.
 const FACES: [Face; 6] = [
-    Face { kind: ObservationType::Bugfix, name: "bugfix", emoji: "🐛", worth: 0.8, is_report: false },
-    Face { kind: ObservationType::Feature, name: "feature", emoji: "✨", worth: 0.6, is_report: true },
-    Face { kind: ObservationType::Refactor, name: "refactor", emoji: "🔄", worth: 0.4, is_report: true },
-    Face { kind: ObservationType::Change, name: "change", emoji: "📝", worth: 0.3, is_report: true },
-    Face { kind: ObservationType::Discovery, name: "discovery", emoji: "🔍", worth: 0.5, is_report: false },
-    Face { kind: ObservationType::Decision, name: "decision", emoji: "⚖️", worth: 1.0, is_report: false },
+    Face {
+        kind: ObservationType::Bugfix,
+        name: "bugfix",
+        emoji: "🐛",
+        worth: 0.8,
+        is_report: false,
+        lasts: true,
+    },
+    Face {
+        kind: ObservationType::Feature,
+        name: "feature",
+        emoji: "✨",
+        worth: 0.6,
+        is_report: true,
+        lasts: false,
+    },
+    Face {
+        kind: ObservationType::Refactor,
+        name: "refactor",
+        emoji: "🔄",
+        worth: 0.4,
+        is_report: true,
+        lasts: false,
+    },
+    Face {
+        kind: ObservationType::Change,
+        name: "change",
+        emoji: "📝",
+        worth: 0.3,
+        is_report: true,
+        lasts: false,
+    },
+    Face {
+        kind: ObservationType::Discovery,
+        name: "discovery",
+        emoji: "🔍",
+        worth: 0.5,
+        is_report: false,
+        lasts: false,
+    },
+    Face {
+        kind: ObservationType::Decision,
+        name: "decision",
+        emoji: "⚖️",
+        worth: 1.0,
+        is_report: false,
+        lasts: true,
+    },
 ];
 
 impl ObservationType {
@@ -72,6 +116,11 @@ impl ObservationType {
     /// Whether it reports work, whose first sentence is usually the main point.
     pub fn is_report(self) -> bool {
         self.face().is_report
+    }
+
+    /// Whether it is useful for longer than the rest.
+    pub fn lasts(self) -> bool {
+        self.face().lasts
     }
 
     /// The type with this name. Strict: a mistyped word is `None`, while `From` turns it into a discovery.

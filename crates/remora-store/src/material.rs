@@ -8,9 +8,9 @@ use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
-use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
@@ -174,9 +174,8 @@ impl Store {
         while let Some(row) = rows.next()?
             && (all < LATEST || lasting < LASTING)
         {
-            // Decisions and bugfixes are useful for longer than the rest.
-            let is_lasting =
-                lasting < LASTING && matches!(row.get_ref(1)?, ValueRef::Text(b"decision" | b"bugfix"));
+            let kind = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            let is_lasting = lasting < LASTING && ObservationType::from(kind).lasts();
             if all < LATEST || is_lasting {
                 candidates.insert(row.get(0)?);
             }
