@@ -14,6 +14,7 @@ use remora_install::state::{self, HostState};
 use remora_install::uninstall::{Removal, Undone};
 use remora_install::{Lock, RECIPES, Recipe, Surroundings, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
+use remora_sys::file::{create_private_dir, replace_with_copy};
 use remora_sys::process::{command, path_of_this, quoted};
 
 use crate::{AppError, backup, settings};
@@ -151,11 +152,8 @@ fn keep(dir: &DataDir, wanted: &Path) -> io::Result<()> {
     if this == wanted {
         return Ok(());
     }
-    let folder = dir.path().join("bin");
-    fs::create_dir_all(&folder)?;
-    let new = folder.join("remora.new");
-    fs::copy(this, &new)?;
-    fs::rename(new, wanted)
+    create_private_dir(&dir.path().join("bin"))?;
+    replace_with_copy(wanted, &this)
 }
 
 /// Keeps other processes from installing. A plan that nobody is asked about is made after this. While a user is asked,

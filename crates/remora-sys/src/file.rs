@@ -8,7 +8,9 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-pub use crate::file_system::{allocate, doubtful_file_system, network_file_system, path_through};
+pub use crate::file_system::{
+    CAN_ALLOCATE, allocate, doubtful_file_system, network_file_system, path_through,
+};
 pub use crate::growing_file::{Lines, read_lines, read_next_lines};
 pub use crate::small_file::{open_regular, open_to_append, read_small};
 
@@ -72,6 +74,17 @@ pub fn replace_keeping(path: &Path, contents: &[u8]) -> io::Result<()> {
         }
         // After the owner, because a change of owner clears some bits.
         file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))?;
+        file.sync_all()
+    })
+}
+
+/// Atomically replaces a file with a copy of another one, which keeps its mode. A process that runs the old file is not
+/// affected.
+pub fn replace_with_copy(path: &Path, original: &Path) -> io::Result<()> {
+    through_new_file(path, |file| {
+        let mut original = File::open(original)?;
+        io::copy(&mut original, file)?;
+        file.set_permissions(original.metadata()?.permissions())?;
         file.sync_all()
     })
 }

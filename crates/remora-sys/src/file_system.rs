@@ -40,6 +40,9 @@ pub fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
 }
 
+/// Whether [`allocate`] works on this system.
+pub const CAN_ALLOCATE: bool = cfg!(target_os = "linux");
+
 /// Reserves blocks for a file without changing its length. Linux only.
 #[cfg(target_os = "linux")]
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {

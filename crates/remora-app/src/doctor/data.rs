@@ -8,7 +8,7 @@ use std::time::Duration;
 use remora_core::time::Time;
 use remora_store::backup::{Backup, LastCheck, Restored, last_check};
 use remora_store::{DataDir, ReadOnly, SCHEMA_VERSION, StoreError, spool};
-use remora_sys::file::{doubtful_file_system, free_space};
+use remora_sys::file::{CAN_ALLOCATE, doubtful_file_system, free_space};
 
 use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, State, local};
@@ -185,7 +185,7 @@ fn backups(opened: &Opened<'_>) -> Finding {
 fn reserve(opened: &Opened<'_>) -> Finding {
     let name = "reserve";
     match spool::reserved(opened.about.dir) {
-        0 if cfg!(target_os = "linux") => {
+        0 if CAN_ALLOCATE => {
             Finding::note(name, "nothing in reserve: events are lost while the disk is full")
                 .hint("it is made as soon as the disk has room: `remora status`")
         }
