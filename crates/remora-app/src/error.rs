@@ -70,13 +70,13 @@ pub enum AppError {
     NeverEdited(RecordId),
     #[error("the request does not say what to forget")]
     NothingToForget,
-    #[error("a topic of one or two letters is in everything")]
+    #[error("a topic of one or two letters matches everything")]
     TopicTooShort,
     #[error("nothing that was forgotten can still be restored")]
     NothingToUndo,
     #[error("{0} is not paused")]
     NotPaused(String),
-    #[error("the word that confirms it is missing")]
+    #[error("the confirmation word is missing")]
     NotTheWord,
     #[error("there is no setting `{name}`")]
     UnknownSetting { name: String, nearest: Option<&'static str> },

@@ -5,7 +5,7 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 $('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // Times such as `3 minutes ago`, kept current.
-// Up to two years are told in months, because "last year" may mean any day of it.
+// Up to two years are shown in months, because "last year" may mean any day of it.
 const units = [["year", 31536e6, 63072e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 // All times are in the daemon's time zone, as are the days of the timeline and of costs.

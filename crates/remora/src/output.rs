@@ -297,7 +297,7 @@ fn cut(cell: &str, limit: usize) -> String {
 }
 
 /// The width of a text in terminal columns: two for a Chinese character, none for a colour code.
-fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     strip_str(text).map(UnicodeWidthStr::width).sum()
 }
 

@@ -243,8 +243,8 @@ fn room(comfortable: usize, indent: usize) -> usize {
 fn wrapped(text: &str, length: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > length {
+        let line = lines.last().map_or(0, |line| output::width(line));
+        if line > 0 && line + 1 + output::width(word) > length {
             lines.push(String::new());
         }
         if let Some(line) = lines.last_mut() {

@@ -45,10 +45,14 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
             && let Some(joined) = projects::joined(store, &here)?
         {
             let root = joined.root;
-            let why = if here.starts_with(&root) { "in which it is" } else { "same origin" };
+            let why = if here.starts_with(&root) {
+                "because it is inside it"
+            } else {
+                "because it has the same origin"
+            };
             say("");
             prose(&format!(
-                "This directory shares the memory of {root}, {why}; `remora project split` separates them."
+                "This directory shares the memory of {root} {why}; `remora project split` separates them."
             ));
         }
     }

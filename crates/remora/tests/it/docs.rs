@@ -1,6 +1,6 @@
 //! Checks that the documents match the code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -129,6 +129,24 @@ fn every_setting_and_file_is_documented() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let name = name.trim_end_matches("-wal").trim_end_matches("-shm");
         assert!(architecture.contains(&format!("`{name}")), "{name}");
+    }
+    // Locks appear only while something is done for the first time, so their names are taken from the sources.
+    let sources = walk(&root().join("crates"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    let locks: BTreeSet<String> = sources
+        .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+        .flat_map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            let quoted: Vec<String> = text.split('"').map(str::to_owned).collect();
+            quoted.into_iter().filter(|word| {
+                word.ends_with(".lock") && word.len() > ".lock".len() && !word.contains(char::is_whitespace)
+            })
+        })
+        .collect();
+    assert!(locks.len() >= 9, "{locks:?}");
+    for lock in locks {
+        assert!(architecture.contains(&format!("`{lock}`")), "{lock}");
     }
 }
 

@@ -226,7 +226,7 @@ fn outside_git_the_nearest_known_directory_above_is_the_project() {
     assert!(contains(&output.stdout, "British English"), "{output:?}");
     // The output says so, and the user can change it.
     let at = |arguments: &[&str]| world.command(arguments).current_dir(&folder).output().unwrap();
-    assert!(contains(&at(&["status"]).stdout, "in which it is"), "{:?}", at(&["status"]));
+    assert!(contains(&at(&["status"]).stdout, "because it is inside it"), "{:?}", at(&["status"]));
     assert!(at(&["project", "split"]).status.success());
     assert_ne!(begin("own", &folder), project);
     // A repository inside it is a separate project.

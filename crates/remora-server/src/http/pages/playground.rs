@@ -185,7 +185,7 @@ fn outcome(explained: &Explained, memory: &Memory) -> Outcome {
             (None, 0, 0) if explanation.candidates.is_empty() => {
                 "Nothing is injected: nothing in this memory has to do with it".to_owned()
             }
-            (_, 0, 0) => "Nothing is injected: the gate stays shut".to_owned(),
+            (_, 0, 0) => "Nothing is injected: no record reaches the threshold".to_owned(),
             (_, 0, tokens) => format!("Your notes are injected: {tokens} tokens"),
             (_, 1, tokens) => format!("1 memory is injected: {tokens} tokens"),
             (_, several, tokens) => format!("{several} memories are injected: {tokens} tokens"),
