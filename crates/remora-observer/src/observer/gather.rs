@@ -1,0 +1,98 @@
+//! Gathers what is known of a claimed turn: its events, the texts of its transcript, and the session so far. The built-in
+//! observer and a model both start from it.
+
+use remora_core::event::Body;
+use remora_core::fact::FactSource;
+use remora_core::memory::{Memory, Observation};
+use remora_core::portable::FactLine;
+use remora_core::prose::sentences;
+use remora_core::text::one_line;
+use remora_core::time::Time;
+use remora_store::{Batch, Queued, Store, StoreError};
+
+use crate::transcript::Piece;
+use crate::turn::{Claim, Turn};
+use crate::{builtin, session};
+
+/// The turn, as far as the queue still has its events.
+pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
+    let root = store.session_root(batch.session)?;
+    let mut turn = Turn::new(batch.bodies(), &root);
+    // A late report of a background agent belongs to the prompt that started it.
+    if turn.prompt.is_empty() {
+        turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+    }
+    turn.number = batch.prompt_number;
+    let heard = &batch.heard;
+    turn.said = heard.said.iter().map(|said| said.text.clone()).collect();
+    turn.closing.extend(heard.closing.clone());
+    turn.digest = turn.digest.or_else(|| heard.digest.clone());
+    turn.broke_off = turn.broke_off.or_else(|| heard.running.as_deref().map(while_running));
+    if turn.is_prompted && builtin::objects(&turn.prompt) {
+        turn.earlier = claims(store, batch)?;
+    }
+    Ok(turn)
+}
+
+fn while_running(command: &str) -> String {
+    format!("`{}` was still running", one_line(command, 80))
+}
+
+/// The events and texts of a turn in chronological order. Texts without a time come before the closing message.
+pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
+    let heard = &batch.heard;
+    let mut pieces: Vec<Piece<'_>> = heard.digest.as_deref().map(Piece::Digest).into_iter().collect();
+    let mut said = heard.said.iter().peekable();
+    for Queued { at, body, .. } in batch.earlier.iter().chain(&batch.events) {
+        let is_end = matches!(body, Body::TurnEnded { .. });
+        while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
+            pieces.push(Piece::Said(&said.text));
+        }
+        pieces.push(Piece::Event(body));
+    }
+    pieces.extend(said.map(|said| Piece::Said(&said.text)));
+    pieces.extend(heard.closing.as_deref().map(Piece::Said));
+    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
+    pieces
+}
+
+/// The claims of a session's last turns.
+fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
+    let rows = store.session_observations(batch.session)?.into_iter();
+    let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
+    Ok(recent
+        .map(|row| {
+            let Observation { title, narrative, facts, .. } = row.observation;
+            let stated = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
+            let sentences = std::iter::once(title).chain(stated.map(|sentence| sentence.text)).collect();
+            Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
+        })
+        .collect())
+}
+
+/// Merges the summary of a turn into that of the session.
+pub(super) fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
+    let Some(turn) = memory.summary else { return Ok(memory) };
+    let mut before = store.summary_before(batch)?.map(|row| row.summary);
+    if !memory.refutes.is_empty() {
+        let refuted = store.observations(&memory.refutes)?.into_iter().map(|row| row.observation);
+        let refuted: Vec<Observation> = refuted.collect();
+        before = before.map(|summary| session::retract(summary, &refuted));
+    }
+    Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })
+}
+
+/// Old statements of the user may no longer apply, so a rule from an imported session needs to be confirmed first.
+pub(super) fn as_reference(memory: &mut Memory) {
+    for learned in &mut memory.facts {
+        if learned.fact.source == FactSource::User {
+            learned.fact.source = FactSource::Import;
+            learned.fact.trust = learned.fact.trust.min(FactLine::TRUST);
+        }
+    }
+}
+
+/// Memory gets the time of the events it is about.
+pub(super) fn made_at(batch: &Batch) -> Time {
+    batch.events.last().map_or_else(Time::now, |event| event.at)
+}

@@ -1,0 +1,118 @@
+//! Reads a host's transcript for the turn that is observed. Some hosts write an agent's messages after their hook ran,
+//! so a turn may wait for its closing message, and later messages become memory of their own.
+
+use std::time::Duration;
+
+use remora_core::event::Body;
+use remora_core::ids::SessionId;
+use remora_core::memory::Memory;
+use remora_core::time::Time;
+use remora_store::{Batch, ReadTo, Said, Store, StoreError};
+
+use super::{Observer, Settled};
+use crate::builtin;
+use crate::mid_turn::{self, MidTurn};
+use crate::turn::Turn;
+
+/// Time to wait for the closing message after a turn has ended: Copilot runs its hook before the message is in the
+/// transcript.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(3);
+/// Pause between two reads of the transcript during that time.
+pub(crate) const CLOSING_PAUSE: Duration = Duration::from_millis(200);
+
+impl Observer {
+    /// Whether a turn has just ended without the closing message that its host is about to write.
+    pub(super) fn awaits_closing(&self, store: &Store, batch: &Batch, now: Time) -> Result<bool, StoreError> {
+        // A clock that was set back must not hold a turn for long.
+        let is_recent = |at: Time| u128::from(now.0.abs_diff(at.0)) < CLOSING_PATIENCE.as_millis();
+        let has_just_ended = batch
+            .events
+            .iter()
+            .any(|event| matches!(event.body, Body::TurnEnded { error: None, .. }) && is_recent(event.at));
+        if !has_just_ended || batch.heard.closing.is_some() {
+            return Ok(false);
+        }
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(false) };
+        Ok(self.transcripts.may_have_closing(store.dir(), &transcript)
+            && store.closing_message(batch.session, batch.prompt_number)?.is_none())
+    }
+
+    /// Adds the turn's messages from its host's transcript to a batch.
+    pub(super) fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
+        let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
+        let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
+        let mut begin = transcript.offset;
+        if let Some((before, found)) = heard.late {
+            let end = found.read.to;
+            if Self::remember_late(store, batch.session, before, found)?.is_some() {
+                begin = end;
+            }
+        }
+        let Some(MidTurn { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let closing = store.closing_message(batch.session, batch.prompt_number)?;
+        let heard = &mut batch.heard;
+        heard.said.extend(without_repeated(said, closing.as_deref()));
+        mid_turn::limit(&mut heard.said);
+        if digest.is_some() && !store.was_compacted(batch.session, batch.prompt_number)? {
+            heard.digest = digest;
+        }
+        let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
+        let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
+        let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
+        if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
+            heard.closing = heard.said.pop().map(|said| said.text);
+        }
+        // The turn is observed although its agent never ended it: the host is gone, or has been silent for long.
+        heard.running = running.filter(|_| !has_ended);
+        batch.transcript = Some(ReadTo { from: begin, ..read });
+        Ok(())
+    }
+
+    /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
+    /// none.
+    pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+        // The process that works on the session also reads its transcript.
+        if store.is_claimed(session)? {
+            return Ok(None);
+        }
+        let Some(transcript) = store.transcript(session)? else { return Ok(None) };
+        match self.transcripts.hear_late(store.dir(), &transcript) {
+            Some((number, found)) if !found.is_empty() => Self::remember_late(store, session, number, found),
+            _ => Ok(None),
+        }
+    }
+
+    /// Turns messages that came after their turn into memory, without a model, which is only called for whole turns.
+    /// `None` if another process stored them first.
+    fn remember_late(
+        store: &mut Store,
+        session: SessionId,
+        prompt_number: i64,
+        MidTurn { said, digest, read, .. }: MidTurn,
+    ) -> Result<Option<Settled>, StoreError> {
+        let closing = store.closing_message(session, prompt_number)?;
+        let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };
+        let turn = Turn {
+            prompt: store.prompt_text(session, prompt_number)?,
+            said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
+            digest,
+            ..Turn::default()
+        };
+        // The turn already has its summary.
+        let memory = Memory { summary: None, ..builtin::observe(&turn) };
+        let stored = store.remember_late((session, prompt_number), &read, &memory, Time::now())?;
+        Ok(stored.then_some(Settled {
+            events: 0,
+            observations: memory.observations.len(),
+            has_summary: false,
+            transcript: Some(session),
+        }))
+    }
+}
+
+/// The texts that a closing message does not repeat. The last one usually is that message.
+fn without_repeated(mut said: Vec<Said>, closing: Option<&str>) -> Vec<Said> {
+    said.retain(|said| !closing.is_some_and(|closing| closing.contains(mid_turn::beginning(&said.text))));
+    said
+}

@@ -1,0 +1,239 @@
+//! Turns an ended turn into memory. [`Observer::next`] claims a turn and immediately stores what the built-in
+//! observer makes of it. If a model is to be called, three more steps follow: [`Task::ask`] and [`Task::reflect`]
+//! call it and parse its answer, without the store; [`Task::settle`] revises the memory with the answer, or returns
+//! the turn to the queue. A model only adds: if anything fails, the memory from the built-in observer stays. The
+//! process may die between any two steps.
+
+mod gather;
+mod listening;
+mod model;
+
+pub(crate) use listening::CLOSING_PAUSE;
+pub use model::{Reflection, Task};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use remora_core::ids::SessionId;
+use remora_core::settings::{Capture, Settings};
+use remora_core::time::Time;
+use remora_net::{Health, Trouble};
+use remora_store::{Batch, DataDir, Failure, Store, StoreError};
+
+use self::gather::{as_reference, in_session, made_at, turn};
+use self::model::{LOOK_AGAIN, Model, let_go, wait};
+use crate::mid_turn::Transcripts;
+use crate::turn::Turn;
+use crate::{builtin, provider};
+
+/// Limit for the events of one batch.
+const MOST_EVENTS: u32 = 2000;
+
+/// Makes memory from the turns of a session.
+#[derive(Debug)]
+pub struct Observer {
+    owner: String,
+    silence: Duration,
+    transcripts: Transcripts,
+    mind: Mind,
+}
+
+/// The model that is called for turns worth a call.
+#[derive(Debug)]
+enum Mind {
+    /// None: the built-in observer is enough.
+    Builtin,
+    Model(Arc<Model>),
+    /// A model that cannot be called with the current settings. It is called once they are fixed.
+    Unusable {
+        provider: &'static str,
+        trouble: Trouble,
+    },
+}
+
+/// The result of processing the next turn.
+#[derive(Debug)]
+pub enum Next {
+    /// No turn is available now.
+    Nothing,
+    /// It was turned into memory.
+    Settled(Settled),
+    /// Its memory is already stored, and no model is called for it: not now, or not at all.
+    NotAsked,
+    /// Its memory is already stored, and a model is to be called.
+    Ask(Box<Task>),
+}
+
+/// A turn that became memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    pub events: usize,
+    pub observations: usize,
+    pub has_summary: bool,
+    /// Its session, if the host keeps a transcript: messages that the host writes late are read once more.
+    pub transcript: Option<SessionId>,
+}
+
+/// The result of observing the next ended turn.
+pub(crate) enum Step {
+    Nothing,
+    /// Its closing message is not written yet.
+    PutOff,
+    Observed(Box<Observed>),
+}
+
+/// A turn whose memory was just stored.
+pub(crate) struct Observed {
+    pub(crate) settled: Settled,
+    /// The claimed turn, if a model is to be called for it.
+    question: Option<(Batch, Turn)>,
+}
+
+impl Observed {
+    /// Releases the turn: a model is called for it later.
+    pub(crate) fn give_back(self, store: &mut Store) -> Result<Settled, StoreError> {
+        if let Some((batch, _)) = self.question {
+            store.give_back(&batch)?;
+        }
+        Ok(self.settled)
+    }
+}
+
+impl Observer {
+    /// The built-in observer, without model and transcripts.
+    pub fn builtin(owner: &str, silence: Duration) -> Self {
+        let transcripts = Transcripts::Ignored;
+        Self { owner: owner.to_owned(), silence, transcripts, mind: Mind::Builtin }
+    }
+
+    /// Also reads hosts' transcripts, if these settings allow events to be captured.
+    #[must_use]
+    pub fn with_transcripts(self, capture: &Capture) -> Self {
+        Self { transcripts: Transcripts::allowed_by(capture), ..self }
+    }
+
+    /// The observer for these settings, and problems with them.
+    pub fn new(settings: &Settings, dir: &DataDir, owner: &str) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let mind = match provider::Config::from_settings(settings, dir.path()) {
+            None => Mind::Builtin,
+            Some(config) => match Model::new(settings, config, dir, &mut problems) {
+                Ok(model) => Mind::Model(Arc::new(model)),
+                Err(reason) => {
+                    problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
+                    let now = Time::now();
+                    let trouble = Trouble { reason, since: now, next_try: now.after(LOOK_AGAIN) };
+                    Mind::Unusable { provider: settings.observer.provider.as_str(), trouble }
+                }
+            },
+        };
+        let silence = settings.observer.turn_silence;
+        let transcripts = Transcripts::allowed_by(&settings.capture);
+        (Self { owner: owner.to_owned(), silence, transcripts, mind }, problems)
+    }
+
+    /// The state of the model; `None` without a model.
+    pub fn health(&self) -> Option<Health> {
+        match &self.mind {
+            Mind::Builtin => None,
+            Mind::Model(model) => Some(Health {
+                provider: model.provider.name().to_owned(),
+                model: model.provider.model().to_owned(),
+                trouble: model.patience().trouble().cloned(),
+            }),
+            Mind::Unusable { provider, trouble } => Some(Health {
+                provider: (*provider).to_owned(),
+                model: String::new(),
+                trouble: Some(trouble.clone()),
+            }),
+        }
+    }
+
+    /// Stores memory of the next ended turn, and prepares a model call for it. If there is none, prepares a call for
+    /// a turn whose memory is already stored.
+    pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+        if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
+            let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
+            if !store.is_next_for_model(&batch)? {
+                store.give_back(&batch)?;
+                return Ok(Next::Settled(settled));
+            }
+            let task = self.prepare(store, batch, turn, now)?;
+            return Ok(task.map_or(Next::Settled(settled), |task| Next::Ask(Box::new(task))));
+        }
+        let Some(batch) = store.claim_for_model(&self.owner, MOST_EVENTS, now)? else {
+            return Ok(Next::Nothing);
+        };
+        let turn = turn(store, &batch)?;
+        let task = self.prepare(store, batch, turn, now)?;
+        Ok(task.map_or(Next::NotAsked, |task| Next::Ask(Box::new(task))))
+    }
+
+    /// Stores memory of the next ended turn, without a model call: that follows later.
+    pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
+        let Some(observed) = self.remember_any(store, now)? else { return Ok(None) };
+        observed.give_back(store).map(Some)
+    }
+
+    /// Stores memory of the next turn that has ended and need not wait.
+    fn remember_any(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+        loop {
+            match self.remember_next(store, now)? {
+                Step::Nothing => return Ok(None),
+                Step::PutOff => {}
+                Step::Observed(observed) => return Ok(Some(*observed)),
+            }
+        }
+    }
+
+    /// Claims the next ended turn and stores what the built-in observer makes of it.
+    pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
+        let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
+        let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
+        self.listen(store, &mut batch)?;
+        if self.awaits_closing(store, &batch, now)? {
+            let reason = "its closing message is not in the transcript yet".to_owned();
+            let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
+            store.release(&batch, &failure, None, now)?;
+            return Ok(Step::PutOff);
+        }
+        let turn = turn(store, &batch)?;
+        let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
+        let is_past = store.is_past(batch.session, batch.prompt_number)?;
+        if is_past {
+            as_reference(&mut memory);
+        }
+        let settled = Settled {
+            events: batch.events.len(),
+            observations: memory.observations.len(),
+            has_summary: memory.summary.is_some(),
+            transcript: batch.transcript.is_some().then_some(batch.session),
+        };
+        if matches!(self.mind, Mind::Builtin) || is_past || !turn.is_worth_a_call() {
+            store.confirm(&batch, &memory, None, made_at(&batch))?;
+            return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
+        }
+        store.remember(&batch, &memory, made_at(&batch))?;
+        Ok(Step::Observed(Box::new(Observed { settled, question: Some((batch, turn)) })))
+    }
+
+    /// Prepares a model call for a turn whose memory is already stored. `None` if the model is not called now, or not
+    /// at all.
+    fn prepare(
+        &self,
+        store: &mut Store,
+        batch: Batch,
+        turn: Turn,
+        now: Time,
+    ) -> Result<Option<Task>, StoreError> {
+        match &self.mind {
+            Mind::Model(model) if turn.is_worth_a_call() => {
+                Arc::clone(model).prepare(store, batch, turn, now)
+            }
+            Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
+                wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
+            }
+            _ => let_go(store, &batch),
+        }
+    }
+}
