@@ -6,7 +6,6 @@
 //! knows no host's wire format and no network.
 
 mod about_file;
-mod asking;
 pub mod backup;
 pub mod changed_files;
 pub mod claude_mem;
@@ -55,7 +54,6 @@ mod writing;
 mod wrong;
 
 pub use about_file::ProjectFile;
-pub use asking::Backlog;
 pub use data_dir::DataDir;
 pub use editing::{Before, Change, Revision};
 pub use error::{SchemaAge, StoreError};
@@ -68,7 +66,7 @@ pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, QueueCounts, Selection, ToolEvent};
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, Place, locate, worktree};
-pub use queue::{Batch, Failure, Queued, Which};
+pub use queue::{Backlog, Batch, Failure, Queued, Which};
 pub use reading::{
     Counts, EventRow, HostSeen, ObservationRow, ProjectRow, PromptRow, SessionRow, SummaryRow,
 };

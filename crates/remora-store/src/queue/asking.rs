@@ -11,9 +11,11 @@ use remora_core::time::Time;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
-use crate::queue::{claimed, give_back, has_rest, mark_observed, oldest_turns, queued};
+use super::claim::{oldest_turns, queued};
+use super::settle::{claimed, give_back, has_rest, mark_observed};
+use super::{Batch, Queued};
 use crate::reading::times;
-use crate::{Batch, Queued, Store, StoreError, transcripts, writing};
+use crate::{Store, StoreError, transcripts, writing};
 
 /// Events that are stuck, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,0 +1,122 @@
+//! Returns events that would stay claimed or delayed for no reason: their owner died or is about to exit, or the cause of
+//! a delay may be gone.
+
+use std::time::Duration;
+
+use remora_core::time::Time;
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::{Batch, CLAIM_LIFETIME, CRASHES_PER_HALVING};
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Makes everything that waits for a retry due now, because the cause may be gone.
+    pub fn retry_now(&mut self) -> Result<usize, StoreError> {
+        let changed = self.writable()?.execute(
+            "UPDATE pending_messages SET retry_at = NULL WHERE status = 'pending' AND retry_at IS NOT NULL",
+            [],
+        )?;
+        Ok(changed)
+    }
+
+    /// Releases all claims of an owner that is about to exit. Returns their number.
+    pub fn release_all(&mut self, owner: &str) -> Result<usize, StoreError> {
+        let released = self.writable()?.execute(
+            "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
+             WHERE status = 'processing' AND claimed_by = ?1",
+            [owner],
+        )?;
+        Ok(released)
+    }
+
+    /// Shows that the owner of a batch is alive.
+    pub fn heartbeat(&mut self, batch: &Batch, now: Time) -> Result<(), StoreError> {
+        let alive = self.writable()?.execute(
+            "UPDATE pending_messages SET claimed_at = ?3
+             WHERE session_id = ?1 AND prompt_number = ?4 AND claimed_by = ?2 AND status = 'processing'",
+            params![batch.session.0, batch.owner, now.0, batch.prompt_number],
+        )?;
+        if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
+    }
+
+    /// Returns all claims except `owner`'s to the queue. The caller holds the data directory's lock, which proves
+    /// that other owners are dead. An event that crashes its owner even alone is marked failed, and so is a turn that
+    /// crashes the process while it calls a model.
+    pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
+    }
+
+    /// Returns the claims of an owner that exists once at a time, for a process that has just become it.
+    pub fn reclaim_of(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
+    }
+
+    /// Returns claims without a heartbeat to the queue.
+    pub fn reclaim_stale(&mut self, now: Time) -> Result<usize, StoreError> {
+        self.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
+    }
+
+    fn reclaim_where(&mut self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
+        let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
+        // Usually there are none, and then no lock is taken.
+        if !self.db.prepare_cached(is_any)?.exists([])? {
+            return Ok(0);
+        }
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // A model is not called for half a turn, so only turns that are not observed are halved. Crashes of a single
+        // event count only as far as they exceed those of the rest of its turn.
+        let dead: Vec<(i64, i64, Option<i64>)> = transaction
+            .prepare(&format!(
+                "SELECT m.id, crashes + 1,
+                     CASE WHEN observed THEN crashes + 1
+                     WHEN count(*) OVER (PARTITION BY session_id, prompt_number) = 1 THEN crashes + 1
+                         - (SELECT ifnull(max(rest.crashes), 0) FROM pending_messages AS rest
+                            WHERE rest.session_id = m.session_id AND rest.prompt_number = m.prompt_number
+                            AND rest.status = 'pending' AND rest.observed = 0) END
+                 FROM pending_messages AS m WHERE status = 'processing' AND ({dead})"
+            ))?
+            .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?
+            .collect::<Result<_, _>>()?;
+        for (id, crashes, whole) in &dead {
+            let fails = whole.is_some_and(|crashes| crashes >= CRASHES_PER_HALVING);
+            let status = if fails { "failed" } else { "pending" };
+            transaction.execute(
+                "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
+                     last_error = 'the process working on it ended' WHERE id = ?1",
+                params![id, status, crashes],
+            )?;
+            if fails {
+                let turn = "SELECT session_id, prompt_number FROM pending_messages WHERE id = ?1";
+                acquit(
+                    &transaction,
+                    transaction.query_row(turn, [id], |row| Ok((row.get(0)?, row.get(1)?)))?,
+                )?;
+            }
+        }
+        transaction.commit()?;
+        Ok(dead.len())
+    }
+
+    /// Ends sessions without an event for a day. Returns their number.
+    pub fn interrupt_quiet_sessions(&mut self, now: Time) -> Result<usize, StoreError> {
+        let quiet_since = now.before(Duration::from_hours(24));
+        let changed = self.writable()?.execute(
+            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
+            [quiet_since.0],
+        )?;
+        Ok(changed)
+    }
+}
+
+/// Resets the crash count of the rest of a turn after one part is done: the earlier crashes may have been caused by
+/// that part.
+pub(super) fn acquit(db: &Connection, turn: (i64, i64)) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE pending_messages SET crashes = 0
+         WHERE session_id = ?1 AND prompt_number = ?2 AND status = 'pending' AND observed = 0",
+    )?
+    .execute(turn)?;
+    Ok(())
+}
