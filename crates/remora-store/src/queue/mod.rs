@@ -34,7 +34,6 @@ const MOST_ATTEMPTS: i64 = 4;
 const CRASHES_PER_HALVING: i64 = 10;
 /// A claim without a heartbeat for this long is void.
 const CLAIM_LIFETIME: Duration = Duration::from_mins(1);
-const LONGEST_BACKOFF: i64 = 10;
 
 /// Events of one turn of a session, claimed by one owner.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::recovery::acquit;
-use super::{Batch, Failure, LONGEST_BACKOFF, MOST_ATTEMPTS};
+use super::{Batch, Failure, MOST_ATTEMPTS};
 use crate::reading::SUBJECT;
 use crate::record::new_uuid;
 use crate::{Call, Store, StoreError, transcripts, usage, writing};
@@ -69,7 +69,7 @@ impl Store {
         for (id, attempts) in events {
             let (attempts, retry_at, reason) = match failure {
                 Failure::BadAnswer(reason) => {
-                    let backoff = Duration::from_secs(1 << attempts.clamp(0, LONGEST_BACKOFF));
+                    let backoff = Duration::from_secs(1 << attempts);
                     (attempts + 1, now.after(backoff + spread(backoff)), reason)
                 }
                 Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
