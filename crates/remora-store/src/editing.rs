@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
-use crate::reading::{OBSERVATION, read_observation};
+use crate::rows::{OBSERVATION, read_observation};
 use crate::writing::{content_hash, rewrite};
 use crate::{SavedBy, Store, StoreError, retention};
 

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::data_dir::DataDir;
 use crate::import::IMPORTED;
-use crate::reading::{concepts, files};
+use crate::rows::{concepts, files};
 use crate::{Store, StoreError};
 
 /// Condition for the project `?1`, or for all if it is NULL.

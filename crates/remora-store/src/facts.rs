@@ -10,9 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context_files::changed_in_place;
-use crate::reading::times;
 use crate::search::documents;
-use crate::{Store, StoreError, forget, retention};
+use crate::{Store, StoreError, forget, retention, times};
 
 mod by_hand;
 

@@ -6,7 +6,7 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::params;
 
-use crate::reading::{
+use crate::rows::{
     EVENT, OBSERVATION, PROMPT, SUMMARY, read_event, read_observation, read_prompt, read_summary,
 };
 use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, Store, StoreError, SummaryRow};

@@ -10,9 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context_files::changed_in_place;
-use crate::reading::times;
 use crate::retrievals::{Moment, Retrieval};
-use crate::{Batch, Store, StoreError, log, retention, wrong};
+use crate::{Batch, Store, StoreError, log, retention, times, wrong};
 
 /// Columns for [`read`], of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {

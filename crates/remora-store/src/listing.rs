@@ -6,16 +6,15 @@ use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::queue::LONGEST_SUBJECT;
-use crate::reading::{
+use crate::rows::{
     OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
-    read_summary, state, times,
+    read_summary,
 };
 use crate::{
-    ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate, saving,
+    ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate, saving, times,
 };
 
 /// A part of a list, and the length of the whole list.
@@ -117,15 +116,6 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
 fn subject_of(payload: &str) -> Option<String> {
     let Ok(Body::ToolUsed(tool)) = serde_json::from_str(payload) else { return None };
     Some(one_line(tool.call.subject(), LONGEST_SUBJECT)).filter(|subject| !subject.is_empty())
-}
-
-/// Counts of queued events by state, as in [`Counts`](crate::Counts).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct QueueCounts {
-    pub pending: i64,
-    pub processing: i64,
-    pub awaiting_model: i64,
-    pub failed: i64,
 }
 
 impl Store {
@@ -252,26 +242,6 @@ impl Store {
             )?,
             events: self.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
         })
-    }
-
-    pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
-        let sql = concat!(
-            "SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'processing'),
-                 count(*) FILTER (WHERE state = 'awaiting_model'), count(*) FILTER (WHERE state = 'failed')
-             FROM (SELECT ",
-            state!(),
-            " AS state FROM pending_messages AS q)"
-        );
-        let mut counts = self.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(QueueCounts {
-                pending: row.get(0)?,
-                processing: row.get(1)?,
-                awaiting_model: row.get(2)?,
-                failed: row.get(3)?,
-            })
-        })?;
-        counts.pending += self.spooled()?;
-        Ok(counts)
     }
 
     /// The size of the database, including its log.

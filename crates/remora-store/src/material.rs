@@ -14,7 +14,7 @@ use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::saving::{self, SavedBy};
-use crate::{FactRow, Store, StoreError, feedback, reading};
+use crate::{FactRow, Store, StoreError, feedback, rows};
 
 /// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
 /// `FAR_BACK`, plus the pinned ones. That is four times what the usual limit has room for.
@@ -130,7 +130,7 @@ impl Store {
     /// The narrative of an observation and its facts. Less than the whole record, because hooks read it.
     pub fn narrative(&self, id: ObservationId) -> Result<Option<(String, Vec<String>)>, StoreError> {
         let sql = "SELECT narrative, facts FROM observations WHERE id = ?1";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, reading::list(row, 1)?));
+        let read = |row: &Row<'_>| Ok((row.get(0)?, rows::list(row, 1)?));
         Ok(self.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
     }
 

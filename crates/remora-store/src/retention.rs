@@ -11,8 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::reading::times;
-use crate::{Store, StoreError, queue};
+use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
 const MOST_BACKUPS: usize = 3;

@@ -9,8 +9,8 @@ use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::reading::{record_id, superseded_by, times};
-use crate::{Store, StoreError};
+use crate::rows::{record_id, superseded_by};
+use crate::{Store, StoreError, times};
 
 /// A record on a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

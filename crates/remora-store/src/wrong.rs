@@ -12,7 +12,7 @@ use remora_core::wrong::CalledWrong;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::context_files::changed_in_place;
-use crate::{Store, StoreError, feedback, reading, retention};
+use crate::{Store, StoreError, feedback, retention, rows};
 
 /// The key in `meta` of the turns and summaries that were called wrong, as JSON: `["t2", "s7"]`.
 const RETELLINGS: &str = "called_wrong";
@@ -278,7 +278,7 @@ fn text_of(db: &Connection, record: RecordId) -> Result<String, StoreError> {
 /// Adds the statements of a row of [`SAID`].
 fn add(row: &Row<'_>, wrong: &mut CalledWrong) -> rusqlite::Result<()> {
     let (title, narrative): (String, String) = (row.get(0)?, row.get(1)?);
-    wrong.add_observation(&title, &narrative, &reading::list::<String>(row, 2)?);
+    wrong.add_observation(&title, &narrative, &rows::list::<String>(row, 2)?);
     Ok(())
 }
 
@@ -286,5 +286,5 @@ fn add(row: &Row<'_>, wrong: &mut CalledWrong) -> rusqlite::Result<()> {
 fn says(row: &Row<'_>, wrong: &CalledWrong) -> rusqlite::Result<bool> {
     Ok(wrong.is_said_by(&row.get::<_, String>(0)?)
         || wrong.is_said_in(&row.get::<_, String>(1)?)
-        || reading::list::<String>(row, 2)?.iter().any(|fact| wrong.is_said_by(fact)))
+        || rows::list::<String>(row, 2)?.iter().any(|fact| wrong.is_said_by(fact)))
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::repair;
 use crate::data_dir::DataDir;
-use crate::{StoreError, connection, schema};
+use crate::{Store, StoreError, connection, schema};
 
 /// Limit for reported problems. A damaged file can have thousands; the first few are enough.
 const MOST_PROBLEMS: u32 = 10;
@@ -68,6 +68,14 @@ pub fn verify(path: &Path) -> Result<Verified, StoreError> {
 /// Same as [`verify`] without reading every page, for callers that must not wait.
 pub fn verify_briefly(path: &Path) -> Result<Verified, StoreError> {
     look_at(path, Depth::Schema)
+}
+
+impl Store {
+    /// The problems that SQLite finds in its file; empty if it is sound.
+    pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
+        let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;
+        Ok(found.into_iter().filter(|line| line != "ok").collect())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]

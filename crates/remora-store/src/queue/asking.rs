@@ -14,8 +14,7 @@ use serde::Serialize;
 use super::claim::{oldest_turns, queued};
 use super::settle::{claimed, give_back, has_rest, mark_observed};
 use super::{Batch, Queued};
-use crate::reading::times;
-use crate::{Store, StoreError, transcripts, writing};
+use crate::{Store, StoreError, times, transcripts, writing};
 
 /// Events that are stuck, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

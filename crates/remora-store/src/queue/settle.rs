@@ -13,8 +13,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::recovery::acquit;
 use super::{Batch, Failure, MOST_ATTEMPTS};
-use crate::reading::SUBJECT;
 use crate::record::new_uuid;
+use crate::rows::SUBJECT;
 use crate::{Call, Store, StoreError, transcripts, usage, writing};
 
 impl Store {

@@ -7,7 +7,7 @@ use remora_core::vault;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
-use crate::reading::{concepts, files};
+use crate::rows::{concepts, files};
 use crate::saving::SavedBy;
 
 /// Prompts and neighbours up to this many words are added as context. A longer text would drown the document.

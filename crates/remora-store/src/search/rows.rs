@@ -10,7 +10,7 @@ use remora_core::time::Time;
 use rusqlite::Row;
 
 use crate::feedback::{self, COLUMNS};
-use crate::reading::concepts;
+use crate::rows::concepts;
 use crate::{Store, StoreError};
 
 /// A document with fields of its record.

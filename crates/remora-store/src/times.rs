@@ -1,0 +1,39 @@
+//! JSON shows every time twice, as `name_at` (ISO 8601) and `name_at_epoch` (milliseconds), so that neither people nor
+//! programs have to convert it.
+
+use remora_core::time::Time;
+use schemars::JsonSchema;
+use serde::Serializer;
+use serde::ser::SerializeMap;
+
+macro_rules! time_members {
+    ($($function:ident $members:ident($time:ty, $text:ty) $iso:ident $epoch:ident;)*) => {$(
+        pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+            let time: Option<Time> = (*time).into();
+            let mut members = serializer.serialize_map(Some(2))?;
+            members.serialize_entry(stringify!($iso), &time.map(Time::iso))?;
+            members.serialize_entry(stringify!($epoch), &time)?;
+            members.end()
+        }
+
+        /// The members, for the JSON schema.
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        pub(crate) struct $members {
+            $iso: $text,
+            $epoch: $time,
+        }
+    )*};
+}
+
+time_members! {
+    created Created(Time, String) created_at created_at_epoch;
+    updated Updated(Time, String) updated_at updated_at_epoch;
+    started Started(Time, String) started_at started_at_epoch;
+    last_activity LastActivity(Time, String) last_activity_at last_activity_at_epoch;
+    completed Completed(Option<Time>, Option<String>) completed_at completed_at_epoch;
+    pinned Pinned(Option<Time>, Option<String>) pinned_at pinned_at_epoch;
+    confirmed Confirmed(Option<Time>, Option<String>) confirmed_at confirmed_at_epoch;
+    valid_from ValidFrom(Time, String) valid_from valid_from_epoch;
+    valid_to ValidTo(Option<Time>, Option<String>) valid_to valid_to_epoch;
+}
