@@ -1,5 +1,5 @@
-//! Counts of all records and of the queue. Events in the spool count as pending, because they are captured, though the
-//! database does not have them yet.
+//! Counts of all records and of the queue. Events in the spool count as pending, because they are captured, though
+//! the database does not have them yet.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The records as rows: for each kind its columns, the struct that they fill, and the function that reads one. Several
-//! files select the same records, and all of them must read the same columns.
+//! The records as rows: for each kind its columns, the struct that they fill, and the function that reads one.
+//! Several files select the same records, and all of them must read the same columns.
 
 use remora_core::document::RecordId;
 use remora_core::event::Body;

@@ -1,4 +1,5 @@
-//! Queries for sessions, and for the hosts that they belong to.
+//! Queries for sessions by project, host or id, and for what other parts need to know of one: its root, its host, its
+//! project.
 
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;

@@ -1,5 +1,5 @@
-//! JSON shows every time twice, as `name_at` (ISO 8601) and `name_at_epoch` (milliseconds), so that neither people nor
-//! programs have to convert it.
+//! JSON shows every time twice, as `name_at` (ISO 8601) and `name_at_epoch` (milliseconds), so that neither people
+//! nor programs have to convert it.
 
 use remora_core::time::Time;
 use schemars::JsonSchema;

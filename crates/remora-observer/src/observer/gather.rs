@@ -1,5 +1,5 @@
-//! Gathers what is known of a claimed turn: its events, the texts of its transcript, and the session so far. The built-in
-//! observer and a model both start from it.
+//! Gathers what is known of a claimed turn: its events, the texts of its transcript, and the session so far. The
+//! built-in observer and a model both start from it.
 
 use remora_core::event::Body;
 use remora_core::fact::FactSource;

@@ -1,5 +1,5 @@
-//! Reads a host's transcript for the turn that is observed. Some hosts write an agent's messages after their hook ran,
-//! so a turn may wait for its closing message, and later messages become memory of their own.
+//! Reads a host's transcript for the turn that is observed. Some hosts write an agent's messages after their hook
+//! ran, so a turn may wait for its closing message, and later messages become memory of their own.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Calls a language model for a turn whose memory is already stored. The budget, the provider's outages and the model's
-//! mistakes are handled here, so that [`Observer`](super::Observer) only decides when to call.
+//! Calls a language model for a turn whose memory is already stored. The budget, the provider's outages and the
+//! model's mistakes are handled here, so that [`Observer`](super::Observer) only decides when to call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

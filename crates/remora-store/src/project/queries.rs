@@ -1,4 +1,5 @@
-//! Queries for projects, and the directories that belong to each.
+//! Queries for projects. A directory may share a project with others, so callers can ask why it joined one, and split
+//! it off.
 
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;

@@ -1,5 +1,5 @@
-//! Returns events that would stay claimed or delayed for no reason: their owner died or is about to exit, or the cause of
-//! a delay may be gone.
+//! Returns events that would stay claimed or delayed for no reason: their owner died or is about to exit, or the
+//! cause of a delay may be gone.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Ends a claim: with memory, which replaces the payloads, or with a failure, which returns the events to the queue. Each
-//! is one transaction, so that an event becomes memory exactly once.
+//! Ends a claim: with memory, which replaces the payloads, or with a failure, which returns the events to the queue.
+//! Each is one transaction, so that an event becomes memory exactly once.
 
 use std::collections::HashSet;
 use std::time::Duration;
