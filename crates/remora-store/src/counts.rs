@@ -25,7 +25,7 @@ pub struct Counts {
     pub private_turns: i64,
 }
 
-/// Counts of queued events by state, as in [`Counts`](crate::Counts).
+/// Counts of queued events by state, as in [`Counts`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueueCounts {
     pub pending: i64,
