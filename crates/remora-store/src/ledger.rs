@@ -54,22 +54,15 @@ impl Store {
 }
 
 pub(crate) fn write(db: &Connection, retrieval: &Retrieval) -> Result<(), StoreError> {
-    let Retrieval { session, agent, moment, at, items, .. } = retrieval;
+    let Retrieval { session, agent, at, items, .. } = retrieval;
     for item in items {
         for passage in &item.passages {
             db.prepare_cached(
-                "INSERT INTO injections (session_id, agent, epoch, passage_hash, record, moment, created_at)
-                 SELECT id, ?2, epoch, ?3, ?4, ?5, ?6 FROM sessions WHERE id = ?1
+                "INSERT INTO injections (session_id, agent, epoch, passage_hash, record, created_at)
+                 SELECT id, ?2, epoch, ?3, ?4, ?5 FROM sessions WHERE id = ?1
                  ON CONFLICT DO NOTHING",
             )?
-            .execute(params![
-                session.0,
-                agent,
-                passage.cast_signed(),
-                item.id,
-                moment.name(),
-                at.0
-            ])?;
+            .execute(params![session.0, agent, passage.cast_signed(), item.id, at.0])?;
         }
     }
     Ok(())

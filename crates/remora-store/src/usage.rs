@@ -12,8 +12,6 @@ use crate::{Store, StoreError};
 pub struct Call {
     pub provider: String,
     pub model: String,
-    /// The kind of the request: `observation`, or `observation and summary`.
-    pub kind: &'static str,
     /// All input tokens, including cached ones.
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -122,15 +120,14 @@ pub(crate) fn insert(db: &Connection, session: SessionId, call: &Call) -> Result
         CallOutcome::NoAnswer => "no_answer",
     };
     db.prepare_cached(
-        "INSERT INTO llm_usage (session_id, project_id, provider, model, kind, input_tokens, output_tokens,
+        "INSERT INTO llm_usage (session_id, project_id, provider, model, input_tokens, output_tokens,
              cached_tokens, cost_usd, estimated, outcome, created_at)
-         VALUES (?1, (SELECT project_id FROM sessions WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+         VALUES (?1, (SELECT project_id FROM sessions WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         session.0,
         call.provider,
         call.model,
-        call.kind,
         count(call.input_tokens),
         count(call.output_tokens),
         count(call.cached_tokens),

@@ -317,9 +317,8 @@ fn insert_summary(
     .execute([origin.session.0, now.0])?;
     db.prepare_cached(
         "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, request, investigated,
-             learned, completed, next_steps, notes, files_read, files_edited, source_event_ids, provider, model,
-             created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
+             learned, completed, next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
     )?
     .execute(params![
         new_uuid().as_bytes(),
@@ -334,7 +333,6 @@ fn insert_summary(
         summary.notes,
         serde_json::to_string(&summary.files_read)?,
         serde_json::to_string(&summary.files_edited)?,
-        origin.sources,
         origin.provider,
         origin.model,
         now.0,

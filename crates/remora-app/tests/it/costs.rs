@@ -17,7 +17,6 @@ fn call(model: &str, tokens: u64, cost_usd: Option<f64>, at: Time) -> Call {
     Call {
         provider: "openai".to_owned(),
         model: model.to_owned(),
-        kind: "observation",
         input_tokens: tokens,
         output_tokens: tokens / 10,
         cached_tokens: 0,

@@ -76,13 +76,12 @@ impl Task {
     /// Parses the answer, and updates the state of the provider.
     pub fn reflect(&self, answer: Result<Reply, ProviderError>, now: Time) -> Reflection {
         let model = &self.model;
-        let kind = if self.wants_summary { "observation and summary" } else { "observation" };
         match answer {
             Ok(reply) => {
                 model.patience().answered();
                 let answer = answer::parse(&reply.text);
                 let problems = answer.problems.iter().map(ToString::to_string).collect();
-                let mut call = model.call(kind, reply.usage, CallOutcome::Answered, now);
+                let mut call = model.call(reply.usage, CallOutcome::Answered, now);
                 call.model = reply.model;
                 let result = self.adopt(answer.outcome, &call, reply.session_id);
                 if result.is_err() {
@@ -101,7 +100,7 @@ impl Task {
                     let retry_after = model.patience().failed(&reason, error.cause.retry_after(), now);
                     (CallOutcome::NoAnswer, Failure::NoAnswer { reason, retry_after })
                 };
-                let call = model.call(kind, usage, outcome, now);
+                let call = model.call(usage, outcome, now);
                 Reflection { call, result: Err(failure), problems: Vec::new() }
             }
         }
@@ -203,11 +202,10 @@ impl Model {
     }
 
     /// The record of a call, with its usage and cost.
-    fn call(&self, kind: &'static str, usage: Usage, outcome: CallOutcome, at: Time) -> Call {
+    fn call(&self, usage: Usage, outcome: CallOutcome, at: Time) -> Call {
         Call {
             provider: self.provider.name().to_owned(),
             model: self.provider.model().to_owned(),
-            kind,
             input_tokens: usage.input,
             output_tokens: usage.output,
             cached_tokens: usage.cached,

@@ -186,9 +186,8 @@ fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
     let summary = new.summary.get();
     db.prepare_cached(
         "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, checkpoint, request, investigated,
-             learned, completed, next_steps, notes, files_read, files_edited, source_event_ids, provider, model,
-             created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, '[]', ?14, ?15, ?16, ?16)",
+             learned, completed, next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
     )?
     .execute(params![
         new.uuid.as_bytes(),

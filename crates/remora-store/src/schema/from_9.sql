@@ -67,12 +67,9 @@ INSERT INTO observation_feedback (observation_id, injected, fetched, cited, usef
 SELECT observation_id, injected, fetched, cited, useful, wrong, last_used_at FROM old_observation_feedback;
 
 INSERT INTO session_summaries (id, uuid, session_id, project_id, prompt_number, request, investigated, learned, completed,
-    next_steps, notes, files_read, files_edited, provider, model, source_event_ids, created_at, updated_at)
+    next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
 SELECT s.id, s.uuid, s.session_id, s.project_id, s.prompt_number, s.request, s.investigated, s.learned, s.completed,
-    s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model,
-    (SELECT json_group_array(n.name ORDER BY e.key) FROM json_each(s.source_event_ids) AS e
-        JOIN event_names AS n ON n.id = e.value),
-    s.created_at, s.created_at
+    s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at, s.created_at
 FROM old_session_summaries AS s;
 
 -- A key could have values in several scopes of a project. The latest holds.
@@ -103,9 +100,9 @@ SELECT id, document_id, model, scale, value FROM old_vectors WHERE document_id I
 INSERT INTO memory_retrievals (id, session_id, moment, prompt, tokens, ms, degraded, items, created_at)
 SELECT id, session_id, moment, prompt, tokens, ms, degraded, items, created_at FROM old_memory_retrievals;
 
-INSERT INTO llm_usage (id, session_id, project_id, provider, model, kind, input_tokens, output_tokens, cached_tokens,
+INSERT INTO llm_usage (id, session_id, project_id, provider, model, input_tokens, output_tokens, cached_tokens,
     cost_usd, estimated, outcome, created_at)
-SELECT id, session_id, project_id, provider, model, kind, input_tokens, output_tokens, cached_tokens, cost_usd, estimated,
+SELECT id, session_id, project_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd, estimated,
     outcome, created_at FROM old_llm_usage;
 
 INSERT INTO audit_log (id, action, detail, created_at) SELECT id, action, detail, created_at FROM old_audit_log;

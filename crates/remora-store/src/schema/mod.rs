@@ -1,6 +1,6 @@
 //! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`. Version 10 gets
-//! the tables below the marker line in `schema.sql`, and then, like every later one, the indexes that differ. The version is
-//! in `user_version`.
+//! the tables below the marker line in `schema.sql`, and then, like every later one, loses columns that are no longer used
+//! and gets the indexes that differ. The version is in `user_version`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
 
 /// The schema version that this program writes.
-pub const VERSION: i64 = 13;
+pub const VERSION: i64 = 14;
 /// The oldest schema version that can be migrated.
 pub(crate) const OLDEST: i64 = 9;
 /// The first schema version that marks deleted rows with `deleted_at`.
@@ -29,6 +29,10 @@ const SCHEMA: &str = include_str!("schema.sql");
 const FROM_9: &str = include_str!("from_9.sql");
 /// Marker line in `schema.sql`. Everything below it is new since version 10.
 const NEW_SINCE_10: &str = "-- Added in version 11.";
+
+/// Columns that nothing read. Versions 10 to 13 have them.
+const DROPPED_IN_14: [(&str, &str); 3] =
+    [("session_summaries", "source_event_ids"), ("injections", "moment"), ("llm_usage", "kind")];
 
 pub(crate) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -143,6 +147,11 @@ fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
             "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
              INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
         )?;
+    }
+    if version(&transaction)? < 14 {
+        for (table, column) in DROPPED_IN_14 {
+            transaction.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}"))?;
+        }
     }
     renew_indexes(&transaction)?;
     transaction.pragma_update(None, "user_version", VERSION)?;

@@ -257,7 +257,6 @@ CREATE TABLE session_summaries (
     files_edited     TEXT NOT NULL,
     provider         TEXT NOT NULL,
     model            TEXT NOT NULL,
-    source_event_ids TEXT NOT NULL,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
     deleted_at       INTEGER
@@ -417,7 +416,6 @@ CREATE TABLE injections (
     passage_hash INTEGER NOT NULL,
     -- The record of the passage, as users type it: `123`, `s4`.
     record       TEXT NOT NULL,
-    moment       TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
     PRIMARY KEY (session_id, agent, epoch, passage_hash, record)
 ) STRICT, WITHOUT ROWID;
@@ -433,7 +431,6 @@ CREATE TABLE llm_usage (
     project_id    INTEGER REFERENCES projects (id) ON DELETE SET NULL,
     provider      TEXT NOT NULL,
     model         TEXT NOT NULL,
-    kind          TEXT NOT NULL,
     input_tokens  INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL,

@@ -92,8 +92,7 @@ pub(super) fn summary(
     let revised = db
         .prepare_cached(
             "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5, next_steps = ?6,
-                 notes = ?7, files_read = ?8, files_edited = ?9, source_event_ids = ?10, provider = ?11, model = ?12,
-                 updated_at = ?13
+                 notes = ?7, files_read = ?8, files_edited = ?9, provider = ?10, model = ?11, updated_at = ?12
              WHERE id = ?1 AND deleted_at IS NULL",
         )?
         .execute(params![
@@ -106,7 +105,6 @@ pub(super) fn summary(
             new.notes,
             serde_json::to_string(&new.files_read)?,
             serde_json::to_string(&new.files_edited)?,
-            origin.sources,
             origin.provider,
             origin.model,
             Time::now().0,

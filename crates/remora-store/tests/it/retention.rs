@@ -12,7 +12,6 @@ fn call(at: Time) -> Call {
     Call {
         provider: "test".into(),
         model: "m".into(),
-        kind: "observation",
         input_tokens: 100,
         output_tokens: 10,
         cached_tokens: 0,

@@ -152,8 +152,8 @@ const FAULTS: &[Fault] = &[
         let now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
         at.database()
             .execute_batch(&format!(
-                "INSERT INTO llm_usage (provider, model, kind, input_tokens, output_tokens, cached_tokens, estimated, outcome,
-                     created_at) VALUES ('openai', 'm', 'observe', 600000, 1, 0, 0, 'answered', {now})"
+                "INSERT INTO llm_usage (provider, model, input_tokens, output_tokens, cached_tokens, estimated, outcome,
+                     created_at) VALUES ('openai', 'm', 600000, 1, 0, 0, 'answered', {now})"
             ))
             .unwrap();
     }),
