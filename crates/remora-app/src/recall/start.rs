@@ -12,6 +12,7 @@ use remora_store::retrievals::{Item, Moment};
 use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
+use crate::{AppError, Whose, project_or_none};
 
 /// Characters read of each text. Only a few sentences of it are ever shown.
 const MOST_READ: usize = 2_000;
@@ -65,15 +66,25 @@ pub fn begin(
     Ok(is_first.then_some(injection))
 }
 
-/// The text that a new session would get now. Not logged.
+/// The start of a new session, as it would be now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// [`ProjectId::NONE`] for a directory without memory.
+    pub project: ProjectId,
+    pub injection: Option<Injection>,
+}
+
+/// The text that a new session would get now. Not logged. In a directory without memory, that is what holds everywhere.
 pub fn preview(
     store: &Store,
-    project: ProjectId,
+    whose: &Whose,
     settings: &Settings,
     reader: Reader<'_>,
     now: Time,
-) -> Result<Option<Injection>, StoreError> {
-    context(store, project, Recall::Everything, Vec::new(), settings, reader, now)
+) -> Result<Preview, AppError> {
+    let project = project_or_none(store, whose)?;
+    let injection = context(store, project, Recall::Everything, Vec::new(), settings, reader, now)?;
+    Ok(Preview { project, injection })
 }
 
 /// Recent events about the memory itself that an agent should know.

@@ -53,11 +53,10 @@ pub(super) async fn call<M: Memory>(
         None => settings.context.tokens.into(),
     };
     let preview = asker.memory.read(move |store| {
-        let project = remora_app::project_or_none(store, &whose)?;
         let reader = Reader { limit, more: More::Tools };
-        Ok(start::preview(store, project, &settings, reader, Time::now())?)
+        start::preview(store, &whose, &settings, reader, Time::now())
     });
-    match preview.await {
+    match preview.await.map(|preview| preview.injection) {
         // The text is already framed, and marks the user's own statements separately.
         Ok(Some(injection)) => {
             let structured = json!({ "context": injection.text, "tokens": injection.tokens });

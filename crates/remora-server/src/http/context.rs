@@ -198,9 +198,8 @@ async fn inject(
     let budget = u64::from(tokens.map_or(settings.context.tokens, |Within(tokens)| tokens));
     let whose = project::whose(project, cwd)?;
     let preview = http.read(move |store| {
-        let project = remora_app::project(store, &whose)?;
         let reader = Reader { limit: budget, more: More::Commands(&remora_sys::process::command("remora")) };
-        Ok(start::preview(store, project, &settings, reader, Time::now())?)
+        start::preview(store, &whose, &settings, reader, Time::now())
     });
-    Ok(Json(preview.await?.into()))
+    Ok(Json(preview.await?.injection.into()))
 }

@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use remora_app::recall::Injection;
-use remora_app::recall::start::{self, Reader};
+use remora_app::recall::start::{self, Preview, Reader};
 use remora_core::context::More;
 use remora_core::time::Time;
 use serde_json::json;
@@ -60,10 +60,9 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     }
     let settings = &app.settings;
     let whose = app::whose(arguments.project.as_deref(), false)?;
-    let project = remora_app::project_or_none(&store, &whose)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
-    let injection = start::preview(&store, project, settings, reader, Time::now())?;
+    let Preview { project, injection } = start::preview(&store, &whose, settings, reader, Time::now())?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
         let names = store.projects()?;

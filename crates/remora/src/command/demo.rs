@@ -3,12 +3,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::import::{self, Request};
 use remora_app::recall::Injection;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
+use remora_app::{Engine, Whose};
 use remora_core::context::More;
 use remora_core::event::{Body, Change, How, Outcome, ToolCall};
 use remora_core::host::Host;
@@ -184,7 +184,8 @@ fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
     while index()? > 0 {}
     if let Some(first) = lines.first() {
         let reader = Reader { limit: settings.context.tokens.into(), more: More::Commands("remora") };
-        let injection = start::preview(store, project, &settings, reader, first.at()?)?;
+        let whose = Whose::Project(project.to_string());
+        let injection = start::preview(store, &whose, &settings, reader, first.at()?)?.injection;
         say(&paint(BOLD, "Two days later another session begins, and gets"));
         print_framed(injection.as_ref());
     }

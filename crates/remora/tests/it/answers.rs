@@ -1,9 +1,9 @@
 //! Hook answers in the format of each host, for any amount of memory.
 
-use remora_app::Engine;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
+use remora_app::{Engine, Whose};
 use remora_core::context::{self, More};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -61,7 +61,8 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let now = Time::now();
     let settings = Settings::default();
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
-    let start = start::preview(&store, ProjectId(1), &settings, reader, now).unwrap();
+    let whose = Whose::Project("1".to_owned());
+    let start = start::preview(&store, &whose, &settings, reader, now).unwrap().injection;
     let request =
         PromptRequest { text: PROMPT.to_owned(), project: ProjectId(1), session: NEW_SESSION, room };
     let engine = Engine { searcher: &Searcher::new(), embedder: None };

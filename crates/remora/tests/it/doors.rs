@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::client::start;
 use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
+use crate::mcp::Host;
 use crate::support::World;
 
 const PROMPT: &str = "Why was case 1 rounded too early by the cast?";
@@ -57,6 +58,34 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
     let by_http = client.get(&format!("/api/timeline?q=rounded+cast&cwd={}", project.display())).json();
     assert_eq!(by_command["anchor"], by_http["anchor"]);
     assert_eq!(by_command["items"], by_http["items"]);
+}
+
+#[test]
+fn a_directory_without_memory_gets_what_holds_everywhere_through_every_door() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["config", "set", "search.embedder", "off"]);
+    work(world, "one", 1);
+    drain(world);
+    world.text(&["facts", "--global", "set", "port", "Use port 1 for tests."]);
+    let new = world.path("new");
+    fs::create_dir(&new).unwrap();
+    let here = |arguments: &[&str]| {
+        let output = world.command(arguments).current_dir(&new).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let alone = here(&["context", "--json"])["text"].clone();
+    assert!(alone.as_str().unwrap().contains("Use port 1 for tests."), "{alone}");
+
+    let client = start(&background);
+    let by_http = client.list(&format!("/api/context/inject?cwd={}", new.display()))["context"].clone();
+    let mut host = Host::of("2025-06-18", world.command(&["mcp"]).current_dir(&new));
+    let by_tool = host.call("get_project_context", json!({}))["structuredContent"]["context"].clone();
+    host.end();
+    assert_eq!((&here(&["context", "--json"])["text"], &by_http), (&alone, &alone));
+    // Only the way to read more differs.
+    assert!(by_tool.as_str().unwrap().contains("Use port 1 for tests."), "{by_tool}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Host {
         Self::of("2025-06-18", &mut world.command(&["mcp"]))
     }
 
-    fn of(version: &str, command: &mut Command) -> Self {
+    pub(crate) fn of(version: &str, command: &mut Command) -> Self {
         let mut host = Self::silent(command);
         let answer = host.initialize(version);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
@@ -111,7 +111,7 @@ impl Host {
     }
 
     /// Closes the input. The server must end by itself, with nothing on stderr.
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         drop(self.input.take());
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();
