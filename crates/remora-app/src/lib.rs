@@ -53,7 +53,10 @@ pub mod timeline;
 pub mod why;
 
 pub use error::AppError;
-pub use scope::{Whose, latest_session, project, project_named, project_or_none, scope, session, session_id};
+pub use scope::{
+    Whose, is_relative_path, latest_session, project, project_named, project_or_none, scope, session,
+    session_id,
+};
 
 use remora_search::{Embed, Searcher};
 

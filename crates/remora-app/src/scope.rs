@@ -93,17 +93,53 @@ pub fn latest_session(store: &Store, project: ProjectId) -> Result<Option<Sessio
     Ok(sessions.into_iter().find(|session| session.events > 0))
 }
 
+/// Whether the name of a project is a path that depends on the caller's directory: `.`, `..`, or a path with a separator
+/// that is not absolute. A single word is a name, even if it begins with a dot.
+pub fn is_relative_path(name: &str) -> bool {
+    matches!(name, "." | "..") || (name.contains('/') && !Path::new(name).is_absolute())
+}
+
 impl Whose {
-    /// Makes the directory absolute, so that another process can resolve it.
+    /// Makes a relative path absolute, so that another process can resolve it.
     #[must_use]
     pub fn absolute(self) -> Self {
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         match self {
-            Self::Project(name) if name.contains('/') || name.starts_with('.') => {
+            Self::Project(name) if is_relative_path(&name) => {
                 Self::Project(whole(name.as_ref()).to_string_lossy().into_owned())
             }
             Self::Directory(directory) => Self::Directory(whole(&directory)),
             other => other,
+        }
+    }
+
+    /// Like [`Whose::absolute`], except for a known project whose name looks like a path: imported names may.
+    pub fn absolute_unless_known(self, store: &Store) -> Result<Self, AppError> {
+        match &self {
+            Self::Project(name) if is_relative_path(name) => {
+                let is_known = store.projects()?.iter().any(|project| project.name == *name);
+                Ok(if is_known { self } else { self.absolute() })
+            }
+            _ => Ok(self.absolute()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_path_that_depends_on_the_directory_is_relative() {
+        for path in [".", "..", "./clock", "../clock", "src/clock", ".config/clock"] {
+            assert!(is_relative_path(path), "{path}");
+            let whose = Whose::Project(path.to_owned()).absolute();
+            assert!(matches!(&whose, Whose::Project(name) if Path::new(name).is_absolute()), "{whose:?}");
+        }
+        for name in ["clock", ".dotfiles", "..clock", "12", "/home/dev/clock", ""] {
+            assert!(!is_relative_path(name), "{name}");
+            let whose = Whose::Project(name.to_owned());
+            assert_eq!(whose.clone().absolute(), whose);
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Resolves the project of a call.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use remora_app::Whose;
+use remora_app::{Whose, is_relative_path};
 
 use crate::Memory;
 use crate::failure::{Failure, PROJECTS};
@@ -32,12 +31,13 @@ impl<M: Memory> Asker<M> {
 
     /// Resolves a relative directory against the host's own.
     fn named(&self, name: &str) -> Result<Whose, Failure> {
-        let is_relative = (name.contains('/') || name == "..") && !Path::new(name).is_absolute();
         match &self.home {
-            Some(Whose::Directory(home)) if is_relative => {
+            Some(Whose::Directory(home)) if is_relative_path(name) => {
                 Ok(Whose::Project(home.join(name).to_string_lossy().into_owned()))
             }
-            _ if is_relative => Err(Failure::new(format!("no project is known as `{name}`"), PROJECTS)),
+            _ if is_relative_path(name) => {
+                Err(Failure::new(format!("no project is known as `{name}`"), PROJECTS))
+            }
             _ => Ok(Whose::Project(name.to_owned())),
         }
     }

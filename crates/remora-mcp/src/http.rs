@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use remora_app::Whose;
+use remora_app::{Whose, is_relative_path};
 use rmcp::model::{Extensions, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -63,8 +63,7 @@ pub(crate) fn home(extensions: &Extensions) -> Option<Whose> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("project="))?;
     let name = decoded(value);
     // A relative path would be resolved against the daemon's directory, which is unrelated to the host's.
-    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
-    (!name.is_empty() && !is_relative).then(|| {
+    (!name.is_empty() && !is_relative_path(&name)).then(|| {
         if Path::new(&name).is_absolute() { Whose::Directory(name.into()) } else { Whose::Project(name) }
     })
 }

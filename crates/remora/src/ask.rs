@@ -18,7 +18,7 @@ pub(crate) fn search(
     store: &Store,
     request: SearchRequest,
 ) -> std::result::Result<Results, AppError> {
-    let request = SearchRequest { whose: request.whose.absolute(), ..request };
+    let request = SearchRequest { whose: request.whose.absolute_unless_known(store)?, ..request };
     if let Some(found) = Daemon::find(&app.dir).and_then(|daemon| daemon.search(&request)) {
         return Ok(found);
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_app::Whose;
+use remora_app::{Whose, is_relative_path};
 
 use super::error::ApiError;
 
@@ -34,8 +34,7 @@ pub(super) fn whose_or_all(project: Option<String>, cwd: Option<String>) -> Resu
 /// Rejects relative paths. They would be resolved in the daemon's directory, which means nothing to the
 /// caller.
 pub(super) fn named(name: String) -> Result<Whose, ApiError> {
-    let is_relative = name.contains('/') && !Path::new(&name).is_absolute() || name == "." || name == "..";
-    if is_relative {
+    if is_relative_path(&name) {
         return Err(ApiError::NotFound(format!("no project is known as `{name}`")));
     }
     Ok(Whose::Project(name))

@@ -89,6 +89,31 @@ fn a_directory_without_memory_gets_what_holds_everywhere_through_every_door() {
 }
 
 #[test]
+fn a_name_that_begins_with_a_dot_is_a_name_through_every_door() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["config", "set", "search.embedder", "off"]);
+    let dotfiles = world.path("home/.dotfiles");
+    fs::create_dir_all(&dotfiles).unwrap();
+    let text = "The prompt of the shell shows the branch.";
+    assert!(world.command(&["save", text]).current_dir(&dotfiles).status().unwrap().success());
+    let search = &["search", "branch", "-p", ".dotfiles"];
+    let timeline = &["timeline", "-p", ".dotfiles"];
+    let alone = [world.json(search)["hits"][0]["id"].clone(), world.json(timeline)["items"][0]["id"].clone()];
+    assert_eq!(alone, [json!("1"), json!("1")]);
+    let by_path = world.json(&["search", "branch", "-p", "../home/.dotfiles"]);
+    assert_eq!(by_path["hits"][0]["id"], "1", "a relative path is one of the caller's directory");
+
+    let client = start(&background);
+    assert_eq!(world.json(search)["hits"][0]["id"], "1");
+    assert_eq!(client.list("/api/search?q=branch&project=.dotfiles")["hits"][0]["id"], "1");
+    let mut host = Host::new(world);
+    let asked = json!({ "query": "branch", "project": ".dotfiles" });
+    assert_eq!(host.call("search", asked)["structuredContent"]["hits"][0]["id"], "1");
+    host.end();
+}
+
+#[test]
 fn recall_with_a_prompt_follows_the_settings_of_search() {
     let world = World::new();
     work(&world, "one", 1);
