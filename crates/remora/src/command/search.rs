@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use remora_app::Whose;
 use remora_app::records::record_id;
 use remora_app::search::SearchRequest;
-use remora_core::document::{ProjectScope, RecordId, RecordKind};
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, Sort};
@@ -127,10 +127,13 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
 /// The record whose id is the query, if it exists.
 fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
     let Some(id) = record_id(&request.text) else { return Ok(None) };
-    let moment = store.timeline_entry(id)?;
-    let scope = remora_app::scope(store, &request.whose)?;
-    let is_meant = |project| scope == ProjectScope::All || scope == ProjectScope::One(project);
-    Ok(moment.is_some_and(|moment| is_meant(moment.project_id)).then_some(id))
+    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
+    // A directory without memory has hits, too: what holds everywhere.
+    let is_meant = match &request.whose {
+        Whose::All => true,
+        whose => remora_app::project_or_none(store, whose)? == moment.project_id,
+    };
+    Ok(is_meant.then_some(id))
 }
 
 /// Converts the arguments to a search request.
@@ -310,9 +313,10 @@ fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &S
     let place = match &request.whose {
         Whose::All => "all projects".to_owned(),
         whose => {
-            let id = remora_app::project(store, whose)?;
-            let name = store.projects()?.into_iter().find(|project| project.id == id);
-            format!("project {}", name.map_or_else(|| id.to_string(), |project| project.name))
+            let id = remora_app::project_or_none(store, whose)?;
+            let known = store.projects()?.into_iter().find(|project| project.id == id);
+            // A directory without memory is no project yet.
+            known.map_or_else(|| "this directory".to_owned(), |project| format!("project {}", project.name))
         }
     };
     if page.total > 0 {

@@ -78,6 +78,13 @@ fn a_directory_without_memory_gets_what_holds_everywhere_through_every_door() {
     let alone = here(&["context", "--json"])["text"].clone();
     assert!(alone.as_str().unwrap().contains("Use port 1 for tests."), "{alone}");
 
+    // An id of another project's record, which is also a word of the fact.
+    let found = here(&["search", "1", "--json"]);
+    assert_eq!(found["hits"][0]["kind"], "fact", "{found}");
+    let past = world.command(&["search", "port", "--offset", "5"]).current_dir(&new).output().unwrap();
+    assert_eq!(past.status.code(), Some(1), "{past:?}");
+    assert!(String::from_utf8_lossy(&past.stderr).contains("in this directory"), "{past:?}");
+
     let client = start(&background);
     let by_http = client.list(&format!("/api/context/inject?cwd={}", new.display()))["context"].clone();
     let mut host = Host::of("2025-06-18", world.command(&["mcp"]).current_dir(&new));
