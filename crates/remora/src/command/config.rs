@@ -209,10 +209,8 @@ fn advise(setting: &Setting, settings: &Settings, listed: &[Listed], typed: Opti
     if provider == Provider::ClaudeCli && name == "observer.provider" {
         talk(&format!("note: {}", remora_app::doctor::CLAUDE_LOGIN));
     }
-    let keyless = settings.service(provider).is_some_and(|service| {
-        !service.api_key.is_set() && (provider != Provider::OpenAi || service.base_url.is_empty())
-    });
-    if keyless && (name == "observer.provider" || name == format!("{}.api_key", provider.as_str())) {
+    let misses_key = remora_app::doctor::misses_key(settings);
+    if misses_key && (name == "observer.provider" || name == format!("{}.api_key", provider.as_str())) {
         let provider = provider.as_str();
         talk(&format!("note: {provider} needs a key: `remora config set {provider}.api_key -`"));
     }

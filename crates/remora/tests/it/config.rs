@@ -213,3 +213,14 @@ fn help_has_examples() {
     assert!(child.wait().unwrap().success(), "a closed pipe is not an error");
     assert!(!world.data().exists(), "reading creates no files");
 }
+
+#[test]
+fn a_provider_that_misses_its_key_says_so_unless_it_is_a_private_server() {
+    let world = World::new();
+    assert!(
+        world.seen(&["config", "set", "observer.provider", "anthropic"]).contains("anthropic needs a key")
+    );
+    assert!(world.seen(&["config", "set", "observer.provider", "openai"]).contains("openai needs a key"));
+    world.text(&["config", "set", "openai.base_url", "http://localhost:11434/v1"]);
+    assert!(!world.seen(&["config", "set", "observer.provider", "openai"]).contains("needs a key"));
+}
