@@ -71,6 +71,9 @@ pub struct PromptRequest {
     pub text: String,
     pub project: ProjectId,
     pub session: SessionId,
+    /// The program that gets the text. `None` if the session does not exist yet.
+    #[serde(default)]
+    pub host: Option<Host>,
     /// The host's limit, in tokens.
     pub room: u64,
 }
@@ -91,7 +94,7 @@ impl PromptRequest {
 
     fn of_redacted(text: String, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
         let room = host.and_then(Host::room).unwrap_or(USUAL_ROOM);
-        Self { text, project, session, room }
+        Self { text, project, session, host, room }
     }
 }
 
@@ -256,7 +259,7 @@ fn choose(
         (chosen, explanation.evidence) =
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }
-    let more = more(store, request.session, settings);
+    let more = more(request.host, settings);
     let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, query.now))?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
@@ -280,14 +283,9 @@ fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery
     query
 }
 
-/// How the agent can read more. A session that does not exist yet has no host.
-fn more(store: &Store, session: SessionId, settings: &Settings) -> More<'static> {
-    const COMMANDS: More<'static> = More::Commands("remora");
-    if settings.context.mcp_hosts.is_empty() {
-        return COMMANDS;
-    }
-    let host = store.session_host(session).ok().and_then(|name| name.parse().ok());
-    host.map_or(COMMANDS, |host| settings.context.more(host, "remora"))
+/// How the agent can read more. If its host is not known, by commands.
+fn more(host: Option<Host>, settings: &Settings) -> More<'static> {
+    host.map_or(More::Commands("remora"), |host| settings.context.more(host, "remora"))
 }
 
 /// Renders the injection. Candidates that do not fit are marked.

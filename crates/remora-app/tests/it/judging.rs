@@ -1,7 +1,8 @@
-use remora_app::recall::Candidate;
 use remora_app::recall::prompt::PromptRequest;
+use remora_app::recall::{Candidate, NEW_SESSION};
 use remora_core::event::Body;
 use remora_core::feedback::Verdict;
+use remora_core::host::Host;
 use remora_core::ids::ObservationId;
 use remora_core::memory::Memory;
 use remora_core::settings::Settings;
@@ -24,6 +25,7 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
         text: "Which valve does the sluice need because of its pressure?".into(),
         project: world.project("app"),
         session,
+        host: None,
         room: 2_000,
     };
     let mut settings = Settings::default();
@@ -64,6 +66,7 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
         text: "Which valve does the sluice need because of its pressure?".into(),
         project: world.project("app"),
         session: world.store.sessions_named("asks").unwrap()[0].id,
+        host: None,
         room: 2_000,
     };
     let mut settings = Settings::default();
@@ -88,4 +91,29 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     assert!(!injected(&mut world).contains(&"2".to_owned()));
     let after = found(&world);
     assert!(!after.contains(&"2".to_owned()) && after.contains(&"1".to_owned()), "{after:?}");
+}
+
+#[test]
+fn the_host_in_the_request_decides_how_the_agent_reads_more() {
+    let mut world = World::new();
+    let narrative = "The sluice needs a zebra valve, because the pressure is too high for the others.";
+    let memory =
+        Memory { observations: vec![observation("Sluice pressure", narrative)], ..Memory::default() };
+    let at = Time::now();
+    world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
+    let mut settings = Settings::default();
+    settings.memory.auto_retrieve_min_score = 0.3;
+    settings.context.mcp_hosts = vec![Host::ClaudeCode];
+    // Not stored yet, so that its host is nowhere else.
+    let session = (world.project("app"), NEW_SESSION);
+    for (host, command) in [
+        (Some(Host::ClaudeCode), "get_observations"),
+        (Some(Host::Codex), "remora show"),
+        (None, "remora show"),
+    ] {
+        let prompt = "Which valve does the sluice need because of its pressure?";
+        let request = PromptRequest::new(prompt, session, host);
+        let injection = world.recall(&request, &settings, false, at).injection.unwrap();
+        assert!(injection.text.contains(command), "{host:?}: {}", injection.text);
+    }
 }

@@ -108,8 +108,13 @@ impl World {
         )
         .unwrap();
         let known = self.store.known_session(&session).unwrap().unwrap();
-        let request =
-            PromptRequest { text: text.to_owned(), project: known.project, session: known.id, room: 2_000 };
+        let request = PromptRequest {
+            text: text.to_owned(),
+            project: known.project,
+            session: known.id,
+            host: Some(session.host),
+            room: 2_000,
+        };
         self.recall(&request, settings, by_meaning, now)
     }
 

@@ -91,7 +91,7 @@ impl Body for Question {
 }
 
 impl Body for PromptRequest {
-    const HINT: &'static str = r#"send {"text": …, "project": …, "session": …, "room": …}"#;
+    const HINT: &'static str = r#"send {"text": …, "project": …, "session": …, "host": …, "room": …}"#;
 }
 
 /// Selects what to inject with a prompt of a captured session.
@@ -99,14 +99,10 @@ async fn semantic(
     State(http): State<Arc<Http>>,
     Sent(question): Sent<Question>,
 ) -> Result<Json<Injected>, ApiError> {
-    let host = match question.host.as_deref() {
-        None => Host::Generic,
-        Some(name) => Host::named(name).ok_or_else(|| ApiError::invalid("there is no such host", HINT))?,
-    };
-    let Some((project, session)) = asker(&http, host, &question).await? else {
+    let Some((project, session, host)) = asker(&http, &question).await? else {
         return Ok(Json(Injected::default()));
     };
-    let request = PromptRequest::new(&question.prompt, (project, session), Some(host));
+    let request = PromptRequest::new(&question.prompt, (project, session), host);
     let text = request.text.clone();
     let Explained { injection, explanation } = http.recall(request).await?;
     if let Some(injection) = injection.clone().filter(|_| question.log && !question.explain) {
@@ -117,24 +113,26 @@ async fn semantic(
     Ok(Json(Injected { explanation, ..injection.into() }))
 }
 
-/// The session of the prompt or, for an explanation, a new one in the named project. `None` for a session
-/// that was never captured.
+/// The session of the prompt with its host or, for an explanation, a new one in the named project. `None` for a
+/// session that was never captured.
 async fn asker(
     http: &Arc<Http>,
-    host: Host,
     question: &Question,
-) -> Result<Option<(ProjectId, SessionId)>, ApiError> {
+) -> Result<Option<(ProjectId, SessionId, Option<Host>)>, ApiError> {
+    let unknown = || ApiError::invalid("there is no such host", HINT);
+    let host = question.host.as_deref().map(|name| Host::named(name).ok_or_else(unknown)).transpose()?;
     if let Some(id) = &question.session_id {
+        let host = host.unwrap_or(Host::Generic);
         let session = SessionRef { host, id: id.clone() };
         let known = http.read(move |store| Ok(store.known_session(&session)?)).await?;
-        return Ok(known.map(|known| (known.project, known.id)));
+        return Ok(known.map(|known| (known.project, known.id, Some(host))));
     }
     if !question.explain {
         return Err(ApiError::invalid("`session_id` is missing", HINT));
     }
     let whose = project::whose(question.project.clone(), question.cwd.clone())?;
     let project = http.read(move |store| remora_app::project(store, &whose)).await?;
-    Ok(Some((project, NEW_SESSION)))
+    Ok(Some((project, NEW_SESSION, host)))
 }
 
 /// Like [`semantic`], for our own hooks. They have already looked up the session and redacted the prompt, and
