@@ -11,6 +11,7 @@ use remora_store::{Anchor, Store, TimelineEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::records::record_id;
 use crate::search::SearchRequest;
 use crate::{AppError, Whose, scope};
 
@@ -31,26 +32,75 @@ pub enum Around {
     Time(Time),
 }
 
-impl Around {
-    /// Uses the best hit of a [`best_of`] search.
-    pub fn best(found: &Results, text: &str) -> Result<Self, AppError> {
-        let best = found.hits.first().map(|hit| Self::Record(hit.id));
-        best.ok_or_else(|| AppError::NothingFound(text.to_owned()))
-    }
+/// A timeline as callers describe it: around a record's id, around the best hit for a text, or up to now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineQuery {
+    /// Only this project.
+    pub only: Option<Whose>,
+    /// The project of the caller, used if `only` is `None` and no id names a record of another project.
+    pub here: Option<Whose>,
+    pub anchor: Option<RecordId>,
+    /// Without `anchor`: a record's id, or what to search for.
+    pub text: Option<String>,
+    pub before: u32,
+    pub after: u32,
 }
 
-/// A search for the record that `text` describes, among kinds that have a place in time. The caller has the engine to
-/// run it.
-pub fn best_of(request: &TimelineRequest, text: &str) -> Result<SearchRequest, AppError> {
-    let mut search = SearchRequest::new(request.whose.clone().ok_or(AppError::NeedsOneProject)?);
-    search.text = text.to_owned();
+/// The search that finds the record in the middle, among kinds that have a place in time. `None` if it needs none. The
+/// caller has the engine to run it.
+pub fn best_of(store: &Store, query: &TimelineQuery) -> Result<Option<SearchRequest>, AppError> {
+    let Some(text) = &query.text else { return Ok(None) };
+    if named(store, query)?.is_some() {
+        return Ok(None);
+    }
+    let whose = query.only.clone().or_else(|| query.here.clone());
+    let mut search = SearchRequest::new(whose.ok_or(AppError::NeedsOneProject)?);
+    search.text = text.clone();
     search.kinds = vec![RecordKind::Observation, RecordKind::Summary, RecordKind::Turn];
     search.limit = 1;
-    Ok(search)
+    Ok(Some(search))
+}
+
+/// The timeline of a query. `found` has the results of its [`best_of`] search.
+pub fn around(store: &Store, query: &TimelineQuery, found: Option<&Results>) -> Result<Timeline, AppError> {
+    let named = named(store, query)?;
+    let around = match (named, &query.text) {
+        (Some(record), _) => Around::Record(record),
+        (None, None) => Around::Now,
+        (None, Some(text)) => {
+            let best = found.and_then(|found| found.hits.first());
+            Around::Record(best.ok_or_else(|| AppError::NothingFound(text.clone()))?.id)
+        }
+    };
+    // An id implies its project.
+    let here = query.here.as_ref().filter(|_| named.is_none());
+    let whose = query.only.as_ref().or(here).cloned();
+    timeline(store, &TimelineRequest { whose, around, before: query.before, after: query.after })
+}
+
+/// The record whose id a query has. A text that is not the id of a record, or not of one in `only`, is searched for.
+fn named(store: &Store, query: &TimelineQuery) -> Result<Option<RecordId>, AppError> {
+    if query.anchor.is_some() {
+        return Ok(query.anchor);
+    }
+    let word = query.text.as_deref().filter(|text| text.split_whitespace().count() == 1);
+    let Some(id) = word.and_then(record_id) else { return Ok(None) };
+    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
+    let is_meant = match &query.only {
+        Some(only) => includes(scope(store, only)?, &moment),
+        None => true,
+    };
+    Ok(is_meant.then_some(id))
+}
+
+fn includes(scope: ProjectScope, moment: &TimelineEntry) -> bool {
+    scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id)
 }
 
 /// Default number of rows on each side.
 pub const DEFAULT_LENGTH: u32 = 10;
+/// Upper limit for the rows on each side, for every caller. The timeline around its first or last record continues it.
+pub const LARGEST_LENGTH: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
@@ -109,9 +159,7 @@ pub fn everywhere(store: &Store, around: Around, most: u32) -> Result<Vec<Timeli
 }
 
 fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<TimelineEntry, AppError> {
-    let belongs =
-        |moment: &TimelineEntry| scope == ProjectScope::All || scope == ProjectScope::One(moment.project_id);
-    let found = store.timeline_entry(record)?.filter(belongs);
+    let found = store.timeline_entry(record)?.filter(|moment| includes(scope, moment));
     found.ok_or_else(|| match record.kind {
         RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
             AppError::UnknownRecord(record.to_string())

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use remora_app::records::record_id;
-use remora_app::search::LARGEST_LIMIT;
-use remora_app::timeline::{Around, Timeline, TimelineRequest, best_of, timeline};
+use remora_app::timeline::{LARGEST_LENGTH, Timeline, TimelineQuery, around, best_of};
 use remora_app::{AppError, records};
 use remora_core::document::RecordId;
 use remora_core::memory::ObservationType;
@@ -57,46 +57,36 @@ pub(super) async fn call<M: Memory>(
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
     let arguments: Arguments = read(arguments, EXAMPLE)?;
-    let length = |number: Option<One<u32>>| {
-        number
-            .map_or(DEFAULT_LENGTH, |One(number)| number)
-            .min(u32::try_from(LARGEST_LIMIT).unwrap_or(u32::MAX))
-    };
-    let named = given(arguments.project);
+    let length =
+        |number: Option<One<u32>>| number.map_or(DEFAULT_LENGTH, |One(number)| number).min(LARGEST_LENGTH);
     let anchor = arguments.anchor.map(|One(Id(id))| id).filter(|id| !id.is_empty());
-    let mut request = TimelineRequest {
+    let anchor = anchor.map(|id| record_id(&id).ok_or(AppError::UnknownRecord(id))).transpose()?;
+    let named = given(arguments.project);
+    let only = named.as_deref().map(|name| asker.whose(Some(name))).transpose()?;
+    let query = TimelineQuery {
         // An id alone identifies the project.
-        whose: if anchor.is_some() && named.is_none() { None } else { Some(asker.whose(named.as_deref())?) },
-        around: Around::Now,
+        here: if anchor.is_some() || only.is_some() { None } else { Some(asker.whose(None)?) },
+        only,
+        anchor,
+        text: given(arguments.query),
         before: length(arguments.before),
         after: length(arguments.after),
     };
-    let shown = answer(asker, &mut request, anchor, given(arguments.query)).await;
-    match shown {
+    match answer(asker, query).await {
         Err(AppError::UnknownDirectory(_)) => Ok(nothing_yet(json!({ "items": [] }))),
         other => Ok(other?),
     }
 }
 
-async fn answer<M: Memory>(
-    asker: &Asker<M>,
-    request: &mut TimelineRequest,
-    anchor: Option<String>,
-    query: Option<String>,
-) -> Result<Answer, AppError> {
-    match (anchor, query) {
-        (Some(id), _) => {
-            request.around = Around::Record(record_id(&id).ok_or(AppError::UnknownRecord(id))?);
-        }
-        (None, Some(text)) => {
-            let found = asker.memory.search(best_of(request, &text)?).await?;
-            request.around = Around::best(&found, &text)?;
-        }
-        (None, None) => {}
-    }
-    let request = request.clone();
+async fn answer<M: Memory>(asker: &Asker<M>, query: TimelineQuery) -> Result<Answer, AppError> {
+    let query = Arc::new(query);
+    let asked = Arc::clone(&query);
+    let found = match asker.memory.read(move |store| best_of(store, &asked)).await? {
+        Some(search) => Some(asker.memory.search(search).await?),
+        None => None,
+    };
     let read = move |store: &_| {
-        let timeline = timeline(store, &request)?;
+        let timeline = around(store, &query, found.as_ref())?;
         let ids: Vec<RecordId> = timeline.items.iter().map(|moment| moment.id).collect();
         let costs = records::costs(store, &ids)?;
         Ok((timeline, costs))

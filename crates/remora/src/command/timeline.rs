@@ -1,7 +1,6 @@
 use clap::Args;
-use remora_app::records::record_id;
-use remora_app::timeline::{self, Around, TimelineRequest};
-use remora_app::{AppError, Whose};
+use remora_app::AppError;
+use remora_app::timeline::{self, DEFAULT_LENGTH, LARGEST_LENGTH, Timeline as Answer, TimelineQuery};
 use remora_core::document::RecordId;
 use remora_store::{Store, TimelineEntry};
 use serde_json::json;
@@ -20,10 +19,10 @@ pub(crate) struct Timeline {
     #[arg(value_name = "ID|QUERY")]
     around: Vec<String>,
     /// Number of records before it.
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST_LENGTH)))]
     before: u32,
     /// Number of records after it.
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST_LENGTH)))]
     after: u32,
     /// Another project than the one you are in: its name, id, or a directory.
     #[arg(long, short)]
@@ -33,9 +32,11 @@ pub(crate) struct Timeline {
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     let store = app.open()?;
     let whose = app::whose(arguments.project.as_deref(), false)?;
-    let found =
-        request(app, &store, arguments, whose).and_then(|request| timeline::timeline(&store, &request));
-    let Some(timeline) = app::if_known(&store, found)? else {
+    let (only, here) = if arguments.project.is_some() { (Some(whose), None) } else { (None, Some(whose)) };
+    let text = Some(arguments.around.join(" ")).filter(|text| !text.is_empty());
+    let (before, after) = (arguments.before, arguments.after);
+    let query = TimelineQuery { only, here, anchor: None, text, before, after };
+    let Some(timeline) = app::if_known(&store, ask(app, &store, &query))? else {
         if app.json {
             output::json(&json!({ "anchor": null, "items": [] }))?;
         }
@@ -51,38 +52,10 @@ pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     Ok(())
 }
 
-fn request(
-    app: &App,
-    store: &Store,
-    arguments: &Timeline,
-    whose: Whose,
-) -> std::result::Result<TimelineRequest, AppError> {
-    let mut request = TimelineRequest {
-        whose: Some(whose),
-        around: Around::Now,
-        before: arguments.before,
-        after: arguments.after,
-    };
-    let record = match arguments.around.as_slice() {
-        [] => return Ok(request),
-        // A number that is not an id is searched as text.
-        [word] => match record_id(word) {
-            Some(record) => store.timeline_entry(record)?.map(|_| record),
-            None => None,
-        },
-        _ => None,
-    };
-    request.around = if let Some(record) = record {
-        // An id implies its project.
-        if arguments.project.is_none() {
-            request.whose = None;
-        }
-        Around::Record(record)
-    } else {
-        let text = arguments.around.join(" ");
-        Around::best(&ask::search(app, store, timeline::best_of(&request, &text)?)?, &text)?
-    };
-    Ok(request)
+fn ask(app: &App, store: &Store, query: &TimelineQuery) -> std::result::Result<Answer, AppError> {
+    let search = timeline::best_of(store, query)?;
+    let found = search.map(|search| ask::search(app, store, search)).transpose()?;
+    timeline::around(store, query, found.as_ref())
 }
 
 fn print(moments: &[TimelineEntry], anchor: Option<RecordId>) {

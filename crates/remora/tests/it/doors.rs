@@ -58,6 +58,22 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
     let by_http = client.get(&format!("/api/timeline?q=rounded+cast&cwd={}", project.display())).json();
     assert_eq!(by_command["anchor"], by_http["anchor"]);
     assert_eq!(by_command["items"], by_http["items"]);
+
+    // A query that is an id is that record through every door.
+    let by_command = world.json(&["timeline", "#2"]);
+    let by_http = client.list(&format!("/api/timeline?q=%232&cwd={}", project.display()));
+    let mut host = Host::new(world);
+    let by_tool = host.call("timeline", json!({ "query": "#2" }))["structuredContent"].clone();
+    assert_eq!(by_command["anchor"], "2");
+    assert_eq!((&by_http["anchor"], &by_tool["anchor"]), (&json!("2"), &json!("2")));
+    assert_eq!(by_command["items"], by_http["items"]);
+    // The limit is the same, too: the tool shortens what the others refuse.
+    assert!(world.remora(&["timeline", "--before", "100"]).status.success());
+    assert_eq!(world.remora(&["timeline", "--before", "101"]).status.code(), Some(2));
+    let asked = |before: u32| format!("/api/timeline?before={before}&cwd={}", project.display());
+    assert_eq!((client.get(&asked(100)).status, client.get(&asked(101)).status), (200, 422));
+    assert_eq!(host.call("timeline", json!({ "before": 101 }))["isError"], false);
+    host.end();
 }
 
 #[test]
