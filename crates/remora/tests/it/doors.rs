@@ -137,6 +137,27 @@ fn a_name_that_begins_with_a_dot_is_a_name_through_every_door() {
 }
 
 #[test]
+fn a_known_name_wins_over_a_path_of_the_same_spelling() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["config", "set", "search.embedder", "off"]);
+    world.text(&["save", "The prompt of the shell shows the branch."]);
+    rename(world, "team/shell");
+    let search = &["search", "branch", "-p", "team/shell"];
+    assert_eq!(world.json(search)["hits"][0]["id"], "1");
+    assert_eq!(world.json(&["timeline", "-p", "team/shell"])["items"][0]["id"], "1");
+    start(&background);
+    assert_eq!(world.json(search)["hits"][0]["id"], "1", "with a daemon, too");
+}
+
+/// Gives all projects a name that only an import could give them.
+#[expect(clippy::disallowed_methods, reason = "no command renames a project")]
+fn rename(world: &World, name: &str) {
+    let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    db.execute("UPDATE projects SET name = ?1", [name]).unwrap();
+}
+
+#[test]
 fn recall_with_a_prompt_follows_the_settings_of_search() {
     let world = World::new();
     work(&world, "one", 1);
