@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
+use remora_core::host::Host;
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
 use remora_core::memory::Observation;
 use remora_core::time::Time;
@@ -108,18 +109,18 @@ pub struct Latest {
 pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
     let observations = store.list_observations(&selection)?.items;
-    let sessions = store.list_agent_sessions(&selection)?.items;
+    let sessions = sessions(store, &selection, None)?.items;
     Ok(Latest { observations, sessions })
 }
 
-/// Sessions of agents in one project or in all, captured or imported, latest first.
+/// Sessions of agents, captured or imported, latest first, of one agent program or channel or of all. The session that
+/// holds saved texts is not one of an agent.
 pub fn sessions(
     store: &Store,
-    project: Option<ProjectId>,
-    limit: u32,
-    offset: u32,
+    selection: &Selection,
+    host: Option<Host>,
 ) -> Result<Page<SessionRow>, AppError> {
-    Ok(store.list_agent_sessions(&Selection { project, session: None, limit, offset })?)
+    Ok(store.list_agent_sessions(selection, host)?)
 }
 
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.

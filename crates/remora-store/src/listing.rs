@@ -1,6 +1,7 @@
 //! Lists records in pages, latest first, and rows after a cursor, for programs that show memory as it grows.
 
 use remora_core::event::{Body, SessionRef};
+use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
@@ -167,13 +168,22 @@ impl Store {
         self.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
     }
 
-    /// Sessions of agents, captured or imported: without those that hold saved texts.
-    pub fn list_agent_sessions(&self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
+    /// Sessions of agents, captured or imported, of one agent program or channel or of all: without those that hold saved
+    /// texts.
+    pub fn list_agent_sessions(
+        &self,
+        selection: &Selection,
+        host: Option<Host>,
+    ) -> Result<Page<SessionRow>, StoreError> {
         let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
         let held = saving::SESSION;
-        let select =
-            format!("{SESSION} AND (s.prompt_counter > 0 OR s.content_session_id NOT GLOB '{held}*')");
-        self.page(&select, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
+        let of_host = if host.is_some() { "AND s.host = ?" } else { "" };
+        let select = format!(
+            "{SESSION} AND (s.prompt_counter > 0 OR s.content_session_id NOT GLOB '{held}*') {of_host}"
+        );
+        let values = host.map(|host| Value::from(host.name().to_owned())).into_iter().collect();
+        let order = "s.last_activity_at DESC, s.id DESC";
+        self.page_with(&select, values, columns, order, selection, read_session)
     }
 
     /// Observations by id, in the given order. Missing ones are left out.
@@ -261,7 +271,21 @@ impl Store {
         selection: &Selection,
         read: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Page<T>, StoreError> {
-        let (filter, mut values) = columns.filter(selection);
+        self.page_with(select, Vec::new(), columns, order, selection, read)
+    }
+
+    /// Like [`Store::page`], with the values of the conditions in `select`.
+    fn page_with<T>(
+        &self,
+        select: &str,
+        mut values: Vec<Value>,
+        columns: Columns,
+        order: &str,
+        selection: &Selection,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Page<T>, StoreError> {
+        let (filter, of_filter) = columns.filter(selection);
+        values.extend(of_filter);
         let from = from_clause(select);
         let total = self
             .db

@@ -25,20 +25,6 @@ impl Store {
         self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
     }
 
-    /// The latest sessions of one agent program or channel, of one project or of all.
-    pub fn sessions_of_host(
-        &self,
-        host: &str,
-        project: Option<ProjectId>,
-        most: u32,
-    ) -> Result<Vec<SessionRow>, StoreError> {
-        let sql = format!(
-            "{SESSION} AND s.host = ?1 AND (?2 IS NULL OR s.project_id = ?2)
-             ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?3"
-        );
-        self.rows(&sql, &[&host, &project.map(|project| project.0), &most], read_session)
-    }
-
     /// Hosts that sent events, the latest first.
     pub fn hosts_seen(&self) -> Result<Vec<HostSeen>, StoreError> {
         // The session that holds saved texts has no events, and its host is a placeholder.

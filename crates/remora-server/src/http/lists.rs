@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::records;
+use remora_app::{AppError, records};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, Store, StoreError, SummaryRow};
+use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,12 +98,17 @@ async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>)
 }
 
 async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SessionRow> {
-    list(&http, asked, Store::list_sessions).await
+    list(&http, asked, |store, selection| records::sessions(store, selection, None)).await
 }
 
-type Lister<T> = fn(&Store, &Selection) -> Result<Page<T>, StoreError>;
+type Lister<T, E> = fn(&Store, &Selection) -> Result<Page<T>, E>;
 
-async fn list<T: Send + 'static>(http: &Http, parameters: Parameters, lister: Lister<T>) -> ListAnswer<T> {
+async fn list<T, E>(http: &Http, parameters: Parameters, lister: Lister<T, E>) -> ListAnswer<T>
+where
+    T: Send + 'static,
+    E: 'static,
+    AppError: From<E>,
+{
     let Parameters { limit, offset, project, session } = parameters;
     let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
     let offset = offset.map_or(0, |Within(offset)| offset);

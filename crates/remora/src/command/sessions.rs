@@ -1,5 +1,7 @@
 use clap::Args;
+use remora_app::records;
 use remora_core::host::Host;
+use remora_store::Selection;
 use serde_json::json;
 
 use super::search;
@@ -25,10 +27,8 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let project =
         arguments.project.as_deref().map(|wanted| remora_app::project_named(&store, wanted)).transpose()?;
     let project = project.map(|project| project.id);
-    let sessions = match &arguments.host {
-        Some(host) => store.sessions_of_host(host.name(), project, arguments.limit)?,
-        None => store.sessions(project, arguments.limit)?,
-    };
+    let selection = Selection { project, session: None, limit: arguments.limit, offset: 0 };
+    let sessions = records::sessions(&store, &selection, arguments.host)?.items;
     if app.json {
         return output::json(&json!({ "sessions": sessions }));
     }

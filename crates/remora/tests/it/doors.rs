@@ -137,6 +137,26 @@ fn a_name_that_begins_with_a_dot_is_a_name_through_every_door() {
 }
 
 #[test]
+fn every_list_of_sessions_has_those_of_agents_only() {
+    let background = Background::new();
+    let world = &background.world;
+    work(world, "one", 1);
+    work(world, "two", 2);
+    drain(world);
+    world.text(&["save", "Deploys happen on Tuesdays only."]);
+    let names = |rows: &Value| -> Vec<String> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row["content_session_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let client = start(&background);
+    let all = client.list("/api/sessions");
+    assert_eq!((names(&all["items"]), &all["total"]), (vec!["two".to_owned(), "one".to_owned()], &json!(2)));
+    assert_eq!(names(&world.json(&["sessions"])["sessions"]), names(&all["items"]));
+    assert_eq!(names(&world.json(&["sessions", "--host", "claude-code", "-n", "1"])["sessions"]), ["two"]);
+    assert_eq!(names(&world.json(&["sessions", "--host", "generic"])["sessions"]), [""; 0]);
+}
+
+#[test]
 fn a_known_name_wins_over_a_path_of_the_same_spelling() {
     let background = Background::new();
     let world = &background.world;

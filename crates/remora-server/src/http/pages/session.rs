@@ -8,7 +8,7 @@ use remora_app::records;
 use remora_app::story::{self, Part};
 use remora_core::event::{Body, ToolCall};
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, SessionRow};
+use remora_store::{EventRow, Selection, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
@@ -67,7 +67,8 @@ async fn list(
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
-    let page = http.read(move |store| records::sessions(store, project, EACH, offset)).await?;
+    let selection = Selection { project, session: None, limit: EACH, offset };
+    let page = http.read(move |store| records::sessions(store, &selection, None)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));
     let (older, newer) = (
