@@ -2,7 +2,8 @@
 //!
 //! Each program fills its own memory through its own hooks, session by session. Then both run in turn, so that whatever
 //! else the machine does affects both. A figure is the median of a round; printed are the lowest, the middle and the
-//! highest round. No daemon runs: every process does its work itself.
+//! highest round. The ratio is the median of the ratios of neighbouring runs, because a machine may be slower in one
+//! round than in the next. No daemon runs: every process does its work itself.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -83,6 +84,7 @@ fn main() -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{ROUNDS} rounds of {RUNS}, {} observations each, load {}", SESSIONS * TURNS, load())?;
     let mut rounds: Vec<(usize, &str, Duration)> = Vec::new();
+    let mut ratios: [Vec<f64>; CASES.len()] = Default::default();
     let mut idle = Vec::new();
     for round in 0..ROUNDS {
         for (case, name) in CASES.iter().enumerate() {
@@ -95,6 +97,8 @@ fn main() -> Result<()> {
                     times[which].push(both[which].measure(name, number)?);
                 }
             }
+            let neighbours = times[0].iter().zip(&times[1]);
+            ratios[case].extend(neighbours.map(|(other, this)| this.as_secs_f64() / other.as_secs_f64()));
             for (build, times) in both.iter().zip(times) {
                 rounds.push((case, build.name, median(times)));
             }
@@ -116,14 +120,17 @@ fn main() -> Result<()> {
             all
         };
         let (other, this) = (of("other"), of("this"));
-        let (before, now) = (median(other.clone()), median(this.clone()));
+        ratios[case].sort_by(f64::total_cmp);
+        let at = |part: usize| ratios[case].get(ratios[case].len() * part / 4).copied().unwrap_or_default();
         writeln!(
             out,
-            "{name}: other {}, this {}: {:.2} x, and {:.2} x an empty process",
+            "{name}: other {}, this {}: {:.3} x (half of the pairs {:.2} to {:.2}), and {:.2} x an empty process",
             spread(&other),
             spread(&this),
-            now.as_secs_f64() / before.as_secs_f64(),
-            now.as_secs_f64() / empty.as_secs_f64()
+            at(2),
+            at(1),
+            at(3),
+            median(this.clone()).as_secs_f64() / empty.as_secs_f64()
         )?;
     }
     Ok(())
