@@ -131,19 +131,16 @@ fn every_setting_and_file_is_documented() {
         assert!(architecture.contains(&format!("`{name}")), "{name}");
     }
     // Locks appear only while something is done for the first time, so their names are taken from the sources.
-    let sources = walk(&root().join("crates"))
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "rs"));
-    let locks: BTreeSet<String> = sources
-        .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
-        .flat_map(|path| {
-            let text = fs::read_to_string(path).unwrap();
-            let quoted: Vec<String> = text.split('"').map(str::to_owned).collect();
-            quoted.into_iter().filter(|word| {
-                word.ends_with(".lock") && word.len() > ".lock".len() && !word.contains(char::is_whitespace)
-            })
-        })
-        .collect();
+    let has_extension = |name: &Path, wanted: &str| name.extension().is_some_and(|found| found == wanted);
+    let is_source =
+        |path: &PathBuf| has_extension(path, "rs") && path.components().any(|part| part.as_os_str() == "src");
+    let mut locks = BTreeSet::new();
+    for source in walk(&root().join("crates")).into_iter().filter(is_source) {
+        let text = fs::read_to_string(source).unwrap();
+        let is_name =
+            |word: &&str| has_extension(Path::new(word), "lock") && !word.contains(char::is_whitespace);
+        locks.extend(text.split('"').filter(is_name).map(str::to_owned));
+    }
     assert!(locks.len() >= 9, "{locks:?}");
     for lock in locks {
         assert!(architecture.contains(&format!("`{lock}`")), "{lock}");
