@@ -419,7 +419,10 @@ fn session(db: &Connection, event: &Event) -> rusqlite::Result<Option<Session>> 
 pub(crate) fn enqueue(db: &Connection, record: &EventRecord) -> Result<Enqueued, StoreError> {
     let event = record.captured.event();
     let session = match session(db, event)? {
-        Some(session) => session,
+        Some(session) => {
+            update_session(db, &session, record)?;
+            session
+        }
         None => begin_session(db, record)?,
     };
     let payload = serde_json::to_string(&event.body)?;
@@ -429,7 +432,6 @@ pub(crate) fn enqueue(db: &Connection, record: &EventRecord) -> Result<Enqueued,
         Body::PromptSubmitted { .. } | Body::PromptWithheld => session.prompt_counter + 1,
         _ => session.prompt_counter,
     };
-    update_session(db, &session, record)?;
     let Some(id) = insert_trace(db, record, &session, prompt_number, &key)? else {
         return Ok(Enqueued::Duplicate);
     };
@@ -457,13 +459,26 @@ pub(crate) fn enqueue(db: &Connection, record: &EventRecord) -> Result<Enqueued,
 }
 
 fn begin_session(db: &Connection, record: &EventRecord) -> Result<Session, StoreError> {
-    let event = record.captured.event();
+    let event @ Event { body, origin, .. } = record.captured.event();
+    let is_over = matches!(body, Body::SessionEnded { .. });
+    let (pid, started) = host_process(record);
     let place = record.place.clone().unwrap_or_else(|| project::locate(event.cwd.as_ref()));
     let project = project::resolve(db, &place, record.at)?;
     db.execute(
-        "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
-        params![new_uuid().as_bytes(), event.session.host.name(), event.session.id, project.0, record.at.0],
+        "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at, status,
+             completed_at, transcript_path, host_pid, host_started)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5, iif(?6, 'completed', 'active'), iif(?6, ?5, NULL), ?7, ?8, ?9)",
+        params![
+            new_uuid().as_bytes(),
+            event.session.host.name(),
+            event.session.id,
+            project.0,
+            record.at.0,
+            is_over,
+            origin.transcript,
+            pid,
+            started
+        ],
     )?;
     session(db, event)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
 }
@@ -471,8 +486,8 @@ fn begin_session(db: &Connection, record: &EventRecord) -> Result<Session, Store
 /// Updates a session. Any event except its end makes it active again. A new transcript is read from its beginning.
 fn update_session(db: &Connection, session: &Session, record: &EventRecord) -> rusqlite::Result<()> {
     let Event { body, origin, .. } = record.captured.event();
-    let completed = matches!(body, Body::SessionEnded { .. });
-    let (pid, started) = record.host_process.map(|host| (host.pid, host.started_at.cast_signed())).unzip();
+    let is_over = matches!(body, Body::SessionEnded { .. });
+    let (pid, started) = host_process(record);
     db.prepare_cached(
         "UPDATE sessions SET last_activity_at = max(last_activity_at, ?2),
              status = CASE WHEN ?3 THEN 'completed' ELSE 'active' END,
@@ -483,8 +498,13 @@ fn update_session(db: &Connection, session: &Session, record: &EventRecord) -> r
              host_pid = ifnull(?5, host_pid), host_started = ifnull(?6, host_started)
          WHERE id = ?1",
     )?
-    .execute(params![session.id.0, record.at.0, completed, origin.transcript, pid, started])?;
+    .execute(params![session.id.0, record.at.0, is_over, origin.transcript, pid, started])?;
     Ok(())
+}
+
+/// The columns `host_pid` and `host_started`.
+fn host_process(record: &EventRecord) -> (Option<u32>, Option<i64>) {
+    record.host_process.map(|host| (host.pid, host.started_at.cast_signed())).unzip()
 }
 
 fn insert_trace(
