@@ -35,6 +35,19 @@ pub fn survive_file_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Lets the process end quietly, with exit code 0, if a file that it has mapped becomes shorter. The system reports that
+/// with a signal, which would otherwise kill the process.
+#[expect(unsafe_code, reason = "it is a function of the C library")]
+pub fn end_if_mapped_file_shrinks() {
+    extern "C" fn end(_: libc::c_int) {
+        // SAFETY: it is allowed in a signal handler, and runs no other code of this process.
+        unsafe { libc::_exit(0) };
+    }
+    let handler: extern "C" fn(libc::c_int) = end;
+    // SAFETY: the handler only ends the process.
+    unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
+}
+
 /// Gives this thread the lowest priority. If the system refuses, the priority stays as it was.
 #[cfg(target_os = "linux")]
 pub fn lower_thread_priority() {
@@ -51,3 +64,46 @@ pub fn lower_thread_priority() {
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn lower_thread_priority() {}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::fs::File;
+
+    use super::*;
+
+    const FILE: &str = "REMORA_TEST_MAPPED_FILE";
+
+    #[test]
+    fn a_process_whose_mapped_file_shrinks_ends_quietly() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("file");
+        std::fs::write(&path, [1; 100]).unwrap();
+        let ended = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "process::tests::read_a_file_that_shrinks"])
+            .env(FILE, path)
+            .output()
+            .unwrap();
+        // A test that fails ends with another code, and one that passes says so.
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        assert!(!String::from_utf8_lossy(&ended.stdout).contains("1 passed"), "{ended:?}");
+    }
+
+    #[test]
+    #[ignore = "the other test runs it in a process of its own"]
+    #[expect(unsafe_code, reason = "it maps a file, and reads from a pointer")]
+    fn read_a_file_that_shrinks() {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+
+        let path = env::var_os(FILE).unwrap();
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        end_if_mapped_file_shrinks();
+        // SAFETY: the mapping is new, and nothing else refers to it.
+        let mapped = unsafe { mmap(std::ptr::null_mut(), 100, ProtFlags::READ, MapFlags::SHARED, &file, 0) };
+        let first = mapped.unwrap().cast::<u8>();
+        file.set_len(0).unwrap();
+        // SAFETY: the page is mapped for reading. That its file is gone ends the process.
+        let byte = unsafe { first.read_volatile() };
+        assert_eq!(byte, 2, "the process should have ended");
+    }
+}

@@ -56,6 +56,7 @@ pub fn begin(
         store.begin_epoch(session.id, now)?;
     }
     let Some(part) = part(how, session) else { return Ok(None) };
+    store.map_file()?;
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
     let notices = notices(store, session.id, now)?;
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {

@@ -27,6 +27,7 @@ use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
 use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
 use remora_sys::memory;
+use remora_sys::process::end_if_mapped_file_shrinks;
 
 use crate::{app, bugs, env, stdin};
 
@@ -71,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) {
     }
     memory::share_one_heap();
     memory::keep_until_the_end();
+    end_if_mapped_file_shrinks();
     log::set_origin("hook");
     let dir = arguments.data_dir.clone().or_else(env::data_dir).map(DataDir::new);
     bugs::log_panics(dir.clone(), |_| ());
