@@ -152,7 +152,7 @@ export async function setRight({ page, context, test, until, origin, link, brows
     await page.locator("#plan [data-close]").click();
     await page.locator('#forget input[name="topic"]').fill("zz");
     await page.locator("#forget .primary").click();
-    await until("a refusal", async () => /in everything/.test(await page.locator("#plan").innerText()));
+    await until("a refusal", async () => /matches everything/.test(await page.locator("#plan").innerText()));
 
     const secret = ["ghp", "_a8F3kQz7LmN2pR5tV9wXyB4cD6eG1hJ0sUoI"].join("");
     await page.locator("#redact textarea").fill(`token ${secret} <private>mine</private> rest`);
