@@ -1,6 +1,7 @@
 //! Text that hosts and Remora itself insert. It was written neither by the user nor by the agent.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The tag around all injected text. If it comes back as input, it is not stored again.
 pub const CONTEXT_TAG: &str = "remora-context";
@@ -19,48 +20,47 @@ const ENCLOSED_BY_OTHERS: &[&str] = &[
 
 /// Removes host reminders and our own context. A tag that is never closed stays as ordinary text, because, unlike
 /// private text, it can do no harm.
+///
+/// Reads the text once, because it may come from a file that somebody wrote to make this slow.
 pub fn strip(text: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(text);
-    if !text.contains('<') {
-        return text;
-    }
-    for tag in ENCLOSED_BY_OTHERS {
-        while let Some((start, end)) = enclosed(&text, tag) {
-            let mut rest = text[..start].to_owned();
-            rest.push_str(&text[end..]);
-            text = Cow::Owned(rest);
-        }
-    }
-    text
-}
-
-/// The range from the first closed `<tag …>` to its matching end.
-fn enclosed(text: &str, tag: &str) -> Option<(usize, usize)> {
+    // The openings that have no end yet, for each tag.
+    let mut open: [Vec<usize>; ENCLOSED_BY_OTHERS.len()] = Default::default();
+    let mut enclosed: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
-    loop {
-        let start = from + find_tag(&text[from..], "<", tag)?;
-        let inside = start + 1 + tag.len();
-        let end = inside + find_tag(&text[inside..], "</", tag)?;
-        // If two openings precede one end, the end belongs to the inner one.
-        if let Some(inner) = find_tag(&text[inside..end], "<", tag) {
-            from = inside + inner;
+    while let Some(at) = text[from..].find('<').map(|at| from + at) {
+        from = at + 1;
+        let (is_end, name) = match text[from..].strip_prefix('/') {
+            Some(name) => (true, name),
+            None => (false, &text[from..]),
+        };
+        let Some(tag) = ENCLOSED_BY_OTHERS.iter().position(|tag| starts_with_tag(name, tag)) else {
+            continue;
+        };
+        if !is_end {
+            open[tag].push(at);
             continue;
         }
-        let close = text[end..].find('>').map_or(text.len(), |at| end + at + 1);
-        return Some((start, close));
-    }
-}
-
-fn find_tag(text: &str, bracket: &str, tag: &str) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + text[from..].find(bracket)?;
-        let name = at + bracket.len();
-        if starts_with_tag(&text[name..], tag) {
-            return Some(at);
+        // If two openings precede one end, the end belongs to the inner one.
+        let Some(start) = open[tag].pop() else { continue };
+        from = text[at..].find('>').map_or(text.len(), |close| at + close + 1);
+        // Whatever is inside is removed with it.
+        for open in &mut open {
+            open.truncate(open.partition_point(|inner| *inner < start));
         }
-        from = name;
+        enclosed.truncate(enclosed.partition_point(|inner| inner.start < start));
+        enclosed.push(start..from);
     }
+    if enclosed.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for Range { start, end } in enclosed {
+        kept.push_str(&text[from..start]);
+        from = end;
+    }
+    kept.push_str(&text[from..]);
+    Cow::Owned(kept)
 }
 
 /// Whether `text` starts with the tag's full name. The name's length may fall inside a character of `text`.
@@ -102,6 +102,13 @@ mod tests {
             ("<remora-context>a<remora-context>b</remora-context>c</remora-context>d", "d"),
             ("<system-reminder>1</system-reminder>a<system-reminder>2</system-reminder>", "a"),
             ("an open <system-reminder> is text", "an open <system-reminder> is text"),
+            ("<system-reminder>a <remora-context></system-reminder>b</remora-context>", "b</remora-context>"),
+            ("a<system-reminder>1<system-reminder>2</system-reminder>b", "a<system-reminder>1b"),
+            (
+                "a</system-reminder>b<system-reminder>c</system-reminder",
+                "a</system-reminder>b<system-reminder>c</system-reminder",
+            ),
+            ("a<system-reminder>b</system-reminder \n", "a"),
             (
                 "</system-reminder> so is an end, <b>é</b> too",
                 "</system-reminder> so is an end, <b>é</b> too",
@@ -109,6 +116,18 @@ mod tests {
         ] {
             assert_eq!(strip(text), kept, "{text}");
         }
+    }
+
+    /// Removing one tag after the other took 14 s for 64 KB of this.
+    #[test]
+    fn deeply_nested_tags_are_read_once() {
+        let nested = |times: usize| {
+            let (begin, end) = ("<system-reminder>".repeat(times), "</system-reminder>".repeat(times));
+            format!("a{begin}x{end}b")
+        };
+        assert_eq!(strip(&nested(100_000)), "ab");
+        let open = format!("{}</system-reminder>", "<system-reminder>".repeat(100_000));
+        assert_eq!(strip(&open).len(), 17 * 99_999, "only the innermost has an end");
     }
 
     #[test]
