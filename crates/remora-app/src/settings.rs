@@ -55,6 +55,8 @@ pub fn change(dir: &DataDir, changes: &[(&'static Setting, Option<Value>)]) -> R
 fn text(dir: &DataDir) -> io::Result<Option<String>> {
     match read_small(&dir.config()) {
         Ok(text) => Ok(Some(text)),
+        // A link without a target is a file on a disk that is missing.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && dir.config().is_symlink() => Err(error),
         // A data directory that is not a directory is reported where it is used.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)

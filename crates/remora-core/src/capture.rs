@@ -1,6 +1,6 @@
 //! Which events are captured, according to the user's settings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -18,9 +18,18 @@ pub enum LeftOut {
     EmptyPrompt,
 }
 
-/// Applies the settings to an event; `home` replaces `~`.
-pub fn left_out(event: &Event, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
-    if let Some(reason) = excluded(Path::new(&event.cwd), settings, home) {
+/// What a rule about directories needs to know of the file system.
+#[derive(Debug, Clone, Copy)]
+pub struct Paths<'a> {
+    /// Replaces `~`.
+    pub home: Option<&'a Path>,
+    /// A path without links, if it exists.
+    pub real: fn(&Path) -> Option<PathBuf>,
+}
+
+/// Applies the settings to an event.
+pub fn left_out(event: &Event, settings: &Capture, paths: Paths<'_>) -> Option<LeftOut> {
+    if let Some(reason) = excluded(Path::new(&event.cwd), settings, paths) {
         return Some(reason);
     }
     match &event.body {
@@ -40,31 +49,45 @@ fn is_skipped(tool: &str, settings: &Capture) -> bool {
     })
 }
 
-/// Whether `directory` or one of its ancestors matches an exclusion glob, or might match one that cannot be read.
-pub fn excluded(directory: &Path, settings: &Capture, home: Option<&Path>) -> Option<LeftOut> {
+/// Whether `directory` or one of its ancestors matches an exclusion glob, or might match one that cannot be read. Hosts
+/// report directories with or without links, and users write both, so either may match.
+pub fn excluded(directory: &Path, settings: &Capture, paths: Paths<'_>) -> Option<LeftOut> {
     if settings.exclusions_unknown {
         return Some(LeftOut::UnknownExclusions);
     }
     if settings.exclude_projects.is_empty() {
         return None;
     }
-    let globs = expand(&settings.exclude_projects, home);
+    let globs: Vec<String> = settings.exclude_projects.iter().flat_map(|glob| expand(glob, paths)).collect();
     // The expanded home directory may have made a glob invalid.
     let Ok(set) = build(&globs) else { return Some(LeftOut::UnknownExclusions) };
-    directory.ancestors().any(|ancestor| set.is_match(ancestor)).then_some(LeftOut::ExcludedProject)
+    let real = (paths.real)(directory);
+    let mut ancestors = directory.ancestors().chain(real.iter().flat_map(|real| real.ancestors()));
+    ancestors.any(|ancestor| set.is_match(ancestor)).then_some(LeftOut::ExcludedProject)
 }
 
 pub(crate) fn check_globs(globs: &[String]) -> Result<(), String> {
+    if globs.iter().any(|glob| glob.contains(char::REPLACEMENT_CHARACTER)) {
+        return Err("it has bytes that are not UTF-8".to_owned());
+    }
     build(globs).map(|_| ()).map_err(|error| error.to_string())
 }
 
-fn expand(globs: &[String], home: Option<&Path>) -> Vec<String> {
-    let home = home.map(|path| path.display().to_string());
-    let expand = |glob: &String| match (glob.strip_prefix('~'), &home) {
-        (Some(rest), Some(home)) => format!("{home}{rest}"),
-        _ => glob.clone(),
+/// A glob with the home directory in place of `~`, and the same with the links in its fixed beginning resolved.
+fn expand(glob: &str, Paths { home, real }: Paths<'_>) -> Vec<String> {
+    let glob = match (glob.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => format!("{}{rest}", home.display()),
+        _ => glob.to_owned(),
     };
-    globs.iter().map(expand).collect()
+    let fixed = glob.find(['*', '?', '[', '{', '\\']).map_or(glob.as_str(), |first| &glob[..first]);
+    // Whole names only, so `/a/cli*` is resolved as `/a`.
+    let fixed = if fixed.len() == glob.len() { fixed } else { &fixed[..fixed.rfind('/').unwrap_or(0)] };
+    let resolved = real(Path::new(fixed)).map(|real| {
+        let real = real.display().to_string();
+        format!("{}{}", globset::escape(&real), &glob[fixed.len()..])
+    });
+    let resolved = resolved.filter(|resolved| *resolved != glob);
+    [Some(glob.clone()), resolved].into_iter().flatten().collect()
 }
 
 fn build(globs: &[String]) -> Result<GlobSet, globset::Error> {
@@ -82,6 +105,8 @@ mod tests {
     use crate::host::Host;
     use serde_json::Value;
 
+    const WITHOUT_LINKS: Paths<'static> = Paths { home: None, real: |path| Some(path.to_owned()) };
+
     fn event(cwd: &str, body: Body) -> Event {
         let session = SessionRef { host: Host::ClaudeCode, id: "s".into() };
         Event { session, cwd: cwd.into(), origin: Origin::default(), agent: None, body }
@@ -95,7 +120,7 @@ mod tests {
     #[test]
     fn skipped_tools_are_left_out_unless_they_fail() {
         let settings = Capture::default();
-        let decide = |body| left_out(&event("/p", body), &settings, None);
+        let decide = |body| left_out(&event("/p", body), &settings, WITHOUT_LINKS);
         assert_eq!(decide(tool("Grep", Outcome::Ok)), Some(LeftOut::SkippedTool));
         assert_eq!(decide(tool("mcp__remora__search", Outcome::Ok)), Some(LeftOut::SkippedTool));
         assert_eq!(decide(tool("Bash", Outcome::Ok)), None);
@@ -109,13 +134,33 @@ mod tests {
             exclude_projects: vec!["~/clients/*".into(), "/srv/secret/".into(), "**/diary".into()],
             ..Capture::default()
         };
-        let home = Path::new("/home/dev");
+        let paths = Paths { home: Some(Path::new("/home/dev")), ..WITHOUT_LINKS };
         for directory in ["/home/dev/clients/acme/src", "/srv/secret", "/srv/secret/a/b", "/x/diary/2026"] {
-            let reason = excluded(Path::new(directory), &settings, Some(home));
+            let reason = excluded(Path::new(directory), &settings, paths);
             assert_eq!(reason, Some(LeftOut::ExcludedProject), "{directory}");
         }
         for directory in ["/home/dev/clients", "/srv/secrets", "/home/dev"] {
-            assert_eq!(excluded(Path::new(directory), &settings, Some(home)), None, "{directory}");
+            assert_eq!(excluded(Path::new(directory), &settings, paths), None, "{directory}");
         }
+    }
+
+    #[test]
+    fn a_link_is_excluded_with_its_target() {
+        // `/home/dev/clients` is a link to `/disk/[1]`.
+        let real = |path: &Path| {
+            let target = path.to_str()?.replace("/home/dev/clients", "/disk/[1]");
+            Some(target.into())
+        };
+        let paths = Paths { home: Some(Path::new("/home/dev")), real };
+        let excluding = |glob: &str, directory: &str| {
+            let settings = Capture { exclude_projects: vec![glob.to_owned()], ..Capture::default() };
+            excluded(Path::new(directory), &settings, paths).is_some()
+        };
+        for glob in ["~/clients", "~/clients/*", "/home/dev/clients/ac*", "/disk/**"] {
+            assert!(excluding(glob, "/disk/[1]/acme/src"), "{glob}");
+            assert!(excluding(glob, "/home/dev/clients/acme"), "{glob}");
+            assert!(!excluding(glob, "/home/dev/other"), "{glob}");
+        }
+        assert!(!excluding("~/clients/*", "/disk/1/acme"), "a path is no pattern");
     }
 }

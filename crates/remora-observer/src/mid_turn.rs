@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_core::capture;
+use remora_core::capture::{self, Paths};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::privacy::clean_text;
@@ -15,7 +15,7 @@ use remora_core::settings::Capture;
 use remora_core::text::{Excerpt, prefix};
 use remora_hosts::transcript::{self, Entry, Line};
 use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
-use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines};
+use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines, real_path};
 
 /// Bytes read at a time. A turn of a few hundred calls takes 1 or 2 MB, including all tool output.
 const MOST_READ: u64 = 4 << 20;
@@ -125,7 +125,8 @@ impl Gate<'_> {
     /// If it is unknown whether something may be read, it is not read.
     fn lets_through(&self, directory: &Path) -> bool {
         let is_paused = pause::read(self.dir).map_or(true, |pause| pause.covers(directory));
-        !is_paused && capture::excluded(directory, self.capture, self.home).is_none()
+        let paths = Paths { home: self.home, real: real_path };
+        !is_paused && capture::excluded(directory, self.capture, paths).is_none()
     }
 }
 

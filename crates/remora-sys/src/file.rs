@@ -19,6 +19,11 @@ pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// The path without links, if it exists.
+pub fn real_path(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
 /// Options to open a file that only the user can read.
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();

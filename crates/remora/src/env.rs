@@ -63,5 +63,6 @@ pub(crate) fn command() -> String {
 }
 
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    // A value that is not UTF-8 must not count as no value.
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }

@@ -3,13 +3,14 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-use remora_core::capture::{self, LeftOut};
+use remora_core::capture::{self, LeftOut, Paths};
 use remora_core::event::{Body, Event, FileAhead, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::privacy::{self, Captured};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::private_turns::{self, Turn};
 use remora_store::{DataDir, EventRecord, StoreError, pause};
+use remora_sys::file::real_path;
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ pub(super) fn admit(
     event: Event,
     at: Time,
 ) -> Result<Admission, StoreError> {
-    if let Some(reason) = capture::left_out(&event, &settings.capture, home) {
+    if let Some(reason) = capture::left_out(&event, &settings.capture, Paths { home, real: real_path }) {
         return Ok(Admission::LeftOut(reason.into()));
     }
     if pause::read(dir)?.covers(Path::new(&event.cwd)) {
@@ -107,7 +108,7 @@ pub(super) fn bars(
     ahead: &FileAhead,
 ) -> Result<Option<Reason>, StoreError> {
     let cwd = Path::new(&ahead.cwd);
-    if let Some(reason) = capture::excluded(cwd, &settings.capture, home) {
+    if let Some(reason) = capture::excluded(cwd, &settings.capture, Paths { home, real: real_path }) {
         return Ok(Some(reason.into()));
     }
     if pause::read(dir)?.covers(cwd) {

@@ -147,7 +147,7 @@ fn resolve(
             apply(&Given::Text(&text), Source::Variable(setting.variable));
         }
     }
-    if excludes_unreadably(text, &problems, &environment) {
+    if excludes_unreadably(text, &table, &problems, &environment) {
         problems.push(exclusions_unknown(&mut settings));
     }
     (settings, problems)
@@ -158,17 +158,35 @@ const EXCLUSIONS: &str = "capture.exclude_projects";
 /// Whether the user excluded projects in a way that cannot be read.
 fn excludes_unreadably(
     text: &str,
+    table: &toml::Table,
     problems: &[Problem],
     environment: impl Fn(&str) -> Option<String>,
 ) -> bool {
     let Some(setting) = find(EXCLUSIONS) else { return false };
-    let is_given_anew = environment(setting.variable).is_some();
+    if environment(setting.variable).is_some() {
+        return problems.iter().any(|problem| problem.place == setting.variable);
+    }
     let is_lost = |problem: &Problem| {
-        (problem.place == "config.toml" && text.contains(setting.key()) && !is_given_anew)
-            || (problem.place.starts_with(EXCLUSIONS) && !is_given_anew)
-            || problem.place == setting.variable
+        (problem.place == "config.toml" && text.contains(setting.key()))
+            || problem.place.starts_with(EXCLUSIONS)
     };
-    problems.iter().any(is_lost)
+    problems.iter().any(is_lost) || has_stray_exclusions(table, "")
+}
+
+/// Whether a key that is probably meant as the list of exclusions has another name, or is in another section.
+fn has_stray_exclusions(table: &toml::Table, path: &str) -> bool {
+    table.iter().any(|(key, value)| {
+        let path = format!("{path}{key}");
+        (path != EXCLUSIONS && key.to_lowercase().contains("exclude"))
+            || match value {
+                toml::Value::Table(table) => has_stray_exclusions(table, &format!("{path}.")),
+                toml::Value::Array(all) => all
+                    .iter()
+                    .filter_map(toml::Value::as_table)
+                    .any(|table| has_stray_exclusions(table, &format!("{path}[]."))),
+                _ => false,
+            }
+    })
 }
 
 /// Stops capture until the list of excluded projects can be read again.

@@ -188,6 +188,17 @@ fn a_broken_config_keeps_its_exclusions() {
     broken(&format!("{excluding}\n[daemon]\nport = \"many\"\n"));
     broken("[capture]\nexclude_projects = [\"~/clients/{a\"]\n");
     broken("[capture]\nexclude_projects = 7\n");
+    // The list is in another place, or has another name.
+    let list = format!("exclude_projects = [{project:?}]\n");
+    for misplaced in ["", "[[capture]]\n", "[captrue]\n", "[Capture]\n", "[daemon]\n", "[capture.more]\n"] {
+        broken(&format!("{misplaced}{list}"));
+    }
+    // A file on a disk that is missing.
+    fs::remove_file(world.data().join("config.toml")).unwrap();
+    std::os::unix::fs::symlink("/nonexistent/config.toml", world.data().join("config.toml")).unwrap();
+    world.hook(&world.tool("t1"));
+    fs::remove_file(world.data().join("config.toml")).unwrap();
+    broken(&format!("[capture]\nExcluded_Projects = [{project:?}]\n"));
     assert!(!world.data().join("remora.db").exists());
     let output = world.remora(&["doctor"]);
     let doctor = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -195,4 +206,26 @@ fn a_broken_config_keeps_its_exclusions() {
     // A broken file without exclusions does not stop capture.
     broken("[daemon]\nport = \n");
     assert_eq!(world.count("pending"), 1);
+}
+
+#[test]
+fn a_variable_that_is_not_text_excludes_everything() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let mut command = world.hook_command();
+    command.env("REMORA_CAPTURE_EXCLUDE_PROJECTS", std::ffi::OsStr::from_bytes(b"/clients/\xff"));
+    run_hook(&mut command, world.tool("t1").to_string().as_bytes());
+    assert!(!world.data().join("remora.db").exists());
+}
+
+#[test]
+fn an_excluded_link_excludes_its_target() {
+    let world = World::new();
+    let link = world.path("clients");
+    std::os::unix::fs::symlink(world.project(), &link).unwrap();
+    assert!(
+        world.remora(&["config", "set", "capture.exclude_projects", link.to_str().unwrap()]).status.success()
+    );
+    world.hook(&world.tool("t1"));
+    assert!(!world.data().join("remora.db").exists());
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_core::capture;
+use remora_core::capture::{self, Paths};
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
@@ -11,6 +11,7 @@ use remora_core::privacy::Clean;
 use remora_core::time::Time;
 use remora_store::import::{Fate, ImportedProject, ImportedSession, derived_uuid};
 use remora_store::{Place, locate};
+use remora_sys::file::real_path;
 use uuid::Uuid;
 
 use super::{Decides, Known, Pipeline, Stop};
@@ -224,7 +225,8 @@ impl Pipeline<'_> {
         at: Time,
     ) -> Result<Result<(Known, Fate), Skipped>, AppError> {
         let root = PathBuf::from(&place.root);
-        if capture::excluded(&root, self.rules.capture, self.rules.home).is_some() {
+        let paths = Paths { home: self.rules.home, real: real_path };
+        if capture::excluded(&root, self.rules.capture, paths).is_some() {
             return Ok(Err(Skipped::ExcludedProject));
         }
         let new = ImportedProject { uuid, name: name.to_owned(), place, at };
