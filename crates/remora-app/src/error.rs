@@ -70,6 +70,8 @@ pub enum AppError {
     NeverEdited(RecordId),
     #[error("the request does not say what to forget")]
     NothingToForget,
+    #[error("ids and other conditions exclude each other; nothing was forgotten")]
+    IdsWithConditions,
     #[error("a topic of one or two letters matches everything")]
     TopicTooShort,
     #[error("nothing that was forgotten can still be restored")]

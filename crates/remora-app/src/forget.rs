@@ -32,6 +32,17 @@ pub enum ForgetRequest {
     Matching(Matching),
 }
 
+impl ForgetRequest {
+    /// A request by ids or by conditions. Both together are refused: whichever was ignored, more might go than was meant.
+    pub fn new(ids: Vec<String>, matching: Matching) -> Result<Self, AppError> {
+        match (ids.is_empty(), matching.is_empty()) {
+            (true, _) => Ok(Self::Matching(matching)),
+            (false, true) => Ok(Self::Ids(ids)),
+            (false, false) => Err(AppError::IdsWithConditions),
+        }
+    }
+}
+
 /// Conditions that all have to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matching {
@@ -62,6 +73,12 @@ impl Matching {
             until: None,
             everything: false,
         }
+    }
+
+    /// Whether there is no condition. A project or a threshold alone is none.
+    fn is_empty(&self) -> bool {
+        let Self { whose: _, topic, threshold: _, file, session, from, until, everything } = self;
+        !everything && [topic, file, session, from, until].into_iter().all(Option::is_none)
     }
 }
 

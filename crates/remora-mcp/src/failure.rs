@@ -72,7 +72,9 @@ impl From<AppError> for Failure {
             | AppError::ReplacesItself(_)
             | AppError::OtherProjects(..)
             | AppError::NeverEdited(_) => "ask the user to see `remora edit --help`".to_owned(),
-            AppError::NothingToForget => "pass either `ids` or `topic`".to_owned(),
+            AppError::NothingToForget | AppError::IdsWithConditions => {
+                "pass either `ids` or `topic`".to_owned()
+            }
             AppError::TopicTooShort => "pass more words as `topic`, or ids".to_owned(),
             AppError::NothingToUndo => "ask the user to see `remora forget list`".to_owned(),
             AppError::Store(error) => of_store(&error).to_owned(),

@@ -153,6 +153,8 @@ impl From<AppError> for CliError {
             AppError::NothingToForget => Self::usage(message).hint(
                 "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",
             ),
+            AppError::IdsWithConditions => Self::usage(message)
+                .hint("name ids alone: `remora forget 12 s4`; a topic that looks like an id: `--topic 12`"),
             AppError::TopicTooShort => {
                 Self::usage(message).hint("give more of it, or ids: `remora forget 12 s4`")
             }

@@ -227,6 +227,7 @@ impl From<AppError> for ApiError {
                 message,
                 "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`",
             ),
+            AppError::IdsWithConditions => Self::invalid(message, "send `ids` alone, or leave them out"),
             AppError::NotTheWord => Self::invalid(message, r#"send {"word": "erase"}"#),
             AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
             // Memory of other projects does not exist for the caller.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use remora_app::Whose;
 use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_core::time::Time;
 use remora_store::forget::{Erased, Forgetting};
@@ -80,23 +81,20 @@ async fn forget(
         cwd,
         everything,
     } = said;
-    let request = if ids.is_empty() {
-        ForgetRequest::Matching(Matching {
-            topic,
-            threshold: threshold.unwrap_or(THRESHOLD),
-            file,
-            session,
-            from,
-            until,
-            everything,
-            ..Matching::new(project::whose(project, cwd)?)
-        })
-    } else {
-        if topic.is_some() || file.is_some() || session.is_some() || everything {
-            return Err(ApiError::invalid("ids and other conditions exclude each other", HINT));
-        }
-        ForgetRequest::Ids(ids.into_iter().map(String::from).collect())
+    let ids: Vec<String> = ids.into_iter().map(String::from).collect();
+    // Ids need no project.
+    let whose = if ids.is_empty() { project::whose(project, cwd)? } else { Whose::All };
+    let matching = Matching {
+        topic,
+        threshold: threshold.unwrap_or(THRESHOLD),
+        file,
+        session,
+        from,
+        until,
+        everything,
+        ..Matching::new(whose)
     };
+    let request = ForgetRequest::new(ids, matching)?;
     let plan = http.shared.plan_forgetting(request).await?;
     if !confirm {
         return Ok(Json(ForgetAnswer { dry_run: true, plan, forgotten: None, erased: None }));

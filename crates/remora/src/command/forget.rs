@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
-use remora_core::document::RecordId;
+use remora_app::records::record_id;
 use remora_core::time::Time;
 use remora_store::Store;
 use remora_store::forget::{Erased, Forgetting, Reason};
@@ -139,12 +139,13 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
 
 fn request(arguments: &Forget) -> Result<ForgetRequest> {
     let Forget { what, topic, file, session, from, until, .. } = arguments;
-    let is_id = |word: &String| word.trim_start_matches('#').parse::<RecordId>().is_ok();
-    if !what.is_empty() && what.iter().all(is_id) {
-        return Ok(ForgetRequest::Ids(what.clone()));
-    }
-    let words = (!what.is_empty()).then(|| what.join(" "));
-    Ok(ForgetRequest::Matching(Matching {
+    let is_ids = what.iter().all(|word| record_id(word).is_some());
+    let (ids, words) = match what.as_slice() {
+        [] => (Vec::new(), None),
+        ids if is_ids => (ids.to_vec(), None),
+        words => (Vec::new(), Some(words.join(" "))),
+    };
+    let matching = Matching {
         topic: topic.clone().or(words),
         threshold: arguments.similar,
         file: file.clone(),
@@ -153,7 +154,8 @@ fn request(arguments: &Forget) -> Result<ForgetRequest> {
         until: until.clone(),
         everything: arguments.everything,
         ..Matching::new(app::whose(arguments.project.as_deref(), arguments.all)?)
-    }))
+    };
+    Ok(ForgetRequest::new(ids, matching)?)
 }
 
 fn print_plan(plan: &Plan) {
@@ -178,6 +180,10 @@ fn print_plan(plan: &Plan) {
     }
     for path in &plan.files {
         say(&format!("        what {} has of it", path.display()));
+    }
+    if !plan.repeated_in.is_empty() {
+        let others: Vec<String> = plan.repeated_in.iter().map(|record| record.id.to_string()).collect();
+        talk(&format!("These have a sentence of it, and stay unless you name them, too: {}", others.join(" ")));
     }
 }
 

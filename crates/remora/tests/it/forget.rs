@@ -115,6 +115,27 @@ fn queued(world: &World, phrases: &[String]) -> Vec<Value> {
     messages
 }
 
+/// Whichever part was ignored, more might go than was meant.
+#[test]
+fn ids_with_conditions_are_refused_through_every_door() {
+    let background = Background::new();
+    let world = &background.world;
+    world.text(&["save", "The prompt of the shell shows the branch."]);
+    for more in [["--file", "a.rs"], ["--session", "1"], ["--from", "yesterday"], ["--to", "yesterday"]] {
+        let output = world.remora(&[&["forget", "--yes", "1"][..], &more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {output:?}");
+    }
+    let client = client::start(&background);
+    for more in ["topic", "file", "session", "dateFrom", "dateTo"] {
+        let mut body = json!({"ids": ["1"], "confirm": true});
+        body[more] = json!("yesterday");
+        assert_eq!(client.post("/api/v1/forget", &body).status, 422, "{more}");
+    }
+    assert_eq!(world.count("observations"), 1);
+    world.text(&["forget", "--yes", "obs_1_narrative"]);
+    assert_eq!(world.count("observations"), 0, "every id that search prints is an id");
+}
+
 #[test]
 fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     let world = World::new();
