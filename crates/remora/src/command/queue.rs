@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use remora_app::AppError;
 use remora_app::queue::{self, DrainReport, Turns};
@@ -34,7 +32,7 @@ enum Action {
     /// Turn queued events into observations and summaries now, with the built-in observer.
     ///
     /// A turn that is not over is skipped: it ends with the agent's closing message, the next prompt, the
-    /// end of the session, or five minutes of silence.
+    /// end of the session, or silence (`observer.turn_silence`, 5 minutes by default).
     Drain {
         /// Include turns that are not over.
         #[arg(long)]
@@ -56,9 +54,6 @@ struct Failed {
     all: bool,
 }
 
-/// A turn without an end counts as over after this much silence.
-const SILENCE: Duration = Duration::from_mins(5);
-
 pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
     let limit = |listing: &Listing| listing.limit.or(arguments.listing.limit).unwrap_or(20);
     match &arguments.action {
@@ -73,7 +68,7 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 fn drain(app: &App, all: bool) -> Result<()> {
     let mut store = app.open()?;
     let owner = format!("drain-{}", std::process::id());
-    let turns = if all { Turns::All } else { Turns::Ended(SILENCE) };
+    let turns = if all { Turns::All } else { Turns::Ended(app.settings.observer.turn_silence) };
     let DrainReport { drained, followed, pending: left } =
         queue::drain(&mut store, &owner, turns, &app.settings.capture)?;
     context_files::warn(&followed);
@@ -109,7 +104,7 @@ fn change(
 ) -> Result<()> {
     let mut store = app.open()?;
     let which = if failed.all { queue::Failed::All } else { queue::Failed::Named(failed.ids.clone()) };
-    let changed = change(&mut store, &which)?;
+    let changed = app.change(&mut store, |store| change(store, &which))?;
     if changed == 0 {
         return Err(CliError::not_found("no such event has failed").hint("see what has: `remora queue`"));
     }

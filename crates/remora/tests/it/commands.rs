@@ -51,6 +51,16 @@ fn a_new_user_sees_where_to_begin() {
 }
 
 #[test]
+fn draining_ends_a_turn_after_the_configured_silence() {
+    let world = World::new();
+    world.hook(&world.prompt("p1", "Why does the build fail?"));
+    world.hook(&world.tool("t1"));
+    assert_eq!(world.json(&["queue", "drain"])["pending"], 2, "the turn may still be running");
+    world.text(&["config", "set", "observer.turn_silence", "0s"]);
+    assert_eq!(world.json(&["queue", "drain"])["pending"], 0);
+}
+
+#[test]
 fn what_was_captured_can_be_seen() {
     let world = World::new();
     a_session(&world);
