@@ -164,8 +164,11 @@ fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
     let directory = match whose {
         Whose::All => return Err(AppError::NeedsOneProject.into()),
         Whose::Directory(directory) => directory.clone(),
-        Whose::Project(name) if Path::new(name).is_dir() => PathBuf::from(name),
-        Whose::Project(name) => PathBuf::from(project_named(store, name)?.root),
+        Whose::Project(name) => match project_named(store, name) {
+            Ok(project) => PathBuf::from(project.root),
+            Err(AppError::UnknownProject(_)) if Path::new(name).is_dir() => PathBuf::from(name),
+            Err(error) => return Err(error.into()),
+        },
     };
     worktree(&directory).ok_or(ContextFilesError::Missing(directory))
 }

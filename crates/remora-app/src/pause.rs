@@ -90,7 +90,7 @@ fn to_pause(store: Option<&Store>, wanted: &str, since: Time) -> Result<PausedPr
         Ok(project) => {
             Ok(PausedProject { since, name: project.name, paths: project.paths, origin: project.origin })
         }
-        Err(_) if Path::new(wanted).is_dir() => {
+        Err(AppError::UnknownProject(_)) if Path::new(wanted).is_dir() => {
             let place = locate(Path::new(wanted));
             Ok(PausedProject { since, name: place.name(), paths: vec![place.path], origin: place.origin })
         }

@@ -166,6 +166,9 @@ fn a_known_name_wins_over_a_path_of_the_same_spelling() {
     let search = &["search", "branch", "-p", "team/shell"];
     assert_eq!(world.json(search)["hits"][0]["id"], "1");
     assert_eq!(world.json(&["timeline", "-p", "team/shell"])["items"][0]["id"], "1");
+    std::fs::create_dir_all(world.project().join("team/shell")).unwrap();
+    world.text(&["context-files", "enable", "-p", "team/shell"]);
+    assert!(world.project().join("CLAUDE.md").exists(), "that of the project, not of the folder");
     start(&background);
     assert_eq!(world.json(search)["hits"][0]["id"], "1", "with a daemon, too");
 }
