@@ -7,7 +7,7 @@ use axum::{Extension, Json};
 use remora_app::edit::{self, Edit};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Revision, SavedBy};
+use remora_store::{ObservationRow, Revision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,8 +53,7 @@ async fn change(
     let merge: Vec<String> = merge.into_iter().map(String::from).collect();
     let superseded_by = superseded_by.map(String::from);
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
-    // A change without the token comes from a page, so from a person.
-    let by = if visitor.has_token() { SavedBy::Program } else { SavedBy::Person };
+    let by = visitor.speaks_as();
     let now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => {

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use remora_app::queue;
-use remora_core::event::{Body, ToolCall, ToolUse};
+use remora_core::event::Body;
 use remora_store::EventRow;
 
 use super::home::Scope;
@@ -70,7 +70,7 @@ fn event(event: &EventRow) -> Waiting {
     let what = match &event.payload {
         Some(Body::PromptSubmitted { text }) => text.clone(),
         Some(Body::TurnEnded { message, .. }) => message.clone(),
-        Some(Body::ToolUsed(ToolUse { call: ToolCall::Run { command, .. }, .. })) => command.clone(),
+        Some(Body::ToolUsed(tool)) if event.files.is_empty() => tool.call.subject().to_owned(),
         _ => event.files.join(", "),
     };
     // Stored payloads are already redacted.

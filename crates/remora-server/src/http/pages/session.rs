@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use remora_app::records;
 use remora_app::story::{self, Part};
-use remora_core::event::{Body, ToolCall};
+use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_store::{EventRow, Selection, SessionRow};
 use serde::Deserialize;
@@ -273,13 +273,10 @@ fn step(event: &EventRow) -> Step {
     let mut what = event.subject.clone().unwrap_or_default();
     let mut error = "";
     if let Some(Body::ToolUsed(tool)) = &event.payload {
-        what = match &tool.call {
-            ToolCall::Run { command, .. } => command.clone(),
-            ToolCall::Search { query, .. } => query.clone(),
-            ToolCall::Fetch { url, .. } => url.clone(),
-            ToolCall::Delegate { task, .. } => task.clone(),
-            _ => String::new(),
-        };
+        // A file is shown below.
+        if event.files.is_empty() {
+            tool.call.subject().clone_into(&mut what);
+        }
         error = tool.error().unwrap_or_default();
     }
     let outcome = event.outcome.as_deref().unwrap_or("ok");
