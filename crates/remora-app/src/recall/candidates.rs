@@ -302,13 +302,7 @@ mod tests {
 
     #[test]
     fn every_candidate_that_is_not_injected_has_a_reason() {
-        let request = PromptRequest {
-            text: String::new(),
-            project: ProjectId(1),
-            session: SessionId(9),
-            host: None,
-            room: 1_000,
-        };
+        let request = PromptRequest::new("", (ProjectId(1), SessionId(9)), None);
         let memory = Memory {
             auto_retrieve_max_results: 2,
             auto_retrieve_min_score: 0.5,

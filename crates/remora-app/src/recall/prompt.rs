@@ -76,6 +76,13 @@ pub struct PromptRequest {
     pub host: Option<Host>,
     /// The host's limit, in tokens.
     pub room: u64,
+    /// How the agent runs Remora, if it has no tools for that.
+    #[serde(default = "usual_command")]
+    pub command: String,
+}
+
+fn usual_command() -> String {
+    "remora".to_owned()
 }
 
 /// Token limit for a prompt whose host is not known yet, or takes no context from hooks. No host accepts less.
@@ -94,7 +101,7 @@ impl PromptRequest {
 
     fn of_redacted(text: String, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
         let room = host.and_then(Host::room).unwrap_or(USUAL_ROOM);
-        Self { text, project, session, host, room }
+        Self { text, project, session, host, room, command: usual_command() }
     }
 }
 
@@ -136,6 +143,8 @@ pub struct Submitted<'a> {
     pub directory: &'a str,
     /// Redacted.
     pub text: &'a str,
+    /// How the agent runs Remora.
+    pub command: &'a str,
     pub at: Time,
     /// Start of the hook's time limit.
     pub began: Instant,
@@ -149,7 +158,7 @@ pub fn submit(
     settings: &Settings,
 ) -> Result<Option<Injection>, StoreError> {
     let started = Instant::now();
-    let &Submitted { session, directory, text, at, began } = submitted;
+    let &Submitted { session, directory, text, command, at, began } = submitted;
     let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
     let wants_notes = settings.memory.notes_source().is_some();
     if !wants_memories && !wants_notes {
@@ -159,24 +168,25 @@ pub fn submit(
     if !wants_memories && store.notes_not_injected(known.id)?.is_empty() {
         return Ok(None);
     }
-    let request = PromptRequest::of_redacted(text.to_owned(), (known.project, known.id), Some(session.host));
+    let request = PromptRequest {
+        command: command.to_owned(),
+        ..PromptRequest::of_redacted(text.to_owned(), (known.project, known.id), Some(session.host))
+    };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon, because an answer that comes too late is not injected.
-    let is_first =
-        super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
+    let is_first = log(store, known.id, text, &injection, (started, at))?;
     Ok(is_first.then_some(injection))
 }
 
-/// Logs an injection by a program other than our hooks.
+/// Logs an injection by a program other than our hooks, which asked for it at `started`. Returns whether to inject it.
 pub fn log(
     store: &mut Store,
     session: SessionId,
     text: &str,
     injection: &Injection,
-    now: Time,
-) -> Result<(), StoreError> {
-    store.log_retrieval(&injection.retrieval((session, ""), Moment::Prompt, text, Instant::now(), now))?;
-    Ok(())
+    (started, now): (Instant, Time),
+) -> Result<bool, StoreError> {
+    super::log(store, &injection.retrieval((session, ""), Moment::Prompt, text, started, now))
 }
 
 /// The daemon's answer. If no daemon runs, or if it is late, the result of a word search.
@@ -259,7 +269,7 @@ fn choose(
         (chosen, explanation.evidence) =
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }
-    let more = more(request.host, settings);
+    let more = more(request, settings);
     let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, query.now))?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
@@ -284,8 +294,9 @@ fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery
 }
 
 /// How the agent can read more. If its host is not known, by commands.
-fn more(host: Option<Host>, settings: &Settings) -> More<'static> {
-    host.map_or(More::Commands("remora"), |host| settings.context.more(host, "remora"))
+fn more<'a>(request: &'a PromptRequest, settings: &Settings) -> More<'a> {
+    let command = &request.command;
+    request.host.map_or(More::Commands(command), |host| settings.context.more(host, command))
 }
 
 /// Renders the injection. Candidates that do not fit are marked.

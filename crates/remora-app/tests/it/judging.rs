@@ -21,13 +21,8 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
     let session = world.store.sessions_named("asks").unwrap()[0].id;
-    let request = PromptRequest {
-        text: "Which valve does the sluice need because of its pressure?".into(),
-        project: world.project("app"),
-        session,
-        host: None,
-        room: 2_000,
-    };
+    let prompt = "Which valve does the sluice need because of its pressure?";
+    let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {
@@ -62,13 +57,9 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     }
     let now = Time::now();
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, now);
-    let request = PromptRequest {
-        text: "Which valve does the sluice need because of its pressure?".into(),
-        project: world.project("app"),
-        session: world.store.sessions_named("asks").unwrap()[0].id,
-        host: None,
-        room: 2_000,
-    };
+    let prompt = "Which valve does the sluice need because of its pressure?";
+    let session = world.store.sessions_named("asks").unwrap()[0].id;
+    let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {

@@ -109,11 +109,8 @@ impl World {
         .unwrap();
         let known = self.store.known_session(&session).unwrap().unwrap();
         let request = PromptRequest {
-            text: text.to_owned(),
-            project: known.project,
-            session: known.id,
-            host: Some(session.host),
             room: 2_000,
+            ..PromptRequest::new(text, (known.project, known.id), Some(session.host))
         };
         self.recall(&request, settings, by_meaning, now)
     }

@@ -14,6 +14,7 @@ mod standing;
 mod timeline;
 mod valuable;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::document::{RecordId, RecordKind};
@@ -202,10 +203,10 @@ pub enum More<'a> {
 
 impl More<'_> {
     /// A short hint on how to read a whole record.
-    fn whole_record(self) -> &'static str {
+    fn whole_record(self) -> Cow<'static, str> {
         match self {
-            Self::Commands(_) => "`remora show ID` has more",
-            Self::Tools => "get_observations has more",
+            Self::Commands(command) => format!("`{command} show ID` has more").into(),
+            Self::Tools => "get_observations has more".into(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! daemon holds the model and the vectors.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -104,10 +105,12 @@ async fn semantic(
     };
     let request = PromptRequest::new(&question.prompt, (project, session), host);
     let text = request.text.clone();
-    let Explained { injection, explanation } = http.recall(request).await?;
-    if let Some(injection) = injection.clone().filter(|_| question.log && !question.explain) {
-        let log = move |store: &mut _| prompt::log(store, session, &text, &injection, Time::now());
-        http.shared.writer.call(log).await?;
+    let started = Instant::now();
+    let Explained { mut injection, explanation } = http.recall(request).await?;
+    if let Some(logged) = injection.clone().filter(|_| question.log && !question.explain) {
+        let log = move |store: &mut _| prompt::log(store, session, &text, &logged, (started, Time::now()));
+        let is_first = http.shared.writer.call(log).await?;
+        injection = injection.filter(|_| is_first);
     }
     let explanation = question.explain.then_some(explanation);
     Ok(Json(Injected { explanation, ..injection.into() }))

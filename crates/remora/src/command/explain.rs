@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anstyle::Style;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::{Candidate, Fate};
+use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_search::Mode;
 use remora_store::{SessionRow, Store};
@@ -13,6 +14,7 @@ use super::context::painted;
 use super::search;
 use crate::app::App;
 use crate::ask;
+use crate::env;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, Table, YELLOW, brief, count, paint, say, talk};
 
@@ -25,10 +27,13 @@ pub(crate) enum Asker {
 
 impl Asker {
     fn request(&self, prompt: &str) -> PromptRequest {
-        match self {
-            Self::Session(row) => PromptRequest::new(prompt, (row.project_id, row.id), row.host.parse().ok()),
+        let request = match self {
+            Self::Session(row) => {
+                PromptRequest::new(prompt, (row.project_id, row.id), Host::named(&row.host))
+            }
             Self::NewIn(project) => PromptRequest::of_new_session(prompt, *project),
-        }
+        };
+        PromptRequest { command: env::command(), ..request }
     }
 
     /// Describes the session whose context was used.

@@ -143,7 +143,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             fate.stored.store(true, Ordering::Release);
             let Some(room) = ahead.session.host.room() else { return Ok(()) };
             fate.answer_within(&settings, watcher.as_ref());
-            let more = settings.context.more(ahead.session.host, "remora");
+            let command = env::command();
+            let more = settings.context.more(ahead.session.host, &command);
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
             if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
                 print(&answer);
@@ -227,7 +228,7 @@ fn deliver(
         Ok(Err(error)) => error.to_string(),
         Err(_) => "storing it hit a bug".to_owned(),
     };
-    let spooled = spool(dir, record.clone(), settings.capture.sync, &reason);
+    let spooled = spool(dir, &record.clone().located(), settings.capture.sync, &reason);
     fate.stored.store(true, Ordering::Release);
     Err(spooled)
 }
@@ -242,7 +243,8 @@ fn watch(dir: DataDir, fate: Arc<Fate>) -> Option<Thread> {
         }
         if !fate.stored.load(Ordering::Acquire) {
             let reason = match fate.record.get() {
-                Some((record, sync)) => spool(&dir, record.clone(), *sync, "the database took too long"),
+                // Its directory is resolved later: that may be what the other thread is waiting for.
+                Some((record, sync)) => spool(&dir, record, *sync, "the database took too long"),
                 None => format!("it was not read in time; {LOST}"),
             };
             problems::report(Some(&dir), &reason);
@@ -310,7 +312,9 @@ fn answer(
         }
         Body::PromptSubmitted { text } => {
             let daemon = Daemon::find(dir);
-            let submitted = Submitted { session, directory: &event.cwd, text, at: record.at, began };
+            let command = env::command();
+            let submitted =
+                Submitted { session, directory: &event.cwd, text, command: &command, at: record.at, began };
             let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
             rendered(session.host, Moment::Prompt, guarded(dir, submit))
         }
@@ -343,8 +347,8 @@ fn print(answer: &str) {
 }
 
 /// Writes the record to the spool. Returns a message for the log.
-fn spool(dir: &DataDir, record: EventRecord, sync: Sync, reason: &str) -> String {
-    match spool::append(dir, &record.located(), sync) {
+fn spool(dir: &DataDir, record: &EventRecord, sync: Sync, reason: &str) -> String {
+    match spool::append(dir, record, sync) {
         Ok(()) => format!("{reason}; the event waits in the spool"),
         Err(error) => format!("{reason}; the spool failed too, {LOST}: {error}"),
     }

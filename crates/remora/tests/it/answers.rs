@@ -63,13 +63,7 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
     let whose = Whose::Project("1".to_owned());
     let start = start::preview(&store, &whose, &settings, reader, now).unwrap().injection;
-    let request = PromptRequest {
-        text: PROMPT.to_owned(),
-        project: ProjectId(1),
-        session: NEW_SESSION,
-        host: Some(host),
-        room,
-    };
+    let request = PromptRequest::new(PROMPT, (ProjectId(1), NEW_SESSION), Some(host));
     let engine = Engine { searcher: &Searcher::new(), embedder: None };
     let prompt = prompt::recall(&store, engine, &request, &settings, now).unwrap().injection;
     [

@@ -74,28 +74,39 @@ fn the_second_session_gets_what_the_first_learned() {
 }
 
 #[test]
-fn the_session_start_names_a_command_that_works_for_the_agent() {
+fn every_injection_names_a_command_that_works_for_the_agent() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
     assert!(injected_at_start(&world, "two", "startup").unwrap().contains("`remora show ID`"));
-    let mut command = world.hook_command();
-    command.env("PATH", "/usr/bin:/bin");
-    let mut message = world.message("SessionStart", &json!({ "source": "startup" }));
-    message["session_id"] = json!("three");
-    let ran = run_hook(&mut command, message.to_string().as_bytes());
-    let answer: Value = serde_json::from_slice(&ran.output.stdout).unwrap();
-    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    let named = text.split('`').find_map(|part| part.strip_suffix(" show ID")).unwrap();
-    let shell = format!("{named} show 1");
-    let output = Command::new("/bin/sh")
-        .args(["-c", &shell])
-        .env_clear()
-        .env("HOME", world.path("home"))
-        .current_dir(world.project())
-        .output()
-        .unwrap();
-    assert!(output.status.success() && !output.stdout.is_empty(), "{shell}: {output:?}");
+    let file = world.project().join("src/total.rs");
+    let reading =
+        json!({"tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": file}, "prompt_id": "p"});
+    // Each in a session of its own, so that nothing is there already.
+    for (session, mut message) in [
+        ("three", world.message("SessionStart", &json!({ "source": "startup" }))),
+        ("four", world.prompt("p", "Why was case 1 rounded too early by the cast?")),
+        ("five", world.message("PreToolUse", &reading)),
+    ] {
+        assert_eq!(injected_with(&world, session, "go on"), None);
+        message["session_id"] = json!(session);
+        let mut command = world.hook_command();
+        command.env("PATH", "/usr/bin:/bin");
+        let ran = run_hook(&mut command, message.to_string().as_bytes());
+        let printed = String::from_utf8_lossy(&ran.output.stdout);
+        let answer: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{message}"));
+        let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        let named = text.split('`').find_map(|part| part.strip_suffix(" show ID")).unwrap();
+        let shell = format!("{named} show 1");
+        let output = Command::new("/bin/sh")
+            .args(["-c", &shell])
+            .env_clear()
+            .env("HOME", world.path("home"))
+            .current_dir(world.project())
+            .output()
+            .unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "{shell}: {output:?}");
+    }
 }
 
 #[test]
