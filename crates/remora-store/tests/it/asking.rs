@@ -1,17 +1,19 @@
 //! Built-in memory is stored at once, and a model's answer revises it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use remora_core::document::ProjectScope;
 use remora_core::feedback::Verdict;
 use remora_core::ids::{DocumentId, ObservationId, SummaryId};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
+use remora_core::privacy::clean;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::search::{Embedded, Filters, Weights};
-use remora_store::{Batch, Failure, Store, StoreError, Which};
+use remora_store::{Batch, EventRecord, Failure, Store, StoreError, Which};
 
-use crate::support::{World, bash, call, prompt, record_with, stop, turn};
+use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
 
 const SILENCE: Duration = Duration::from_mins(5);
 
@@ -214,6 +216,27 @@ fn an_answer_equal_to_a_record_of_another_session_is_an_echo_for_half_a_minute()
         }
         assert_eq!(rows(&world), expected, "after {seconds} s");
     }
+}
+
+#[test]
+fn an_answer_is_no_echo_of_another_project_or_of_another_text_under_the_same_title() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    for (session, project, builtin, narrative) in
+        [("a", "app", "Zebra", "Tall."), ("b", "other", "Lion", "Tall."), ("c", "app", "Okapi", "Shy.")]
+    {
+        for body in [prompt("task"), stop("done")] {
+            let event = event(session, Path::new(&format!("/nowhere/{project}")), turn(session), body);
+            world.hook(&EventRecord::new(clean(event), now));
+        }
+        let batch = claim(&mut store, now).unwrap();
+        store.remember(&batch, &memory("builtin", &[builtin]), now).unwrap();
+        let mut answer = memory("model", &["Giraffe"]);
+        answer.observations[0].narrative = narrative.into();
+        store.confirm(&batch, &answer, None, now).unwrap();
+    }
+    assert_eq!(rows(&world), "1 Giraffe; 2 Giraffe; 3 Giraffe");
 }
 
 #[test]

@@ -276,6 +276,25 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
 }
 
 #[test]
+fn batches_that_fail_at_the_same_moment_are_not_all_retried_at_the_same_moment() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    for number in 0..8 {
+        let session = format!("s{number}");
+        world.hook(&record_with(&session, turn("p1"), prompt("task")));
+        world.hook(&record_with(&session, turn("p1"), stop("done")));
+    }
+    let batches: Vec<Batch> = std::iter::from_fn(|| claim(&mut store, now)).collect();
+    assert_eq!(batches.len(), 8);
+    for batch in &batches {
+        store.release(batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+    }
+    let ready = std::iter::from_fn(|| claim(&mut store, now.after(Duration::from_secs(1)))).count();
+    assert!(ready < 8, "a random delay spreads them");
+}
+
+#[test]
 fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gone() {
     let world = World::new();
     let silence = Duration::from_mins(5);
@@ -306,6 +325,8 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     assert_eq!(claimed(), None, "nothing has ended it");
     at("later", Some(alive), "app", 11, started());
     at("before", Some(gone), "app", 40, bash("make test"));
+    // What the later session does does not matter, only when it began.
+    at("later", Some(alive), "app", 41, bash("make"));
     assert_eq!(claimed(), Some(2));
     assert_eq!(claimed(), None, "one was active later, one has a live host, and one an unknown host");
 }
@@ -333,6 +354,29 @@ fn the_same_observation_from_another_session_within_half_a_minute_is_an_echo() {
 }
 
 #[test]
+fn an_observation_is_an_echo_only_of_the_same_title_and_text_of_a_record_that_exists() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now();
+    let mut learn = |session: &str, number: usize, title: &str, narrative: &str| {
+        let id = format!("{session}-{number}");
+        world.hook(&record_with(session, turn(&id), prompt("task")));
+        world.hook(&record_with(session, turn(&id), stop("done")));
+        let mut memory = memory(title);
+        memory.observations[0].narrative = narrative.into();
+        let batch = claim(&mut store, now.after(Duration::from_mins(1))).unwrap();
+        store.confirm(&batch, &memory, None, now).unwrap();
+        store.counts().unwrap().observations
+    };
+    assert_eq!(learn("a", 1, "Fixed the build", "Because."), 1);
+    assert_eq!(learn("b", 1, "Fixed the tests", "Because."), 2, "another title");
+    assert_eq!(learn("c", 1, "Fixed the build", "By hand."), 3, "another text");
+    assert_eq!(learn("a", 2, "Fixed the build", "Twice."), 4, "another text of the same session");
+    world.sql("UPDATE observations SET deleted_at = 1");
+    assert_eq!(learn("d", 1, "Fixed the build", "Because."), 1, "the equal one is deleted");
+}
+
+#[test]
 fn only_the_owner_of_a_claim_keeps_it_alive() {
     let world = World::new();
     two_turns(&world, "a");
@@ -343,6 +387,36 @@ fn only_the_owner_of_a_claim_keeps_it_alive() {
     let later = now.after(Duration::from_secs(50));
     assert!(matches!(store.heartbeat(&stranger, later), Err(StoreError::ClaimLost)));
     assert_eq!(store.reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 3);
+}
+
+#[test]
+fn an_owner_that_exits_releases_only_its_own_claims() {
+    let world = World::new();
+    two_turns(&world, "a");
+    two_turns(&world, "b");
+    let mut store = world.open();
+    let now = Time::now();
+    claim(&mut store, now).unwrap();
+    let of_another = store.claim("somebody else", 100, Duration::ZERO, now).unwrap().unwrap();
+    assert_eq!(store.release_all("me").unwrap(), 3);
+    store.heartbeat(&of_another, now).unwrap();
+}
+
+#[test]
+fn a_heartbeat_keeps_only_the_claim_of_its_own_turn_alive() {
+    let world = World::new();
+    two_turns(&world, "a");
+    two_turns(&world, "b");
+    let mut store = world.open();
+    let now = Time::now();
+    let first = claim(&mut store, now).unwrap();
+    store.remember(&first, &memory("Fixed the build"), now).unwrap();
+    let others: Vec<Batch> = std::iter::from_fn(|| claim(&mut store, now)).collect();
+    let others: Vec<_> = others.iter().map(|batch| (batch.session, batch.prompt_number)).collect();
+    assert!(others.contains(&(first.session, 2)), "another turn of its session");
+    assert!(others.iter().any(|other| other.0 != first.session && other.1 == 1), "the same turn of another");
+    store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
+    assert_eq!(store.reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 6, "the claims of both");
 }
 
 #[test]
