@@ -193,7 +193,10 @@ mod tests {
     fn a_hook_waits_for_the_disk_only_if_it_is_asked_to() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("remora.db");
-        drop(open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE).unwrap());
+        let new = open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE).unwrap();
+        // Our flags set the level of databases with a write-ahead log only.
+        new.pragma_update(None, "journal_mode", "WAL").unwrap();
+        drop(new);
         let level = |sync| {
             let connection = open_for_hook(&path, sync).unwrap();
             connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0)).unwrap()

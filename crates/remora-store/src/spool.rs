@@ -229,6 +229,9 @@ fn parse(line: &[u8]) -> Option<EventRecord> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+    use std::thread::{self, ScopedJoinHandle};
+
     use super::*;
 
     #[test]
@@ -257,5 +260,51 @@ mod tests {
             fs::rename(&path, &aside)
         });
         assert!(!written.unwrap());
+    }
+
+    #[test]
+    fn no_line_is_lost_while_the_spool_is_moved_aside_again_and_again() {
+        const LINES: usize = 2_000;
+        let temp = tempfile::tempdir().unwrap();
+        let (path, aside) = (temp.path().join("spool.jsonl"), temp.path().join("spool.ingesting"));
+        let mut seen = HashSet::new();
+        let mut look = |path: &Path| {
+            let text = fs::read_to_string(path).unwrap();
+            // A line that is being written is written again.
+            let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+            seen.extend(whole.map(str::to_owned));
+        };
+        let append = |writer: usize| {
+            for number in 0..LINES {
+                append_line(&path, format!("{writer} {number}\n").as_bytes(), Sync::Normal).unwrap();
+            }
+        };
+        thread::scope(|scope| {
+            let writers = [0, 1].map(|writer| {
+                let append = &append;
+                scope.spawn(move || append(writer))
+            });
+            while !writers.iter().all(ScopedJoinHandle::is_finished) {
+                if fs::rename(&path, &aside).is_ok() {
+                    look(&aside);
+                    fs::remove_file(&aside).unwrap();
+                }
+            }
+        });
+        if path.exists() {
+            look(&path);
+        }
+        assert_eq!(seen.len(), 2 * LINES);
+    }
+
+    #[test]
+    fn a_line_waits_for_the_disk_only_if_it_is_asked_to() {
+        // A pipe takes the line but cannot be synced, so an attempt to sync it is an error.
+        let written = |sync| {
+            let (_reader, writer) = io::pipe().unwrap();
+            write(&mut File::from(OwnedFd::from(writer)), b"line", sync)
+        };
+        assert!(written(Sync::Normal).is_ok());
+        assert!(written(Sync::Full).is_err());
     }
 }

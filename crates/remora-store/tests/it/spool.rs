@@ -41,6 +41,19 @@ fn a_crash_between_import_and_removal_of_the_file_duplicates_nothing() {
 }
 
 #[test]
+fn a_file_that_an_earlier_process_did_not_finish_is_not_replaced_by_a_newer_one() {
+    let world = World::new();
+    world.dir.create().unwrap();
+    let path = |name: &str| world.dir.path().join(name);
+    spool::append(&world.dir, &record("s", prompt("first")), Sync::Normal).unwrap();
+    fs::rename(path("spool.jsonl"), path("spool.ingesting")).unwrap();
+    spool::append(&world.dir, &record("s", stop("done")), Sync::Normal).unwrap();
+    drop(world.open());
+    let kinds: Vec<String> = world.open().queue(10).unwrap().into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, ["prompt_submitted", "turn_ended"]);
+}
+
+#[test]
 fn a_line_cut_short_damages_only_itself() {
     let world = World::new();
     world.dir.create().unwrap();
