@@ -124,6 +124,19 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
 }
 
 #[test]
+fn the_mark_changes_if_a_fact_goes_that_is_not_the_newest() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    for key in ["port", "editor"] {
+        store.record_fact(&new(fact(FactKind::Fact, key, "x", 0.5), Some(app), 1)).unwrap();
+    }
+    let mark = store.memory_mark(app).unwrap();
+    world.sql("UPDATE facts SET deleted_at = 1 WHERE key = 'port'");
+    assert_ne!(store.memory_mark(app).unwrap(), mark);
+}
+
+#[test]
 fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let world = World::new();
     let mut store = world.open();

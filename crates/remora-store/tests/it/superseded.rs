@@ -162,6 +162,31 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
 }
 
 #[test]
+fn the_mark_changes_if_a_summary_goes_or_is_exchanged_and_not_with_a_checkpoint() {
+    let world = World::new();
+    let mut store = world.open();
+    let learn = |store: &mut Store, session: &str| {
+        let summary = Some(Summary { request: session.into(), ..Summary::default() });
+        learn(&world, store, session, &Memory { summary, ..Memory::default() });
+    };
+    learn(&mut store, "a");
+    learn(&mut store, "b");
+    let project = store.projects().unwrap()[0].id;
+    let mark = |store: &Store| store.memory_mark(project).unwrap();
+    let both = mark(&store);
+    world.sql("UPDATE session_summaries SET deleted_at = 1 WHERE id = 1");
+    let second = mark(&store);
+    assert_ne!(second, both, "one went");
+    world.sql("UPDATE session_summaries SET deleted_at = 1 WHERE id = 2");
+    learn(&mut store, "c");
+    let third = mark(&store);
+    assert_ne!(third, second, "one came as another went");
+    learn(&mut store, "d");
+    world.sql("UPDATE session_summaries SET checkpoint = 1 WHERE id = 4");
+    assert_eq!(mark(&store), third, "a checkpoint is not shown");
+}
+
+#[test]
 fn undoing_a_merge_leaves_what_another_change_of_the_same_moment_replaced() {
     let world = World::new();
     let mut store = world.open();
