@@ -361,8 +361,6 @@ pub(crate) fn may_speak(outline: &Outline) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use remora_core::document::ProjectScope;
     use remora_core::feedback::Feedback;
     use remora_core::time::Time;
@@ -373,7 +371,7 @@ mod tests {
 
     struct Found {
         score: f64,
-        age_in_days: u64,
+        age_in_days: i64,
         superseded: bool,
     }
 
@@ -390,7 +388,7 @@ mod tests {
                 session: None,
                 prompt_number: None,
                 kind: None,
-                created_at: NOW.before(Duration::from_hours(24 * found.age_in_days)),
+                created_at: Time(NOW.0 - 86_400_000 * found.age_in_days),
                 superseded: found.superseded,
                 feedback: Feedback::default(),
             };
@@ -410,9 +408,22 @@ mod tests {
     }
 
     #[test]
+    fn a_new_record_makes_up_for_three_percent_and_for_half_of_that_against_a_month_old_one() {
+        // Whether a new record ranks above one of this age that fits better by this factor.
+        let is_ahead = |age_in_days, factor: f64| {
+            let found = |score, age_in_days| Found { score, age_in_days, superseded: false };
+            order(&[found(0.5, 0), found(0.5 * factor, age_in_days)]) == [0, 1]
+        };
+        assert_eq!((is_ahead(365, 1.025), is_ahead(365, 1.035)), (true, false));
+        assert_eq!((is_ahead(30, 1.013), is_ahead(30, 1.017)), (true, false));
+        assert!(is_ahead(-300, 0.99), "a record from the future counts as new");
+    }
+
+    #[test]
     fn a_superseded_record_ranks_below_an_equal_one_and_above_a_worse_one() {
         let found = |score, superseded| Found { score, age_in_days: 1, superseded };
         assert_eq!(order(&[found(0.8, false), found(0.8, true)]), [0, 1]);
         assert_eq!(order(&[found(0.8, true), found(0.5, false)]), [0, 1]);
+        assert_eq!(order(&[found(0.8, true), found(0.66, false)]), [1, 0], "below a slightly worse one");
     }
 }

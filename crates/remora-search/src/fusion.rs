@@ -202,6 +202,8 @@ mod tests {
             candidate(3, None, Some(0.7)),
         ];
         assert_eq!(order(by_meaning, Some(USUAL))[0], 3);
+        let both_near = vec![candidate(1, Some(2.0), Some(0.42)), candidate(2, None, Some(0.5))];
+        assert_eq!(order(both_near, Some(USUAL))[0], 2, "words count little if meaning stands out");
     }
 
     #[test]
@@ -232,6 +234,16 @@ mod tests {
     }
 
     #[test]
+    fn a_better_rank_by_words_makes_up_for_less_than_one_unit_of_meaning() {
+        // The first is the nearest by meaning, the second the first by words.
+        let first = |units: f32| {
+            let nearer = Candidate { cosine: Some(0.5 + units * USUAL.deviation), ..placed(1, 20, 1) };
+            order(vec![nearer, placed(2, 1, 2)], Some(USUAL))[0]
+        };
+        assert_eq!((first(0.6), first(1.2)), (2, 1));
+    }
+
+    #[test]
     fn words_weigh_more_the_further_their_best_stands_out() {
         // A single result by words is one unit above the mean.
         let weight_at = |units: f32| {
@@ -240,7 +252,17 @@ mod tests {
         };
         let [less, alike, more] = [2.0, 1.0, 0.5].map(weight_at);
         assert!((0.3..0.5).contains(&alike), "meaning weighs more if both stand out equally: {alike}");
-        assert!(less < alike - 0.1 && more > alike + 0.1, "{less} {alike} {more}");
+        assert!((0.1..0.2).contains(&less), "{less}");
+        assert!((0.6..0.7).contains(&more), "{more}");
+        assert!(weight_at(50.0) > 0.01 && weight_at(0.01) < 0.99, "no arm decides alone");
+    }
+
+    #[test]
+    fn cosines_that_are_all_alike_do_not_stand_out() {
+        let one_topic = Background { mean: 0.4, deviation: 0.001 };
+        let named = candidate(1, Some(9.0), Some(0.4));
+        let near = candidate(2, Some(1.0), Some(0.41));
+        assert_eq!(order(vec![near, named], Some(one_topic))[0], 1);
     }
 
     #[test]
@@ -263,5 +285,22 @@ mod tests {
             both.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).map(|best| best.document.0)
         };
         assert_eq!((first(true), first(false)), (Some(2), Some(1)));
+    }
+
+    #[test]
+    fn meaning_decides_in_an_unknown_language_only_among_those_that_fit_alike_by_words() {
+        let first = |a: Candidate, b: Candidate| {
+            let mut both = [a, b];
+            fuse(&mut both, Some(USUAL), Closeness::BUILTIN, false);
+            both.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).map(|best| best.document.0)
+        };
+        let ranked = |rank, candidate| Candidate { lexical_rank: Some(rank), ..candidate };
+        let named = ranked(1, candidate(1, Some(9.0), Some(0.1)));
+        let near = ranked(2, candidate(2, Some(1.0), Some(0.7)));
+        let near = Candidate { semantic_rank: Some(1), ..near };
+        assert_eq!(first(named, near), Some(1));
+        let [far, near] =
+            [(3, 0.1), (4, 0.7)].map(|(id, cosine)| ranked(1, candidate(id, Some(9.0), Some(cosine))));
+        assert_eq!(first(near, far), Some(4));
     }
 }

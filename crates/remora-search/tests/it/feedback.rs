@@ -64,6 +64,7 @@ fn of_two_equal_hits_the_used_one_ranks_higher() {
     let hits = world.search(&query).hits;
     let used = |id: &str| hits.iter().find(|hit| hit.id.to_string() == id).unwrap().why.used;
     assert!(used("1") > 0.0 && used("2").abs() < f64::EPSILON, "the reason is reported");
+    assert!(hits.iter().all(|hit| hit.why.recency > 0.0), "and so is the bonus for new records");
     let json = serde_json::to_value(&hits).unwrap();
     assert_eq!(json[0]["feedback"]["fetched"], 1);
     assert_eq!(json[1].get("feedback"), None, "empty feedback is omitted");

@@ -1,9 +1,11 @@
 use std::time::Duration;
 
 use remora_core::event::Body;
+use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, ObservationType};
 use remora_core::time::Time;
 use remora_search::{Edge, Facets, Mode, ProjectScope, RecordKind, SPANS, SearchQuery, Sort, parse_date};
+use remora_store::SavedBy;
 
 use crate::support::{World, observation, summary};
 
@@ -231,6 +233,25 @@ fn duplicates_are_shown_once() {
     let results = world.search(&world.query("app", "cache key locale"));
     assert_eq!(results.hits.len(), 1);
     assert_eq!(results.hits[0].duplicates.len(), 1);
+}
+
+#[test]
+fn a_superseded_observation_is_shown_only_if_its_replacement_was_not_found() {
+    let mut world = World::new();
+    world.observe("app", observation("Zebra totals are floats", "They were stored as doubles."));
+    world.observe("app", observation("Zebra totals are cents", "Rounding had lost some of them."));
+    let (old, new) = (ObservationId(1), ObservationId(2));
+    world.store.replace_observations(new, &[old], None, SavedBy::Person, Time::now()).unwrap();
+    let mut found = |text: &str| {
+        let mut query = world.query("app", text);
+        query.mode = Mode::Text;
+        query.filters.kinds = vec![RecordKind::Observation];
+        let hits = world.search(&query).hits.into_iter();
+        hits.map(|hit| (hit.id.number, hit.superseded, hit.superseded_by)).collect::<Vec<_>>()
+    };
+    assert_eq!(found("zebra totals"), [(2, false, None)]);
+    // Only in titles, because the text before an observation finds it, too.
+    assert_eq!(found("title:floats"), [(1, true, Some(new))]);
 }
 
 #[test]
