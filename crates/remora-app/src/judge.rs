@@ -28,7 +28,7 @@ pub struct JudgeRequest {
 pub enum JudgedRecord {
     Observation(Box<JudgedObservation>),
     Fact(Box<FactRow>),
-    Retelling(JudgedRetelling),
+    TurnOrSummary(JudgedTurnOrSummary),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Jud
         Some(id @ RecordId { kind: RecordKind::Turn | RecordKind::Summary, .. })
             if request.verdict == Verdict::Wrong =>
         {
-            judge_retelling(store, request, id, now).map(JudgedRecord::Retelling)
+            judge_turn_or_summary(store, request, id, now).map(JudgedRecord::TurnOrSummary)
         }
         _ => judge_observation(store, request, now).map(|judged| JudgedRecord::Observation(Box::new(judged))),
     }
@@ -80,7 +80,7 @@ fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) 
 
 /// A turn or a summary after a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct JudgedRetelling {
+pub struct JudgedTurnOrSummary {
     #[schemars(with = "String")]
     pub id: RecordId,
     pub wrong: bool,
@@ -90,12 +90,12 @@ pub struct JudgedRetelling {
 }
 
 /// Marks a turn or a summary wrong, or takes it back with `undo`. The verdict is about what no observation says.
-fn judge_retelling(
+fn judge_turn_or_summary(
     store: &mut Store,
     request: &JudgeRequest,
     id: RecordId,
     now: Time,
-) -> Result<JudgedRetelling, AppError> {
+) -> Result<JudgedTurnOrSummary, AppError> {
     let unknown = || AppError::UnknownRecord(request.id.clone());
     let (session, prompt_number) = match record(store, &request.id)? {
         Record::Turn(row) => (row.session_id, row.prompt_number),
@@ -105,11 +105,11 @@ fn judge_retelling(
     let project_id = store.project_of(id)?.ok_or_else(unknown)?;
     let name = store.session_project(session)?;
     check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
-    store.judge_retelling(id, request.undo, now)?.ok_or_else(unknown)?;
+    store.judge_turn_or_summary(id, request.undo, now)?.ok_or_else(unknown)?;
     let rows = store.session_observations(session)?;
     let of_turn = rows.iter().filter(|row| row.prompt_number == prompt_number && !row.feedback.is_wrong());
     let observations = of_turn.map(|row| row.id).collect();
-    Ok(JudgedRetelling { id, wrong: !request.undo, project_id, observations })
+    Ok(JudgedTurnOrSummary { id, wrong: !request.undo, project_id, observations })
 }
 
 /// Fails for a record of another project than the request allows.

@@ -18,7 +18,7 @@ enum Cause {
 }
 
 /// Phrases that are more specific than the status, which is 400 or 403 for all of these.
-const TELLING: &[(&str, Cause)] = &[
+const PHRASES: &[(&str, Cause)] = &[
     ("api key not valid", Cause::Account),
     ("api key expired", Cause::Account),
     ("credit balance", Cause::Account),
@@ -60,7 +60,7 @@ impl Refusal {
             reason = short_reason(&format!("{reason}: {message}"));
         }
         let words = message.to_lowercase();
-        let cause = TELLING.iter().find(|(telling, _)| words.contains(telling)).map(|(_, cause)| *cause);
+        let cause = PHRASES.iter().find(|(phrase, _)| words.contains(phrase)).map(|(_, cause)| *cause);
         match (status, cause.filter(|_| (400..500).contains(&status))) {
             (_, Some(Cause::Account)) | (401..=403, None) => CallError::Auth { reason },
             (_, Some(Cause::Settings)) | (404 | 405 | 407 | 410, None) => CallError::Misconfigured { reason },

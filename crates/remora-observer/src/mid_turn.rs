@@ -29,7 +29,7 @@ const COMMAND: (usize, usize) = (100, 0);
 /// Size limit for all texts of a turn, in bytes; the latest are kept.
 const MOST_SAID: usize = 64 << 10;
 /// Two texts count as equal if this many bytes at their beginnings are. The rest may have been cut in one of them.
-const TELLING: usize = 1 << 10;
+const COMPARED: usize = 1 << 10;
 
 /// Which transcripts may be read.
 #[derive(Debug, Clone)]
@@ -300,7 +300,7 @@ fn entry(host: Host, line: &[u8]) -> Option<Entry> {
 
 /// Enough of a text to recognise it in another one; the rest may have been cut.
 pub(crate) fn beginning(text: &str) -> &str {
-    prefix(text.trim(), TELLING)
+    prefix(text.trim(), COMPARED)
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ impl Store {
                 continue;
             }
             let record = RecordId { kind: RecordKind::Summary, number: session.id };
-            if session.is_substantial() && self.tells_wrong(record, wrong)? {
+            if session.is_substantial() && self.repeats_wrong(record, wrong)? {
                 session = session.only_request();
             }
             if wrong.is_said_in(&session.request) {

@@ -15,7 +15,7 @@ use crate::context_files::changed_in_place;
 use crate::{Store, StoreError, feedback, retention, rows};
 
 /// The key in `meta` of the turns and summaries that were called wrong, as JSON: `["t2", "s7"]`.
-const RETELLINGS: &str = "called_wrong";
+const WRONG_RECORDS: &str = "called_wrong";
 
 /// Whether anything was called wrong. Both lookups are in indexes with few rows.
 const ANYTHING_WRONG: &str = concat!(
@@ -47,7 +47,7 @@ impl Store {
     ///
     /// A turn or a summary is left out as a whole, because its other sentences are about the same. That also holds if it
     /// tells a wrong observation in other words. A summary written after a correction is right again.
-    pub fn tells_wrong(&self, record: RecordId, wrong: &CalledWrong) -> Result<bool, StoreError> {
+    pub fn repeats_wrong(&self, record: RecordId, wrong: &CalledWrong) -> Result<bool, StoreError> {
         match record.kind {
             RecordKind::Observation => {
                 let sql = "SELECT o.title, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM observations AS o
@@ -60,7 +60,7 @@ impl Store {
                 Ok(found.is_some_and(|(title, is_upheld)| !is_upheld && wrong.is_said_by(&title)))
             }
             RecordKind::Turn | RecordKind::Summary => Ok(!wrong.nothing_corrected
-                && (self.retells(record)?
+                && (self.belongs_to_wrong(record)?
                     || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.db, record)?)))),
             RecordKind::Fact => {
                 let sql = "SELECT value FROM facts WHERE id = ?1 AND source <> 'user'";
@@ -84,8 +84,8 @@ impl Store {
     }
 
     /// Whether a turn or a summary was called wrong itself, or belongs to an observation that is wrong.
-    fn retells(&self, record: RecordId) -> Result<bool, StoreError> {
-        let (retelling, same_turn) = if record.kind == RecordKind::Turn {
+    fn belongs_to_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
+        let (table, same_turn) = if record.kind == RecordKind::Turn {
             ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
         } else {
             ("session_summaries", "o.session_id = r.session_id")
@@ -95,28 +95,28 @@ impl Store {
         let sql = format!(
             "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
                  CROSS JOIN observations AS o ON o.id = f.observation_id
-                 CROSS JOIN {retelling} AS r ON r.id = ?1 AND {same_turn}
+                 CROSS JOIN {table} AS r ON r.id = ?1 AND {same_turn}
              WHERE f.wrong > f.useful
              UNION ALL
-             SELECT 1 FROM {retelling} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
+             SELECT 1 FROM {table} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
                  ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number
              WHERE r.id = ?1 AND o.superseded_by IS NOT NULL AND NOT EXISTS (
                  SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
                  AND next.prompt_number = o.prompt_number)
              UNION ALL
              SELECT 1 FROM meta, json_each(CAST(meta.value AS TEXT)) AS wrong
-             WHERE meta.key = '{RETELLINGS}' AND wrong.value = ?2"
+             WHERE meta.key = '{WRONG_RECORDS}' AND wrong.value = ?2"
         );
         Ok(self.db.prepare_cached(&sql)?.exists(params![record.number, record.to_string()])?)
     }
 
     /// Whether a turn or a summary was called wrong.
     pub fn is_called_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        Ok(retellings(&self.db)?.contains(&record))
+        Ok(wrong_records(&self.db)?.contains(&record))
     }
 
     /// Calls a turn or a summary wrong, or with `undo` takes it back. `None` if it does not exist. Returns its project.
-    pub fn judge_retelling(
+    pub fn judge_turn_or_summary(
         &mut self,
         record: RecordId,
         undo: bool,
@@ -124,20 +124,20 @@ impl Store {
     ) -> Result<Option<ProjectId>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Some(project) = project_of(&transaction, record)? else { return Ok(None) };
-        let mut all = retellings(&transaction)?;
+        let mut all = wrong_records(&transaction)?;
         all.retain(|other| *other != record);
         if !undo {
             all.push(record);
         }
         if all.is_empty() {
-            transaction.execute("DELETE FROM meta WHERE key = ?1", [RETELLINGS])?;
+            transaction.execute("DELETE FROM meta WHERE key = ?1", [WRONG_RECORDS])?;
         } else {
             let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-            transaction.execute(sql, params![RETELLINGS, serde_json::to_vec(&all)?])?;
+            transaction.execute(sql, params![WRONG_RECORDS, serde_json::to_vec(&all)?])?;
         }
         if !undo {
             let mut wrong = CalledWrong::default();
-            add_retelling(&transaction, record, &mut wrong)?;
+            add_record(&transaction, record, &mut wrong)?;
             revoke_all(&transaction, project, None, &wrong, at)?;
         }
         changed_in_place(&transaction)?;
@@ -211,16 +211,16 @@ fn called_wrong(db: &Connection, project: ProjectId) -> Result<CalledWrong, Stor
     while let Some(row) = rows.next()? {
         add(row, &mut wrong)?;
     }
-    for record in retellings(db)? {
+    for record in wrong_records(db)? {
         if project_of(db, record)? == Some(project) {
-            add_retelling(db, record, &mut wrong)?;
+            add_record(db, record, &mut wrong)?;
         }
     }
     Ok(wrong)
 }
 
 /// Adds what a turn or a summary says beyond the observations of its session, which have verdicts of their own.
-fn add_retelling(db: &Connection, record: RecordId, wrong: &mut CalledWrong) -> Result<(), StoreError> {
+fn add_record(db: &Connection, record: RecordId, wrong: &mut CalledWrong) -> Result<(), StoreError> {
     let table = table(record);
     let sql = format!(
         "SELECT {SAID} FROM {table} AS r JOIN observations AS o ON o.session_id = r.session_id
@@ -236,10 +236,10 @@ fn add_retelling(db: &Connection, record: RecordId, wrong: &mut CalledWrong) -> 
     Ok(())
 }
 
-fn retellings(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
+fn wrong_records(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let json: Option<Vec<u8>> =
-        db.prepare_cached(sql)?.query_row([RETELLINGS], |row| row.get(0)).optional()?;
+        db.prepare_cached(sql)?.query_row([WRONG_RECORDS], |row| row.get(0)).optional()?;
     Ok(json.map(|json| serde_json::from_slice(&json)).transpose()?.unwrap_or_default())
 }
 

@@ -4,11 +4,11 @@ use std::panic;
 
 use remora_store::{DataDir, problems};
 
-/// Logs every panic from now on, without printing it. `tell` gets the location, for a user at a terminal.
-pub(crate) fn log_panics(dir: Option<DataDir>, tell: fn(&str)) {
+/// Logs every panic from now on, without printing it. `show` gets the location, for a user at a terminal.
+pub(crate) fn log_panics(dir: Option<DataDir>, show: fn(&str)) {
     panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         problems::report_bug(dir.as_ref(), &place);
-        tell(&place);
+        show(&place);
     }));
 }

@@ -113,14 +113,14 @@ impl<'a> Judge<'a> {
     pub(super) fn judge(
         &self,
         hits: Vec<Hit>,
-        tells_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
+        repeats_wrong: impl Fn(RecordId) -> Result<bool, StoreError>,
     ) -> Result<Vec<Candidate>, StoreError> {
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
             let fate = match self.of_itself(&hit) {
                 Some(fate) => fate,
                 // What was called wrong must not return in the text of another record.
-                None if tells_wrong(hit.id)? => Fate::Wrong,
+                None if repeats_wrong(hit.id)? => Fate::Wrong,
                 None => Fate::Injected,
             };
             judged.push(Candidate { fate, hit });

@@ -265,7 +265,7 @@ fn choose(
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
         let wrong = store.called_wrong(request.project)?;
-        explanation.candidates = judge.judge(found.hits, |id| store.tells_wrong(id, &wrong))?;
+        explanation.candidates = judge.judge(found.hits, |id| store.repeats_wrong(id, &wrong))?;
         (chosen, explanation.evidence) =
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }

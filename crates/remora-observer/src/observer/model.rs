@@ -181,7 +181,7 @@ impl Model {
         });
         let prices = Prices { input: wanted.input_price, output: wanted.output_price };
         let limits_money = settings.budget.daily_usd > 0.0 || settings.budget.session_usd > 0.0;
-        if limits_money && !prices.are_known() && !provider.tells_cost() {
+        if limits_money && !prices.are_known() && !provider.reports_cost() {
             return Err("a budget in dollars needs to know prices: set observer.input_price and \
                         observer.output_price, in dollars for a million tokens"
                 .to_owned());

@@ -190,7 +190,7 @@ impl Provider {
     }
 
     /// Whether it reports the cost of an answer.
-    pub fn tells_cost(&self) -> bool {
+    pub fn reports_cost(&self) -> bool {
         matches!(self.kind, ProviderKind::ClaudeCli | ProviderKind::OpenRouter)
     }
 

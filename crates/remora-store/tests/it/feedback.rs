@@ -173,7 +173,7 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
 }
 
 #[test]
-fn a_text_that_a_person_saves_again_is_told_although_it_was_called_wrong() {
+fn a_text_that_a_person_saves_again_is_injected_although_it_was_called_wrong() {
     let world = World::new();
     let mut store = world.open();
     let app = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
@@ -190,15 +190,15 @@ fn a_text_that_a_person_saves_again_is_told_although_it_was_called_wrong() {
     let target = SaveFor::Project(app);
     let first = store.save(&target, &text(""), SavedBy::Program, Time(2)).unwrap().id();
     store.judge(first, Verdict::Wrong, false, Time(3)).unwrap();
-    let told = |store: &Store| -> Vec<i64> {
+    let injected = |store: &Store| -> Vec<i64> {
         let material = store.material(app, Recall::Everything, 0).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     };
     let again = store.save(&target, &text(" An agent says so."), SavedBy::Program, Time(4)).unwrap().id();
-    assert_eq!(told(&store), [0_i64; 0]);
+    assert_eq!(injected(&store), [0_i64; 0]);
     let own = store.save(&target, &text(" The user says so."), SavedBy::Person, Time(5)).unwrap().id();
-    assert_eq!(told(&store), [own.0]);
+    assert_eq!(injected(&store), [own.0]);
     // The next verdict on the same words is the last one.
     store.judge(again, Verdict::Wrong, false, Time(6)).unwrap();
-    assert_eq!(told(&store), [0_i64; 0]);
+    assert_eq!(injected(&store), [0_i64; 0]);
 }

@@ -118,8 +118,8 @@ fn a_correction_supersedes_refuted_observations_of_its_own_session_only() {
     assert_eq!(about_file(&world, &store), [4, 1]);
     assert_eq!(is_so(same, "facts AS next WHERE o.id = 3 AND next.valid_to IS NULL"), "yes");
     // A refuted turn counts as wrong; the turn that corrects it does not.
-    let retells = |name: &str| store.tells_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
-    assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(retells), [false, true, true, false, false]);
+    let repeats = |name: &str| store.repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
+    assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(repeats), [false, true, true, false, false]);
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn a_summary_written_before_the_correction_counts_as_wrong() {
         ..Memory::default()
     };
     learn(&world, &mut store, "a", &corrected);
-    let retells = |name: &str| store.tells_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
-    assert_eq!(["s1", "s2"].map(retells), [true, false]);
+    let repeats = |name: &str| store.repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
+    assert_eq!(["s1", "s2"].map(repeats), [true, false]);
 }
 
 #[test]

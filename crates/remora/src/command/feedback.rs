@@ -1,6 +1,6 @@
 use clap::Args;
 use remora_app::AppError;
-use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedRetelling};
+use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedTurnOrSummary};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
 use remora_store::{FactRow, ObservationRow};
@@ -49,7 +49,7 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     match judged.map_err(|error| refused(error, &request))? {
         JudgedRecord::Observation(judged) => show_observation(app, &judged.row),
         JudgedRecord::Fact(row) => show_fact(app, &row, given.undo),
-        JudgedRecord::Retelling(judged) => show_retelling(app, &judged),
+        JudgedRecord::TurnOrSummary(judged) => show_turn_or_summary(app, &judged),
     }
 }
 
@@ -104,7 +104,7 @@ fn show_fact(app: &App, row: &FactRow, undo: bool) -> Result<()> {
     Ok(())
 }
 
-fn show_retelling(app: &App, judged: &JudgedRetelling) -> Result<()> {
+fn show_turn_or_summary(app: &App, judged: &JudgedTurnOrSummary) -> Result<()> {
     if app.json {
         return output::json(judged);
     }

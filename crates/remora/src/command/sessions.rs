@@ -53,7 +53,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let ids: Vec<String> = sessions.iter().map(|session| session.content_session_id.clone()).collect();
     for session in sessions {
         table.row(kept(vec![
-            telling(&session.content_session_id, &ids),
+            unique_prefix(&session.content_session_id, &ids),
             output::local(session.last_activity_at),
             brief(&session.project, 20),
             session.host,
@@ -69,7 +69,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
 
 /// The shortest unique prefix of an id, at least 8 characters. Ids that begin with the time, such as Codex's,
 /// need more.
-fn telling(id: &str, all: &[String]) -> String {
+fn unique_prefix(id: &str, all: &[String]) -> String {
     let others = || all.iter().filter(|other| *other != id);
     let is_enough = |length: &usize| {
         let beginning: String = id.chars().take(*length).collect();
@@ -82,13 +82,13 @@ fn telling(id: &str, all: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::telling;
+    use super::unique_prefix;
 
     #[test]
     fn an_id_is_shortened_to_a_unique_prefix() {
         let all =
             ["01a1e8f9-5b9f-7e71", "01a1e8f9-6fe4-75a0", "a8ab1c26-1331-440a", "chat"].map(str::to_owned);
-        let shortened: Vec<String> = all.iter().map(|id| telling(id, &all)).collect();
+        let shortened: Vec<String> = all.iter().map(|id| unique_prefix(id, &all)).collect();
         assert_eq!(shortened, ["01a1e8f9-5", "01a1e8f9-6", "a8ab1c26", "chat"]);
     }
 }

@@ -18,8 +18,8 @@ fn feedback(world: &World, id: &str) -> Value {
 }
 
 /// The ids of injected observations, in order.
-fn ids(told: &str) -> Vec<&str> {
-    let lines = told.lines().filter_map(|line| line.strip_prefix("- #"));
+fn ids(injected: &str) -> Vec<&str> {
+    let lines = injected.lines().filter_map(|line| line.strip_prefix("- #"));
     lines.filter_map(|line| line.split(' ').next()).collect()
 }
 
@@ -53,7 +53,7 @@ fn an_answer_that_names_an_injected_observation_cites_it_once() {
     let id = save(&world, "Invoice totals of the bakery use banker's rounding, in cents of the euro.");
     assert!(injected_with(&world, "one", PROMPT).is_some());
     let message = format!("Banker's rounding, as #{id} says; #{id} has the reason.");
-    for session in ["one", "never-told"] {
+    for session in ["one", "never-injected"] {
         let mut stop = world.message("Stop", &json!({ "last_assistant_message": message }));
         stop["session_id"] = json!(session);
         stop["prompt_id"] = json!(format!("{session} {PROMPT}"));
@@ -106,11 +106,11 @@ fn a_pinned_observation_is_injected_even_with_little_room() {
 fn refused_feedback_says_what_to_do() {
     let world = World::new();
     let id = save(&world, "The old harbour office closes at noon.");
-    let fails = |directory: &str, arguments: &[&str], code: i32, told: &[&str]| {
+    let fails = |directory: &str, arguments: &[&str], code: i32, expected: &[&str]| {
         let output = world.command(arguments).current_dir(world.path(directory)).output().unwrap();
         let stderr = world.neutral(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
-        assert!(told.iter().all(|told| stderr.contains(told)), "{arguments:?}: {stderr}");
+        assert!(expected.iter().all(|expected| stderr.contains(expected)), "{arguments:?}: {stderr}");
     };
     fails("project", &["feedback", "77", "useful"], 1, &["nothing is known as `77`", "remora search"]);
     fails("project", &["feedback", "s1", "useful"], 2, &["`s1` is not an observation", "--kind observation"]);

@@ -99,10 +99,10 @@ fn notes_take_only_their_share_and_the_rest_follows() {
     sync(&world);
     let mut seen = Vec::new();
     let mut count = |text: &str| {
-        let told = (0..12).filter(|number| text.contains(&format!("note{number}."))).collect::<Vec<_>>();
-        assert!((1..=5).contains(&told.len()), "{text}");
+        let injected = (0..12).filter(|number| text.contains(&format!("note{number}."))).collect::<Vec<_>>();
+        assert!((1..=5).contains(&injected.len()), "{text}");
         assert!(text.chars().count() < 4_000, "{text}");
-        seen.extend(told);
+        seen.extend(injected);
     };
     count(&injected_at_start(&world, "one", "startup").unwrap());
     // Different prompts, because the same prompt twice within moments counts as one: a host may run two hooks

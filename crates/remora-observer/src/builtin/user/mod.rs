@@ -75,7 +75,7 @@ pub(super) fn words(turn: &Turn) -> Words {
             continue;
         }
         let is_refutation = !refutes.is_empty() && at < AT_THE_BEGINNING && objection(said).is_some();
-        if turn.number > 1 && (is_correction(said) || is_refutation || (at == 0 && tells_how(said))) {
+        if turn.number > 1 && (is_correction(said) || is_refutation || (at == 0 && explains_how(said))) {
             keep(correction(said, typed.get(at + 1)));
         }
     }
@@ -232,7 +232,7 @@ fn is_correction(said: &Said) -> bool {
 
 /// "Ok, but all of that can be done with the `--dev-key` flag": the agent assumed otherwise, and the user names the
 /// way.
-fn tells_how(said: &Said) -> bool {
+fn explains_how(said: &Said) -> bool {
     let names_something = said.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
     !said.is_question
         && said.is_led_through(BUT)

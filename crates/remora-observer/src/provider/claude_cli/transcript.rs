@@ -12,7 +12,7 @@ use crate::provider::{ProviderError, Reply, Request, Usage, anthropic};
 type FromReason = fn(String) -> CallError;
 
 /// Claude Code reports errors as sentences, not all of which include a request status.
-const TELLING: &[(&str, FromReason)] = &[
+const PHRASES: &[(&str, FromReason)] = &[
     ("/login", |reason| CallError::Auth { reason }),
     ("not logged in", |reason| CallError::Auth { reason }),
     ("invalid api key", |reason| CallError::Auth { reason }),
@@ -149,6 +149,6 @@ impl Transcript {
 
 fn by_words(text: &str) -> Option<CallError> {
     let lower = text.to_lowercase();
-    let (_, error) = TELLING.iter().find(|(words, _)| lower.contains(words))?;
+    let (_, error) = PHRASES.iter().find(|(words, _)| lower.contains(words))?;
     Some(error(short_reason(text)))
 }
