@@ -1,5 +1,5 @@
-//! How many of the records found are of which kind. Everything that is a hit is counted, and nothing else, so that the counts
-//! of a facet add up to the hits.
+//! Counts of the search results by kind, type, project, file and so on. All hits are counted, and nothing else, so that the
+//! counts by kind add up to the number of hits.
 
 use std::collections::{BTreeMap, HashSet};
 

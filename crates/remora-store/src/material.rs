@@ -16,8 +16,8 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::saving::{self, SavedBy};
 use crate::{FactRow, Store, StoreError, feedback, rows};
 
-/// Candidates for the session start: the newest observations, plus the newest decisions and bugfixes among the last
-/// `FAR_BACK`, plus the pinned ones. That is four times what the usual limit has room for.
+/// Candidates for the session start: the newest observations, the newest decisions and bugfixes among the last
+/// `FAR_BACK`, and the pinned ones. The usual token limit has room for about a quarter of them.
 const LATEST: u32 = 120;
 const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;

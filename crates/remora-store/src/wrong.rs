@@ -27,7 +27,8 @@ const ANYTHING_WRONG: &str = concat!(
 const SAID: &str = "o.title, o.narrative, o.facts";
 
 impl Store {
-    /// The statements that were called wrong in a project. Usually there are none, which lookups in empty indexes tell.
+    /// The statements that were called wrong in a project. Usually there are none, which takes only a few index
+    /// lookups.
     pub fn called_wrong(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
         let sql = format!(
             "SELECT {ANYTHING_WRONG},
@@ -45,8 +46,8 @@ impl Store {
 
     /// Whether a record says what was called wrong, by a verdict or in a later turn of its session.
     ///
-    /// A turn or a summary is left out as a whole, because its other sentences are about the same. That also holds if it
-    /// tells a wrong observation in other words. A summary written after a correction is right again.
+    /// A turn or a summary repeats it as a whole, because its other sentences are about the same subject, even if it says it
+    /// in other words than the wrong observation. A summary written after a correction is right again.
     pub fn repeats_wrong(&self, record: RecordId, wrong: &CalledWrong) -> Result<bool, StoreError> {
         match record.kind {
             RecordKind::Observation => {
@@ -115,7 +116,7 @@ impl Store {
         Ok(wrong_records(&self.db)?.contains(&record))
     }
 
-    /// Calls a turn or a summary wrong, or with `undo` takes it back. `None` if it does not exist. Returns its project.
+    /// Calls a turn or a summary wrong, or with `undo` takes it back. Returns its project, or `None` if it does not exist.
     pub fn judge_turn_or_summary(
         &mut self,
         record: RecordId,
@@ -148,7 +149,8 @@ impl Store {
     }
 }
 
-/// Takes back pins and praise of observations that say what was just called wrong: the last word holds.
+/// Removes pins and `useful` verdicts from observations that say what was just called wrong, because the last verdict
+/// counts.
 pub(crate) fn revoke(db: &Connection, judged: ObservationId, at: Time) -> Result<(), StoreError> {
     let mut wrong = CalledWrong::default();
     let sql = format!("SELECT {SAID}, o.project_id FROM observations AS o WHERE o.id = ?1");

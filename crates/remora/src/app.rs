@@ -94,7 +94,7 @@ pub(crate) fn change<T>(
 ) -> (std::result::Result<T, AppError>, Followed) {
     let (done, followed) = following(store, work);
     if done.is_ok() {
-        // What has changed is stored and found by words already.
+        // A failure is ignored: the change is stored already, and search by words finds it.
         let _ = poke(dir, settings(dir).0.daemon.autostart);
     }
     (done, followed)

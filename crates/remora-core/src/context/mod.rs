@@ -1,8 +1,8 @@
 //! Rendering of injected text: pure functions from records and a budget to text.
 //!
 //! The budget is in tokens, estimated as characters / 4; a character of a script without spaces counts as one. Each
-//! part has its own limit, and what it leaves over goes to the index of titles. Only whole items are shown: half a
-//! sentence costs as much as it misleads.
+//! part has its own limit, and what it does not use goes to the index of titles. Only whole items are injected, because
+//! half a sentence may mislead.
 
 mod about_file;
 mod files;
@@ -129,8 +129,8 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether a person pinned it or called it useful. That is a later word than any verdict on what it says, because
-    /// such a verdict takes it away.
+    /// Whether a person pinned it or called it useful. This is then the last verdict on what it says, because a later
+    /// `wrong` on the same statement removes both.
     pub fn is_upheld(&self) -> bool {
         self.pinned || self.feedback.useful > 0
     }

@@ -1,4 +1,4 @@
-//! The types that only some settings have, and what the sections answer beyond their fields.
+//! Types of single settings, and methods of the sections.
 
 use std::time::Duration;
 

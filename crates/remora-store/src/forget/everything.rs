@@ -88,7 +88,7 @@ impl Store {
         Ok(removed)
     }
 
-    /// Sessions that did not end, as far as is known.
+    /// Sessions that may still be running: they have not ended, and were active recently.
     fn running(&self) -> Result<Vec<SessionRef>, StoreError> {
         let sql =
             "SELECT host, content_session_id FROM sessions WHERE status = 'active' AND last_activity_at > ?1";

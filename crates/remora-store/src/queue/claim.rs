@@ -35,7 +35,7 @@ macro_rules! oldest_turns {
 }
 pub(super) use oldest_turns;
 
-/// Of the turns in `turn`, those that have ended and are due, in sessions in which nothing is being observed. A turn
+/// Selects the turns in `turn` that have ended and are due, in sessions in which nothing is being observed. A turn
 /// with a model call in flight waits for the answer; later turns of its session do not.
 macro_rules! due {
     ($turns:expr) => {

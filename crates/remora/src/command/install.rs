@@ -235,7 +235,7 @@ fn report(app: &App, plan: &Plan, arguments: &Install) -> Result<ExitCode> {
 
 fn print(host: &HostPlan) {
     say(&paint(BOLD, host.name));
-    // Of a refused host, no other file is written.
+    // If one file is refused, no file of its host is written, so only the refused ones are shown.
     let is_shown = |file: &&FilePlan| !host.is_refused() || matches!(file.change, Change::Refused { .. });
     for file in host.files.iter().filter(is_shown) {
         let path = file.path.display();
