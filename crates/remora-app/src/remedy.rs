@@ -14,7 +14,10 @@ pub fn of(error: &StoreError) -> String {
             "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
         }
         StoreError::OpenDirectory { path } => {
-            format!("see whether what is in it is yours, then close it: `chmod 700 {}`", path.display())
+            format!(
+                "check that the files in it are yours, then make it private: `chmod 700 {}`",
+                path.display()
+            )
         }
         StoreError::NetworkFileSystem { .. } => {
             "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()

@@ -45,12 +45,12 @@ enum Action {
     List,
     /// Print the value of one setting.
     Get {
-        /// Such as `observer.provider`.
+        /// The setting, such as `observer.provider`.
         name: String,
     },
     /// Change a setting in config.toml; its comments and order stay.
     Set {
-        /// Such as `observer.provider`.
+        /// The setting, such as `observer.provider`.
         name: String,
         /// The value; `-` reads it from standard input, which is best for keys. Lists have commas: `Glob,Grep`.
         #[arg(required_unless_present = "unset", allow_negative_numbers = true)]
@@ -61,7 +61,7 @@ enum Action {
     },
     /// Remove a setting from config.toml, so that the default applies.
     Unset {
-        /// Such as `observer.provider`.
+        /// The setting, such as `observer.provider`.
         name: String,
     },
     /// Open config.toml in your editor (`VISUAL` or `EDITOR`), and check it afterwards.

@@ -17,9 +17,9 @@ use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 ///
 /// With `--explain PROMPT`, the command lists every candidate for the prompt: its score from 0 to 1 with the parts of that score
 /// (shared words, nearness in meaning, the part that fits), and whether it would be injected, or why not. Then comes the exact
-/// text. Nothing of it counts as an injection. The prompt is asked in the latest session here, with what that session already
-/// has in its context; `--new` asks in a new session. If too much is injected, raise `memory.auto_retrieve_min_score`; if too
-/// little, lower it. The exit code is 1 if nothing would be injected.
+/// text. This does not count as an injection. The prompt is treated as the next one of the latest session here, with what that
+/// session already has in its context, or with `--new` as the first of a new session. If too much is injected, raise
+/// `memory.auto_retrieve_min_score`; if too little, lower it. The exit code is 1 if nothing would be injected.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ pub(crate) struct Context {
     /// With --explain: the session that the prompt belongs to (a prefix of its id), instead of the latest one.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
-    /// With --explain: ask in a new session.
+    /// With --explain: treat the prompt as the first of a new session.
     #[arg(long, requires = "explain", conflicts_with = "session")]
     new: bool,
 }

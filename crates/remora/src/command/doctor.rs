@@ -15,7 +15,7 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose, prose_bel
 
 /// Check the installation, and suggest a fix for each problem.
 ///
-/// Every check says what it found. The exit code is 1 if something is wrong; notes do not count.
+/// Every check says what it found. The exit code is 1 if something is wrong; a `note` is not a problem.
 #[derive(Args)]
 pub(crate) struct Doctor {
     /// Acknowledge the events lost so far; only later ones are counted from now on.

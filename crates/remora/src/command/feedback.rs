@@ -15,13 +15,14 @@ use crate::output::{self, brief, prose_below, say, talk};
 ///
 /// A `useful` observation ranks a little higher. A `wrong` one ranks lower and is never injected, but search still finds
 /// it. The last verdict counts. `pin` injects an observation first at the start of every session, until `unpin`. Without
-/// a verdict, the command shows how often it was injected with a prompt, fetched by its id, and cited in an answer.
+/// a verdict, the command shows how often it was injected with a prompt or before a file, fetched by its id, and cited in
+/// an answer.
 ///
-/// A fact (`f5`), such as a rule of yours that was misread, can be `wrong`, too. It is then neither injected nor found.
-/// So can a turn (`t3`) or a summary (`s4`), for what no observation says.
+/// A fact (`f5`), such as a rule of yours that was misread, can also be `wrong`. It is then neither injected nor found. A
+/// turn (`t3`) or a summary (`s4`) can be `wrong` in what no observation says.
 ///
-/// `wrong` is about what a record says: no other record that says it again is injected either, until the verdict is
-/// undone.
+/// `wrong` applies to what a record says: other records that repeat it are not injected either, until you undo the
+/// verdict.
 #[derive(Args)]
 pub(crate) struct Given {
     /// The observation, fact, turn or summary, as `remora search` and `remora why` print it.

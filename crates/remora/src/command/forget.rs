@@ -36,13 +36,13 @@ Examples:
 pub(crate) struct Forget {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Ids as search prints them, or a topic: records that contain exactly these words.
+    /// Ids as search prints them, or a topic: records that contain these words, and those that are similar (`--similar`).
     #[arg(value_name = "ID|TOPIC")]
     what: Vec<String>,
     /// A topic, even if it looks like an id.
     #[arg(long, conflicts_with = "what")]
     topic: Option<String>,
-    /// Threshold for similar records, from 0 to 1: records that score at least this are forgotten with a topic. 2 turns it off.
+    /// Threshold from 0 to 1: records that score at least this in a search for the topic are forgotten, too. 2 turns this off.
     #[arg(long, value_name = "SCORE", default_value_t = THRESHOLD)]
     similar: f64,
     /// Only what is about this file.

@@ -23,7 +23,7 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say
 /// something new to install.
 ///
 /// At a terminal it also asks which observer writes the memory, with the cost of each. It offers to import past sessions and a
-/// claude-mem database, and to keep context files. Without a terminal, and with `--yes`, none of that happens unless an option
+/// claude-mem database, and to keep context files. Without a terminal, or with `--yes`, none of that happens unless an option
 /// says so.
 ///
 /// The agent may then read memory without asking you: with the read-only tools, and with `remora show`, `search` and
@@ -37,7 +37,7 @@ Examples:
   Install in one agent, without a question:
     remora install --host claude-code --yes
 
-  The same with a model as the observer, by your own Claude Code login:
+  The same with a model as the observer, through your own Claude Code login:
     remora install --yes --provider claude-cli
 
   Install for the project you are in, and nowhere else:
@@ -60,7 +60,7 @@ pub(crate) struct Install {
     /// Do not let the agent read memory without asking.
     #[arg(long)]
     no_allow: bool,
-    /// Who writes the memory: `builtin` (free, offline) or a model by way of `claude-cli`, `anthropic`, `gemini`, `openrouter`
+    /// Who writes the memory: `builtin` (free, offline) or a model through `claude-cli`, `anthropic`, `gemini`, `openrouter`
     /// or `openai`.
     #[arg(long, value_name = "PROVIDER", value_parser = provider)]
     provider: Option<Provider>,

@@ -15,7 +15,8 @@ use crate::output::{self, DIM, YELLOW, count, paint, prose, say, talk};
 ///
 /// Notes come from a folder of Markdown (`remora config set memory.obsidian_vault ~/Notes`), or from Obsidian's Local REST API
 /// (`memory.obsidian_api_url`, `memory.obsidian_api_key`). Notes with the tag `#remora`, and those named in
-/// `memory.obsidian_context_notes`, are injected into every session. Search finds all others, and prompts that they fit get them.
+/// `memory.obsidian_context_notes`, are injected into every session. Other notes are found by search, and
+/// injected with prompts that they answer.
 #[derive(Args)]
 pub(crate) struct Notes {
     #[command(subcommand)]

@@ -15,7 +15,7 @@ use crate::output::{self, say, talk};
 
 /// Restore the database from a backup.
 ///
-/// Uses the newest sound backup, or the file you name. The present database is not deleted: it is set aside as
+/// Uses the newest sound backup, or the file you name. The current database is not deleted: it is set aside as
 /// `remora.db.damaged-TIME`, with its write-ahead log. Then the events in the spool are stored. A running daemon is stopped first
 /// and started again afterwards.
 #[derive(Args)]

@@ -35,7 +35,7 @@ pub(crate) struct Save {
     /// A file it is about; may be given several times.
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// A fact that search should find by itself; may be given several times.
+    /// A fact, which is indexed separately; may be given several times.
     #[arg(long = "fact", value_name = "FACT")]
     facts: Vec<String>,
     /// Another project than the one you are in: its name, id, or a directory.

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, say};
 
-/// Open the pages in your browser: what was learned, and what your agent got.
+/// Open the pages in your browser: what was learned, and what was injected.
 ///
 /// The link works once, within five minutes. After that the browser stays signed in for a year. The daemon serves the pages, on
 /// this machine only; the command starts it if it is not running.

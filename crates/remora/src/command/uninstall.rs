@@ -20,9 +20,9 @@ use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say
 
 /// Remove Remora from the agents on this machine.
 ///
-/// A file that has not changed since `remora install` is restored byte for byte. From a file that has changed, exactly
-/// Remora's entries are removed. Context files in repositories lose their section. The memory stays, unless you give
-/// `--purge`.
+/// A file that has not changed since `remora install` is restored byte for byte. If a file has changed, only Remora's
+/// entries are removed from it. Unless you name an agent or a project, Remora's section is also removed from all context
+/// files. The memory stays, unless you give `--purge`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -152,7 +152,7 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
 }
 
 impl Uninstall {
-    /// Whether Remora is taken out of every agent, and not just of some or of one project.
+    /// Whether Remora is removed from every agent, and not only from some or from one project.
     fn is_everywhere(&self) -> bool {
         self.hosts.is_empty() && self.project.is_none()
     }

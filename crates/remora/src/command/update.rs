@@ -9,10 +9,10 @@ use crate::output::{self, prose};
 
 /// Print the command that updates this program.
 ///
-/// Remora itself never asks the network for a newer version.
+/// Remora itself never looks for a newer version on the network.
 #[derive(Args)]
 pub(crate) struct Update {
-    /// Print the command that looks for a newer version instead.
+    /// Print the command that checks for a newer version instead.
     #[arg(long)]
     check: bool,
 }
