@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 pub use lock::Lock;
 pub use receipt::{FORMAT, is_stale, receipt_path};
-pub use recipe::{RECIPES, Recipe, recipe};
+pub use recipe::{READING_TOOLS, RECIPES, Recipe, recipe};
 
 /// The machine as a recipe sees it.
 #[expect(missing_debug_implementations, reason = "a function has none that says anything")]

@@ -164,8 +164,8 @@ fn server_arguments(ask: &Ask) -> Vec<String> {
     ask.around.arguments(&["mcp"])
 }
 
-/// MCP tools that only read.
-const READING_TOOLS: &[&str] =
+/// MCP tools that only read, which hosts may call without a question.
+pub const READING_TOOLS: &[&str] =
     &["search", "timeline", "get_observations", "get_session_summary", "get_project_context"];
 /// Commands that only read.
 const READING_COMMANDS: &[&str] = &["show", "search", "timeline"];

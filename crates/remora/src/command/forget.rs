@@ -183,7 +183,10 @@ fn print_plan(plan: &Plan) {
     }
     if !plan.repeated_in.is_empty() {
         let others: Vec<String> = plan.repeated_in.iter().map(|record| record.id.to_string()).collect();
-        talk(&format!("These have a sentence of it, and stay unless you name them, too: {}", others.join(" ")));
+        talk(&format!(
+            "These have a sentence of it, and stay unless you name them, too: {}",
+            others.join(" ")
+        ));
     }
 }
 

@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::fs;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -6,6 +7,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::{Ran, World, assert_harmless, feed, run_hook};
+
+/// Records how SQLite syncs each event that is stored, because a power cut cannot be staged.
+pub(crate) const SEE_SYNC: &str = "CREATE TABLE seen (level INTEGER);
+    CREATE TRIGGER see AFTER INSERT ON event_traces BEGIN
+        INSERT INTO seen SELECT synchronous FROM pragma_synchronous;
+    END;";
 
 /// The ids of all stored tool calls, in queue order.
 fn stored_calls(world: &World) -> Vec<String> {
@@ -139,4 +146,18 @@ fn a_hook_waits_for_the_database_without_an_error() {
     });
     ran.iter().for_each(assert_harmless);
     assert_eq!(world.count("pending"), 8);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
+fn a_hook_waits_for_the_disk_only_if_the_settings_say_so() {
+    let world = World::new();
+    world.hook(&world.tool("first"));
+    let db = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
+    db.execute_batch(SEE_SYNC).unwrap();
+    world.hook(&world.tool("second"));
+    fs::write(world.data().join("config.toml"), "[capture]\nsync = \"full\"\n").unwrap();
+    world.hook(&world.tool("third"));
+    let levels: String = db.query_row("SELECT group_concat(level) FROM seen", [], |row| row.get(0)).unwrap();
+    assert_eq!(levels, "1,2", "NORMAL, then FULL");
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, header, start};
 use crate::daemon::Background;
+use crate::durability::SEE_SYNC;
 use crate::support::{assert_harmless, contains, run_hook};
 
 fn body(background: &Background, session: &str, more: &Value) -> Value {
@@ -221,6 +222,19 @@ fn an_event_that_cannot_be_stored_is_not_acknowledged() {
         let answer = client.send("POST", "/api/sessions/init", &head, wrong.as_bytes());
         assert_eq!(answer.status, 422, "{wrong}: {answer:?}");
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
+fn an_event_is_synced_before_it_is_acknowledged() {
+    let background = Background::new();
+    let client = start(&background);
+    assert_eq!(client.post("/api/sessions/observations", &make(&background, 0)).status, 200);
+    let db = Connection::open(background.world.data().join("remora.db")).unwrap();
+    db.execute_batch(SEE_SYNC).unwrap();
+    assert_eq!(client.post("/api/sessions/observations", &make(&background, 1)).status, 200);
+    let levels: String = db.query_row("SELECT group_concat(level) FROM seen", [], |row| row.get(0)).unwrap();
+    assert_eq!(levels, "2", "FULL");
 }
 
 #[test]

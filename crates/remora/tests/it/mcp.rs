@@ -270,6 +270,17 @@ fn both_protocol_eras_are_supported() {
 }
 
 #[test]
+fn an_agent_may_call_exactly_the_tools_that_only_read_without_a_question() {
+    let world = World::new();
+    let mut host = Host::new(&world);
+    let tools = host.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let reading = tools.as_array().unwrap().iter().filter(|tool| tool["annotations"]["readOnlyHint"] == true);
+    let names: Vec<&str> = reading.filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, remora_install::READING_TOOLS);
+    host.end();
+}
+
+#[test]
 fn nothing_is_opened_before_a_tool_is_called() {
     let world = World::new();
     let mut host = Host::new(&world);
